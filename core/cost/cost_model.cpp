@@ -1,0 +1,73 @@
+#include "core/cost/cost_model.h"
+
+#include <fmt/format.h>
+
+#include "core/base/hash.h"
+
+namespace reverie {
+
+Cost& Cost::operator+=(const Cost& other) {
+  runtime += other.runtime;
+  flops += other.flops;
+  bytes += other.bytes;
+  launches += other.launches;
+  return *this;
+}
+
+Cost& Cost::operator-=(const Cost& other) {
+  runtime -= other.runtime;
+  flops -= other.flops;
+  bytes -= other.bytes;
+  launches -= other.launches;
+  return *this;
+}
+
+uint64_t OpSignature::hash() const {
+  uint64_t hash = hash_combine(hash_string(op->name), attributes->hash());
+  hash = hash_combine(hash, constant_inputs);
+  for (const TensorType& type : inputs) hash = hash_combine(hash, hash_of(type));
+  for (const TensorType& type : outputs) hash = hash_combine(hash, hash_of(type));
+  return hash;
+}
+
+bool OpSignature::operator==(const OpSignature& other) const {
+  return op == other.op && constant_inputs == other.constant_inputs && inputs == other.inputs &&
+         outputs == other.outputs && *attributes == *other.attributes;
+}
+
+std::string OpSignature::text() const {
+  std::string text = op->name + "(";
+  for (size_t i = 0; i < inputs.size(); ++i)
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", constant_inputs >> i & 1 ? "const " : "",
+                        to_string(inputs[i]));
+  text += ")";
+  for (const Attributes::Entry& entry : attributes->entries())
+    text += fmt::format("{}{}={}", text.back() == ')' ? " {" : ", ", entry.first,
+                        to_string(entry.second));
+  if (!attributes->empty()) text += "}";
+  return text;
+}
+
+OpSignature signature_of(const Graph& graph, NodeId node) {
+  OpSignature signature;
+  signature.op = &graph.op(node);
+  signature.attributes = graph.shared_attributes(node);
+  signature.inputs = input_types(graph, node);
+  signature.outputs = output_types(graph, node);
+  const auto inputs = graph.inputs(node);
+  for (size_t i = 0; i < inputs.size() && i < 32; ++i)
+    if (inputs[i].valid() && graph.is_constant(inputs[i])) signature.constant_inputs |= 1u << i;
+  return signature;
+}
+
+Cost node_cost(CostModel& model, const Graph& graph, NodeId node) {
+  return graph.is_work(node) ? model.cost(signature_of(graph, node)) : Cost{};
+}
+
+Cost graph_cost(CostModel& model, const Graph& graph) {
+  Cost total;
+  for (const NodeId node : graph.nodes()) total += node_cost(model, graph, node);
+  return total;
+}
+
+}  // namespace reverie

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/units.h"
+#include "core/ir/graph.h"
+
+namespace reverie {
+
+/// Where a time comes from. It travels with the number, so that an estimate can never pass for a
+/// measurement.
+enum class CostSource : uint8_t { kEstimated, kMeasured, kRecorded };
+
+/// What running a node, or a graph, costs. Differences may be negative.
+struct Cost {
+  Picoseconds runtime;
+  int64_t flops = 0;
+  int64_t bytes = 0;     ///< memory traffic
+  int64_t launches = 0;  ///< kernels started
+
+  Cost& operator+=(const Cost& other);
+  Cost& operator-=(const Cost& other);
+  friend Cost operator+(Cost a, const Cost& b) { return a += b; }
+  friend Cost operator-(Cost a, const Cost& b) { return a -= b; }
+  bool operator==(const Cost&) const = default;
+};
+
+/// What decides the cost of one operator: its row, attributes and types. Two nodes with equal
+/// signatures cost the same.
+struct OpSignature {
+  const OpSchema* op = nullptr;
+  std::shared_ptr<const Attributes> attributes;
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> outputs;
+  /// Bit i: input i is constant (weights can be laid out ahead of time).
+  uint32_t constant_inputs = 0;
+
+  uint64_t hash() const;
+  bool operator==(const OpSignature& other) const;
+  /// One line, the key of cost tables: "Conv(float32 1x3x224x224, const float32 64x3x7x7){...}".
+  std::string text() const;
+};
+
+OpSignature signature_of(const Graph& graph, NodeId node);
+
+/// Costs of operators. Implementations are safe to call from several threads.
+class CostModel {
+ public:
+  struct Counters {
+    int64_t lookups = 0;       ///< calls of `cost`
+    int64_t measurements = 0;  ///< operators or graphs timed on hardware
+  };
+
+  virtual ~CostModel() = default;
+  /// "roofline:t4", "cpu", "table:FILE".
+  virtual std::string name() const = 0;
+  virtual CostSource source() const = 0;
+  /// Equal signatures give equal costs, in every process.
+  virtual bool deterministic() const = 0;
+  virtual Cost cost(const OpSignature& signature) = 0;
+  virtual Counters counters() const = 0;
+};
+
+/// Cost of one node; zero for inputs, constants and work on constants.
+Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
+/// Sum over the nodes that are work.
+Cost graph_cost(CostModel& model, const Graph& graph);
+
+/// "roofline:<device>", "cpu" or "table:FILE". InputError lists the known names.
+std::shared_ptr<CostModel> make_cost_model(const std::string& name);
+
+}  // namespace reverie

@@ -1,0 +1,323 @@
+#include "core/ir/graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+std::shared_ptr<const Attributes> no_attributes() {
+  static const auto empty = std::make_shared<const Attributes>();
+  return empty;
+}
+
+std::string describe(const OpSchema& op, std::span<const TensorType> inputs) {
+  std::string text = op.name + "(";
+  for (const TensorType& type : inputs)
+    text += (text.back() == '(' ? "" : ", ") + (type.known() ? to_string(type) : "-");
+  return text + ")";
+}
+
+}  // namespace
+
+ValueId Graph::add_input(const std::string& name, TensorType type) {
+  for (const NodeId input : inputs_)
+    if (input_name(input) == name) throw InputError("graph input '{}' exists twice", name);
+  Node node;
+  node.op = &input_op();
+  node.attributes = std::make_shared<const Attributes>(Attributes{{"name", name}});
+  const NodeId id = append_node(std::move(node), {&type, 1});
+  inputs_.push_back(id);
+  return output(id);
+}
+
+ValueId Graph::add_constant(WeightPtr weight) {
+  Node node;
+  node.op = &constant_op();
+  node.attributes = no_attributes();
+  const TensorType type = weight->type();
+  node.weight = std::move(weight);
+  node.constant = true;
+  return output(append_node(std::move(node), {&type, 1}));
+}
+
+NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
+                       Attributes attributes) {
+  while (!inputs.empty() && !inputs.back().valid()) inputs = inputs.first(inputs.size() - 1);
+  std::vector<TensorType> types;
+  for (const ValueId input : inputs) types.push_back(input.valid() ? type(input) : TensorType{});
+  return with_context(describe(op, types), [&] {
+    const int arity = static_cast<int>(inputs.size());
+    if (arity < op.min_inputs || arity > op.max_inputs)
+      throw InputError("has {} inputs, expected {} to {}", arity, op.min_inputs, op.max_inputs);
+    auto complete = std::make_shared<const Attributes>(op.complete(std::move(attributes)));
+    const std::vector<TensorType> results = op.infer({types, {}, *complete});
+    return add_node(op, inputs, std::move(complete), results);
+  });
+}
+
+NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
+                       std::shared_ptr<const Attributes> attributes,
+                       std::span<const TensorType> types) {
+  Node node;
+  node.op = &op;
+  node.attributes = std::move(attributes);
+  node.inputs.assign(inputs.begin(), inputs.end());
+  while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
+  node.constant = computed_from_constants(node);
+  return append_node(std::move(node), types);
+}
+
+ValueId Graph::add(std::string_view op, std::initializer_list<ValueId> inputs,
+                   Attributes attributes) {
+  const NodeId node = add_node(op_named(op), std::span(inputs.begin(), inputs.size()),
+                               std::move(attributes));
+  REVERIE_CHECK_EQ(outputs(node).size(), 1u);
+  return output(node);
+}
+
+void Graph::add_output(const std::string& name, ValueId value) {
+  outputs_.push_back({name, value});
+  ++values_[value.index].graph_output_uses;
+}
+
+NodeId Graph::append_node(Node node, std::span<const TensorType> types) {
+  const NodeId id{static_cast<int32_t>(nodes_.size())};
+  for (const ValueId input : node.inputs)
+    if (input.valid()) values_[input.index].users.push_back(id);
+  for (size_t i = 0; i < types.size(); ++i) {
+    node.outputs.push_back({static_cast<int32_t>(values_.size())});
+    values_.push_back({std::make_shared<const TensorType>(types[i]), id, static_cast<int32_t>(i),
+                       0, {}});
+  }
+  nodes_.push_back(std::move(node));
+  ++live_nodes_;
+  return id;
+}
+
+bool Graph::computed_from_constants(const Node& node) const {
+  if (node.op == &constant_op()) return true;
+  if (node.inputs.empty() || node.op == &opaque_op()) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return !input.valid() || is_constant(input);
+  });
+}
+
+void Graph::update_constancy(NodeId start) {
+  std::vector<NodeId> pending = {start};
+  while (!pending.empty()) {
+    Node& node = nodes_[pending.back().index];
+    pending.pop_back();
+    const bool constant = computed_from_constants(node);
+    if (constant == node.constant) continue;
+    node.constant = constant;
+    for (const ValueId output : node.outputs)
+      pending.insert(pending.end(), users(output).begin(), users(output).end());
+  }
+}
+
+void Graph::replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touched) {
+  REVERIE_CHECK(from != to);
+  REVERIE_CHECK(type(from) == type(to), "{} against {}", to_string(type(from)),
+                to_string(type(to)));
+  Value& old_value = values_[from.index];
+  Value& new_value = values_[to.index];
+  const std::vector<NodeId> moved = std::exchange(old_value.users, {});
+  for (const NodeId user : moved) {
+    std::replace(nodes_[user.index].inputs.begin(), nodes_[user.index].inputs.end(), from, to);
+    new_value.users.push_back(user);
+  }
+  if (old_value.graph_output_uses > 0) {
+    for (GraphOutput& output : outputs_)
+      if (output.value == from) output.value = to;
+    new_value.graph_output_uses += std::exchange(old_value.graph_output_uses, 0);
+  }
+  for (const NodeId user : moved) update_constancy(user);
+  if (touched != nullptr) touched->insert(touched->end(), moved.begin(), moved.end());
+}
+
+void Graph::remove_user(ValueId value, NodeId user) {
+  std::vector<NodeId>& users = values_[value.index].users;
+  const auto at = std::find(users.begin(), users.end(), user);
+  REVERIE_CHECK(at != users.end());
+  *at = users.back();
+  users.pop_back();
+}
+
+void Graph::erase_if_dead(NodeId start, std::vector<NodeId>* removed) {
+  std::vector<NodeId> pending = {start};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    Node& node = nodes_[id.index];
+    if (node.op == nullptr || node.op == &input_op()) continue;
+    const auto used = [&](ValueId value) { return use_count(value) > 0; };
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), used)) continue;
+    for (const ValueId input : node.inputs) {
+      if (!input.valid()) continue;
+      remove_user(input, id);
+      pending.push_back(producer(input));
+    }
+    node = Node{};
+    --live_nodes_;
+    if (removed != nullptr) removed->push_back(id);
+  }
+}
+
+void Graph::erase_dead() {
+  for (int i = node_capacity() - 1; i >= 0; --i)
+    if (alive({i})) erase_if_dead({i});
+}
+
+Graph Graph::compacted() const {
+  Graph result;
+  std::vector<ValueId> renamed(values_.size());
+  const std::vector<NodeId> order = topological_order();
+  const auto copy = [&](NodeId id) {
+    const Node& node = nodes_[id.index];
+    Node fresh{node.op, node.attributes, {}, {}, node.weight, node.constant};
+    for (const ValueId input : node.inputs)
+      fresh.inputs.push_back(input.valid() ? renamed[input.index] : ValueId{});
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs) types.push_back(type(output));
+    const NodeId added = result.append_node(std::move(fresh), types);
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      renamed[node.outputs[i].index] = result.output(added, static_cast<int>(i));
+    if (node.op == &input_op()) result.inputs_.push_back(added);
+  };
+  for (const NodeId input : inputs_) copy(input);
+  for (const NodeId id : order)
+    if (&op(id) != &input_op()) copy(id);
+  for (const GraphOutput& output : outputs_)
+    result.add_output(output.name, renamed[output.value.index]);
+  return result;
+}
+
+bool Graph::is_output(ValueId value) const { return values_[value.index].graph_output_uses > 0; }
+
+int Graph::use_count(ValueId value) const {
+  const Value& v = values_[value.index];
+  return static_cast<int>(v.users.size()) + v.graph_output_uses;
+}
+
+std::vector<NodeId> Graph::nodes() const {
+  std::vector<NodeId> result;
+  result.reserve(static_cast<size_t>(live_nodes_));
+  for (int32_t i = 0; i < node_capacity(); ++i)
+    if (alive({i})) result.push_back({i});
+  return result;
+}
+
+std::vector<NodeId> Graph::topological_order() const {
+  std::vector<NodeId> order;
+  order.reserve(static_cast<size_t>(live_nodes_));
+  std::vector<uint8_t> seen(nodes_.size(), 0);
+  std::vector<std::pair<NodeId, size_t>> stack;  // node, next input to visit
+  const auto visit = [&](NodeId root) {
+    if (std::exchange(seen[root.index], 1)) return;
+    stack.emplace_back(root, 0);
+    while (!stack.empty()) {
+      const NodeId id = stack.back().first;
+      const std::vector<ValueId>& inputs = nodes_[id.index].inputs;
+      if (stack.back().second == inputs.size()) {
+        order.push_back(id);
+        stack.pop_back();
+        continue;
+      }
+      const ValueId input = inputs[stack.back().second++];
+      if (!input.valid()) continue;
+      const NodeId next = producer(input);
+      if (!std::exchange(seen[next.index], 1)) stack.emplace_back(next, 0);
+    }
+  };
+  for (const GraphOutput& output : outputs_) visit(producer(output.value));
+  for (const NodeId input : inputs_) visit(input);
+  return order;
+}
+
+void Graph::validate() const {
+  std::vector<int> position(nodes_.size(), -1);
+  const std::vector<NodeId> order = topological_order();
+  for (size_t i = 0; i < order.size(); ++i) position[order[i].index] = static_cast<int>(i);
+  std::vector<int> uses(values_.size(), 0);
+  for (const NodeId id : nodes()) {
+    const Node& node = nodes_[id.index];
+    const std::string where = fmt::format("node {} ({})", id.index, node.op->name);
+    for (const ValueId input : node.inputs) {
+      if (!input.valid()) continue;
+      REVERIE_CHECK(input.index < value_capacity() && alive(producer(input)),
+                    "{} uses a value of an erased node", where);
+      REVERIE_CHECK(position[id.index] < 0 || position[producer(input).index] < position[id.index],
+                    "{} is part of a cycle", where);
+      const auto users_of = users(input);
+      REVERIE_CHECK(std::find(users_of.begin(), users_of.end(), id) != users_of.end(),
+                    "{} is missing from the users of its input", where);
+      ++uses[input.index];
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      REVERIE_CHECK(producer(node.outputs[i]) == id &&
+                        output_index(node.outputs[i]) == static_cast<int>(i),
+                    "{} and its output {} disagree", where, i);
+    REVERIE_CHECK(node.constant == computed_from_constants(node), "{}: constancy is stale", where);
+    if (node.op != &input_op() && node.op != &constant_op() && node.op != &opaque_op())
+      REVERIE_CHECK(node.op->infer({input_types(*this, id), {}, *node.attributes}) ==
+                        output_types(*this, id),
+                    "{}: output types are not what inference gives", where);
+  }
+  for (const NodeId id : nodes())
+    for (const ValueId value : outputs(id))
+      REVERIE_CHECK_EQ(static_cast<int>(users(value).size()), uses[value.index]);
+  std::set<std::string> names;
+  for (const GraphOutput& output : outputs_) {
+    REVERIE_CHECK(alive(producer(output.value)), "output '{}' dangles", output.name);
+    REVERIE_CHECK(names.insert(output.name).second, "output '{}' stands twice", output.name);
+  }
+}
+
+int64_t Graph::weight_bytes() const {
+  int64_t total = 0;
+  for (const NodeId id : nodes()) {
+    if (!is_constant(id)) continue;
+    for (const ValueId value : outputs(id)) {
+      const auto users_of = users(value);
+      const bool stored = is_output(value) || std::any_of(users_of.begin(), users_of.end(),
+                                                          [&](NodeId u) { return !is_constant(u); });
+      if (stored) total += type(value).bytes();
+    }
+  }
+  return total;
+}
+
+std::vector<TensorType> input_types(const Graph& graph, NodeId node) {
+  std::vector<TensorType> types;
+  for (const ValueId input : graph.inputs(node))
+    types.push_back(input.valid() ? graph.type(input) : TensorType{});
+  return types;
+}
+
+std::vector<TensorType> output_types(const Graph& graph, NodeId node) {
+  std::vector<TensorType> types;
+  for (const ValueId output : graph.outputs(node)) types.push_back(graph.type(output));
+  return types;
+}
+
+int64_t flops(const Graph& graph, NodeId node) {
+  const OpSchema& op = graph.op(node);
+  if (!op.flops) return 0;
+  return op.flops({input_types(graph, node), output_types(graph, node), graph.attributes(node)});
+}
+
+int64_t traffic_bytes(const Graph& graph, NodeId node) {
+  const OpSchema& op = graph.op(node);
+  const auto inputs = input_types(graph, node);
+  const auto outputs = output_types(graph, node);
+  if (op.bytes) return op.bytes({inputs, outputs, graph.attributes(node)});
+  int64_t total = 0;
+  for (const TensorType& type : inputs) total += type.bytes();
+  for (const TensorType& type : outputs) total += type.bytes();
+  return total;
+}
+
+}  // namespace reverie

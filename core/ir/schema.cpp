@@ -1,0 +1,80 @@
+#include "core/ir/schema.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/ir/ops.h"
+
+namespace reverie {
+namespace {
+
+std::vector<OpSchema> build_table() {
+  std::vector<OpSchema> table;
+  for (const auto family : {ops::special}) {
+    for (OpSchema& row : family()) {
+      row.id = static_cast<int>(table.size());
+      table.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+const std::vector<OpSchema>& table() {
+  static const std::vector<OpSchema> rows = build_table();
+  return rows;
+}
+
+}  // namespace
+
+Attributes OpSchema::complete(Attributes attributes) const {
+  for (const Attributes::Entry& entry : attributes.entries()) {
+    const auto known = [&](const AttrSpec& spec) { return spec.name == entry.first; };
+    if (std::none_of(this->attributes.begin(), this->attributes.end(), known))
+      throw InputError("{} has no attribute '{}'", name, entry.first);
+  }
+  for (const AttrSpec& spec : this->attributes) {
+    if (attributes.has(spec.name)) continue;
+    if (spec.fallback) {
+      attributes.set(spec.name, *spec.fallback);
+    } else if (!spec.optional) {
+      throw InputError("{} needs attribute '{}'", name, spec.name);
+    }
+  }
+  return attributes;
+}
+
+const OpSchema* find_op(std::string_view name) {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const OpSchema*> map;
+    for (const OpSchema& row : table()) map.emplace(row.name, &row);
+    return map;
+  }();
+  const auto at = index.find(name);
+  return at == index.end() ? nullptr : at->second;
+}
+
+const OpSchema& op_named(std::string_view name) {
+  const OpSchema* row = find_op(name);
+  REVERIE_CHECK(row != nullptr, "no operator '{}'", name);
+  return *row;
+}
+
+std::span<const OpSchema> all_ops() { return table(); }
+
+const OpSchema& input_op() {
+  static const OpSchema& row = op_named("Input");
+  return row;
+}
+
+const OpSchema& constant_op() {
+  static const OpSchema& row = op_named("Constant");
+  return row;
+}
+
+const OpSchema& opaque_op() {
+  static const OpSchema& row = op_named("Opaque");
+  return row;
+}
+
+}  // namespace reverie

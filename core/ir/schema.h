@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ir/attributes.h"
+#include "core/ir/types.h"
+
+namespace reverie {
+
+/// What shape inference and costs see of a node: types and attributes, no graph.
+struct OpContext {
+  /// An absent optional input has a type with known() == false.
+  std::span<const TensorType> inputs;
+  /// Filled in for `flops` and `bytes`, empty for `infer`.
+  std::span<const TensorType> outputs;
+  const Attributes& attributes;
+
+  bool has_input(size_t index) const { return index < inputs.size() && inputs[index].known(); }
+};
+
+struct AttrSpec {
+  std::string name;
+  /// Absent: the attribute is required, or optional without a default when `optional` is set.
+  std::optional<AttrValue> fallback;
+  bool optional = false;
+};
+
+/// One row per operator. Operators follow ONNX at opset 17, with three differences that make
+/// graphs easier to match, all undone at export:
+///  - inputs that ONNX wants as constant tensors but that shape the result are attributes: `shape`
+///    of Reshape and Expand, `axes` of Squeeze, Unsqueeze and the reductions, `starts, ends, axes,
+///    steps` of Slice, `pads` and `value` of Pad, `split` of Split, `min` and `max` of Clip,
+///    `repeats` of Tile;
+///  - Conv(x, w, [b], [residual]), MatMul(a, b, [bias], [residual]) and Gemm(a, b, [c],
+///    [residual]) take a residual that is added to the result and an attribute `activation`
+///    ("none", "relu", "sigmoid", "tanh"), applied last;
+///  - `auto_pad` is resolved into `pads`, and Reshape's `shape` holds no 0 or -1.
+struct OpSchema {
+  std::string name;
+  /// Row number in the table; a stable index for features and matching within one build.
+  int id = -1;
+  int min_inputs = 0;
+  int max_inputs = 0;  ///< kVariadic where unbounded
+  int min_outputs = 1;
+  int max_outputs = 1;
+  std::vector<AttrSpec> attributes;
+  /// Output types from input types and attributes. InputError says what does not fit.
+  std::function<std::vector<TensorType>(const OpContext&)> infer;
+  /// Floating-point operations (a multiply-add counts two); 0 for movement of data.
+  std::function<int64_t(const OpContext&)> flops;
+  /// Bytes read and written; empty: all inputs and outputs once.
+  std::function<int64_t(const OpContext&)> bytes;
+  bool elementwise = false;  ///< every output element depends on the matching input elements only
+  bool commutative = false;  ///< its two inputs may change places
+
+  static constexpr int kVariadic = 1 << 20;
+
+  /// With defaults filled in for absent attributes and every name checked. InputError names an
+  /// unknown or missing attribute.
+  Attributes complete(Attributes attributes) const;
+  bool is(std::string_view other) const { return name == other; }
+};
+
+/// The row of that name; nullptr when the table has none.
+const OpSchema* find_op(std::string_view name);
+/// The same; InternalError when the table has none.
+const OpSchema& op_named(std::string_view name);
+/// All rows, by id.
+std::span<const OpSchema> all_ops();
+
+// Rows that the IR itself treats specially.
+/// A graph input; no inputs, one output; attribute `name`.
+const OpSchema& input_op();
+/// A weight or other constant; no inputs, one output; the node holds a Weight.
+const OpSchema& constant_op();
+/// Any node that the table does not describe; carried through untouched. Attributes: `op`,
+/// `domain`, `proto` (serialised NodeProto).
+const OpSchema& opaque_op();
+
+}  // namespace reverie

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reverie {
+
+/// Element types. kNone is the type of a value that an opaque operator produces and that is no
+/// tensor of known type (a sequence, an optional, a tensor of unknown shape).
+enum class DType : uint8_t {
+  kNone,
+  kFloat32,
+  kFloat64,
+  kFloat16,
+  kBFloat16,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kUInt64,
+  kBool,
+  kString,
+};
+
+/// Bytes of one element; 0 for kNone and kString.
+int64_t size_of(DType dtype);
+std::string_view name_of(DType dtype);
+/// The inverse of name_of; InputError for an unknown name.
+DType dtype_named(std::string_view name);
+inline bool is_floating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16;
+}
+
+/// Extents, outermost first; empty for a scalar. Every extent is >= 0: symbolic dimensions are
+/// bound at import.
+using Shape = std::vector<int64_t>;
+
+/// Product of the extents; 1 for a scalar.
+int64_t element_count(const Shape& shape);
+/// "2x3x4", or "scalar".
+std::string to_string(const Shape& shape);
+
+struct TensorType {
+  DType dtype = DType::kNone;
+  Shape shape;
+
+  /// False for what an opaque operator produces where nothing is known of it.
+  bool known() const { return dtype != DType::kNone; }
+  int64_t elements() const { return element_count(shape); }
+  int64_t bytes() const { return elements() * size_of(dtype); }
+  int rank() const { return static_cast<int>(shape.size()); }
+  bool operator==(const TensorType&) const = default;
+};
+
+/// "float32 2x3x4".
+std::string to_string(const TensorType& type);
+uint64_t hash_of(const TensorType& type);
+
+/// The extent that `axis` (negative: from the end) names, in [0, rank). InputError otherwise.
+int normalize_axis(int64_t axis, int rank);
+
+/// The shape to which NumPy's rules broadcast both; InputError that names both where none exists.
+Shape broadcast(const Shape& a, const Shape& b);
+
+}  // namespace reverie

@@ -1,0 +1,79 @@
+#include "core/ir/weight.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/hash.h"
+
+namespace reverie {
+namespace {
+
+uint64_t content_hash(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  return hash_bytes(bytes.data(), bytes.size(), hash_of(tensor.type()));
+}
+
+bool counts_as_small(const TensorType& type) {
+  return type.elements() <= Weight::kSmallWeight || !is_floating(type.dtype);
+}
+
+Tensor filled(const TensorType& type, double value) {
+  Tensor scalar({DType::kFloat64, {}});
+  scalar.data<double>()[0] = value;
+  const Tensor element = scalar.cast(type.dtype);
+  Tensor tensor(type);
+  const auto source = element.bytes();
+  const auto target = tensor.bytes();
+  for (size_t at = 0; at < target.size(); at += source.size())
+    std::copy(source.begin(), source.end(), target.begin() + static_cast<ptrdiff_t>(at));
+  return tensor;
+}
+
+}  // namespace
+
+WeightPtr Weight::dense(Tensor tensor, const std::string& name) {
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->type_ = tensor.type();
+  weight->identity_ = content_hash(tensor);
+  weight->name_ = name;
+  weight->small_ = counts_as_small(tensor.type());
+  weight->dense_ = std::move(tensor);
+  return weight;
+}
+
+WeightPtr Weight::fill(TensorType type, double value, const std::string& name) {
+  if (type.elements() <= kSmallWeight) return dense(filled(type, value), name);
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->small_ = counts_as_small(type);
+  const uint64_t meaning =
+      weight->small_ ? hash_bytes(&value, sizeof(value), 1) : hash_string(name);
+  weight->identity_ = hash_combine(hash_of(type), meaning);
+  weight->type_ = std::move(type);
+  weight->name_ = name;
+  weight->fill_ = true;
+  weight->fill_value_ = value;
+  return weight;
+}
+
+WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
+                       const std::string& name) {
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->small_ = counts_as_small(type);
+  weight->type_ = std::move(type);
+  weight->identity_ = identity;
+  weight->name_ = name;
+  weight->loader_ = std::move(loader);
+  return weight;
+}
+
+Tensor Weight::materialize() const {
+  if (fill_) return filled(type_, fill_value_);
+  if (!loader_) return dense_;
+  Tensor tensor = loader_();
+  if (tensor.type() != type_)
+    throw InputError("weight '{}' should be {} but its file holds {}", name_, to_string(type_),
+                     to_string(tensor.type()));
+  return tensor;
+}
+
+}  // namespace reverie

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/ir/tensor.h"
+
+namespace reverie {
+
+/// The payload of a Constant node: a tensor that costs nothing until it is needed. Immutable and
+/// shared between graphs.
+///
+/// `identity` decides equality of constants in hashes and in comparisons of graphs. It is the same
+/// in every process. A small constant (at most kSmallWeight elements, or not floating) is known by
+/// its content; a dense large one by a hash of its content; a large fill (`ConstantOfShape`) is an
+/// opaque weight known by its name and never equal to another because both hold the same value.
+class Weight {
+ public:
+  static constexpr int64_t kSmallWeight = 64;
+  using Loader = std::function<Tensor()>;
+
+  static std::shared_ptr<const Weight> dense(Tensor tensor, const std::string& name = {});
+  /// Every element is `value`. `name` is the identity of a large one.
+  static std::shared_ptr<const Weight> fill(TensorType type, double value, const std::string& name);
+  /// Loaded on demand, as from external data; `identity` must name the content uniquely.
+  static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
+                                            const std::string& name);
+
+  const TensorType& type() const { return type_; }
+  uint64_t identity() const { return identity_; }
+  /// The initializer's name in the file it came from, or empty; no part of the identity of a small
+  /// or dense weight.
+  const std::string& name() const { return name_; }
+  /// Small or integral: its value is part of what the graph means, and rules may look at it.
+  /// Others are drawn anew when two graphs are compared.
+  bool is_small() const { return small_; }
+  bool is_fill() const { return fill_; }
+  /// The value of a fill.
+  double fill_value() const { return fill_value_; }
+
+  /// The tensor itself. A fill is built and a lazy one loaded at each call; a dense one is shared.
+  Tensor materialize() const;
+
+ private:
+  Weight() = default;
+  TensorType type_;
+  uint64_t identity_ = 0;
+  std::string name_;
+  bool small_ = false;
+  bool fill_ = false;
+  double fill_value_ = 0;
+  Tensor dense_;
+  Loader loader_;
+};
+
+using WeightPtr = std::shared_ptr<const Weight>;
+
+}  // namespace reverie

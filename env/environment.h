@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reverie {
+
+/// What an environment looks like from outside; constant over its life.
+struct EnvSpec {
+  std::string name;
+  int node_types = 0;       ///< vocabulary of GraphFeatures::node_types
+  int node_features = 0;    ///< columns of GraphFeatures::nodes
+  int edge_features = 0;    ///< columns of GraphFeatures::edges
+  int global_features = 0;  ///< columns of GraphFeatures::globals
+  /// Features per primary action (for rewriting: the best relative cost change that the rule
+  /// offers, in percent of the initial cost, positive when it gains).
+  int action_features = 0;
+  /// Names of the primary actions; the last is "NO-OP", always valid, which ends the episode.
+  std::vector<std::string> actions;
+  int max_secondary = 1;  ///< upper bound of a count in a mask, at most 65535
+  int horizon = 0;        ///< steps after which an episode is truncated
+  int start_states = 1;   ///< start graphs that `reset` chooses from
+  bool deterministic = true;
+  /// Valid secondary choices are 0 .. count - 1. Otherwise masks carry explicit lists.
+  bool prefix_masks = true;
+  /// Names what the actions mean (for rewriting: the rule set); data and checkpoints of another
+  /// fingerprint are refused.
+  uint64_t fingerprint = 0;
+  std::string cost_source;  ///< "roofline:t4", "cpu", "none"
+
+  int primary_actions() const { return static_cast<int>(actions.size()); }
+  int no_op() const { return primary_actions() - 1; }
+};
+
+/// A graph as plain arrays; row-major.
+struct GraphFeatures {
+  std::vector<int32_t> node_types;   ///< [nodes], each below EnvSpec::node_types
+  std::vector<float> nodes;          ///< [nodes, node_features]
+  std::vector<int32_t> senders;      ///< [edges], index of a node
+  std::vector<int32_t> receivers;    ///< [edges]
+  std::vector<float> edges;          ///< [edges, edge_features]
+  std::vector<float> globals;        ///< [global_features]
+  std::vector<float> node_targets;   ///< [nodes]: share of the total cost, sums to 1 or is all 0
+
+  int node_count() const { return static_cast<int>(node_types.size()); }
+  int edge_count() const { return static_cast<int>(senders.size()); }
+  bool operator==(const GraphFeatures&) const = default;
+};
+
+/// How many secondary choices each primary action has; 0 where it is not valid. NO-OP has 1.
+struct ActionMask {
+  std::vector<uint16_t> counts;  ///< [primary actions]
+  /// Only where EnvSpec::prefix_masks is false: the valid secondary choices of each primary action,
+  /// ascending, as many as its count.
+  std::vector<std::vector<uint16_t>> choices;
+
+  bool operator==(const ActionMask&) const = default;
+};
+
+struct Action {
+  int primary = 0;
+  int secondary = 0;
+  bool operator==(const Action&) const = default;
+};
+
+/// Whether the mask allows the action.
+bool allows(const ActionMask& mask, const Action& action);
+/// The i-th valid secondary choice of a primary action, i below its count.
+int secondary_choice(const ActionMask& mask, int primary, int index);
+
+struct Observation {
+  GraphFeatures graph;
+  ActionMask mask;
+  std::vector<float> action_features;  ///< [primary actions, action_features]
+  /// Names the state; equal states have equal keys (the graph's structural hash, not the time).
+  uint64_t state_key = 0;
+
+  bool operator==(const Observation&) const = default;
+};
+
+struct StepInfo {
+  double cost_ms = 0;       ///< of the state now reached, by the environment's cost source
+  double best_cost_ms = 0;  ///< lowest of the episode so far, the start included
+};
+
+struct StepResult {
+  double reward = 0;
+  bool terminated = false;  ///< NO-OP, or nothing is left to do
+  bool truncated = false;   ///< the horizon was reached
+  StepInfo info;
+};
+
+/// Work done since construction. Sample efficiency is reported in these.
+struct EnvCounters {
+  int64_t resets = 0;
+  int64_t steps = 0;
+  int64_t cost_lookups = 0;
+  int64_t measurements = 0;
+
+  EnvCounters& operator+=(const EnvCounters& other);
+};
+
+/// A sequential decision problem whose states are graphs. Not safe for concurrent use; `fork` gives
+/// another instance for another thread. Every implementation passes the conformance suite in
+/// tests/env/conformance.h.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+  virtual const EnvSpec& spec() const = 0;
+
+  /// Starts an episode. Equal seeds give equal episodes under equal actions where the environment
+  /// is deterministic. The seed also chooses the start state: seed % start_states.
+  virtual void reset(uint64_t seed) = 0;
+  /// InputError when the mask does not allow the action, or when the episode is over.
+  virtual StepResult step(const Action& action) = 0;
+
+  // The current state. Computed on demand; a caller that does not look pays nothing.
+  virtual Observation observe() const = 0;
+  virtual ActionMask mask() const = 0;
+  virtual StepInfo info() const = 0;
+  /// Gain of each valid secondary choice of a primary action, in percent of the initial cost
+  /// (positive gains); empty where the environment cannot look ahead cheaply. Used by the mixed
+  /// collecting agent and by greedy baselines.
+  virtual std::vector<double> gains(int primary) const = 0;
+
+  virtual const EnvCounters& counters() const = 0;
+  virtual std::unique_ptr<Environment> fork() const = 0;
+};
+
+}  // namespace reverie

@@ -1,0 +1,39 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "core/base/error.h"
+#include "tools/command.h"
+
+namespace {
+
+constexpr int kInputErrorStatus = 2;
+
+int run(int argc, char** argv) {
+  CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
+  app.name("reverie");
+  app.require_subcommand(1);
+  for (const auto add : {reverie::register_version}) add(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    throw reverie::InputError("{} (see reverie --help)", error.what());
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const reverie::InputError& error) {
+    fmt::print(stderr, "reverie: {}\n", error.what());
+    return kInputErrorStatus;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "reverie: internal error: {}\n", error.what());
+    return 1;
+  }
+}
