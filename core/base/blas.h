@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+namespace reverie {
+
+/// The environment variable settings (value by name) with which this process should have been
+/// started to compute fast, empty when nothing is to be gained. OpenBLAS reads them while it loads,
+/// so that they cannot be set later:
+///  - OPENBLAS_CORETYPE: OpenBLAS 0.3.21 does not know recent processors and takes its slowest
+///    kernels (core name "Prescott") on machines with AVX2 or AVX-512. A setting that is already
+///    there is respected.
+///  - OMP_WAIT_POLICY=passive: threads that wait leave the processor to others.
+struct BlasSettings {
+  std::string core_type;    ///< empty: leave as it is
+  std::string wait_policy;  ///< empty: leave as it is
+
+  bool empty() const { return core_type.empty() && wait_policy.empty(); }
+};
+
+/// What decides the settings; see `probe_blas`.
+struct BlasProbe {
+  std::string core_name = {};  ///< as OpenBLAS reports it; empty without OpenBLAS
+  bool avx2 = false;
+  bool avx512 = false;
+  bool core_type_is_set = false;
+  bool wait_policy_is_set = false;
+};
+
+BlasProbe probe_blas();
+BlasSettings better_settings(const BlasProbe& probe);
+
+/// Replaces this process by itself, once, under better settings where there are any. Call first in
+/// main. Returns when nothing is to be gained or the restart is not possible.
+void restart_with_fast_blas(char** argv);
+
+}  // namespace reverie
