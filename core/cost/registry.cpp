@@ -1,0 +1,51 @@
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/cost/roofline.h"
+
+namespace reverie {
+namespace {
+
+struct Source {
+  std::string pattern;  ///< as a person reads it: "roofline:<device>"
+  std::function<std::shared_ptr<CostModel>(const std::string& argument)> make;
+
+  std::string kind() const { return pattern.substr(0, pattern.find(':')); }
+  bool takes_argument() const { return pattern.find(':') != std::string::npos; }
+};
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> table = {
+      {"roofline:<device>",
+       [](const std::string& device) { return make_roofline(device_profile(device)); }},
+  };
+  return table;
+}
+
+[[noreturn]] void refuse(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Source& source : sources()) known.push_back(source.pattern);
+  std::vector<std::string_view> devices;
+  for (const DeviceProfile& profile : device_profiles()) devices.push_back(profile.name);
+  throw InputError("no cost source '{}'; known are {} with <device> one of {}", name,
+                   fmt::join(known, ", "), fmt::join(devices, ", "));
+}
+
+}  // namespace
+
+std::shared_ptr<CostModel> make_cost_model(const std::string& name) {
+  const size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
+  for (const Source& source : sources()) {
+    if (source.kind() != kind) continue;
+    if (source.takes_argument() == argument.empty()) refuse(name);
+    return with_context(fmt::format("cost source '{}'", name), [&] { return source.make(argument); });
+  }
+  refuse(name);
+}
+
+}  // namespace reverie
