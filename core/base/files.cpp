@@ -1,0 +1,108 @@
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string temporary_name(const std::string& path) {
+  static std::atomic<uint64_t> serial{0};
+  return fmt::format("{}.{}-{}.part", path, getpid(), serial++);
+}
+
+void first_difference(const std::string& directory, const std::string& old_config,
+                      const std::string& new_config) {
+  std::istringstream old_lines(old_config), new_lines(new_config);
+  std::string was, is;
+  for (int line = 1;; ++line) {
+    const bool more_old = static_cast<bool>(std::getline(old_lines, was));
+    const bool more_new = static_cast<bool>(std::getline(new_lines, is));
+    if (!more_old && !more_new) return;
+    if (!more_old) was = "nothing";
+    if (!more_new) is = "nothing";
+    if (was != is)
+      throw InputError("{}/config.yaml:{}: --resume needs the configuration it began with: there it "
+                       "says '{}', now it is '{}'", directory, line, was, is);
+  }
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  if (fs::is_directory(path)) throw InputError("{}: is a directory, a file is needed", path);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError("{}: cannot be read: {}", path, std::strerror(errno));
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (file.bad()) throw InputError("{}: reading failed: {}", path, std::strerror(errno));
+  return std::move(content).str();
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  AsideFile aside(path);
+  std::FILE* file = std::fopen(aside.temporary().c_str(), "wb");
+  if (file == nullptr) throw InputError("{}: cannot be written: {}", path, std::strerror(errno));
+  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  const int reason = errno;
+  if (std::fclose(file) != 0 || !written)
+    throw InputError("{}: writing failed: {}", path, std::strerror(written ? errno : reason));
+  aside.commit();
+}
+
+AsideFile::AsideFile(const std::string& path) : path_(path), temporary_(temporary_name(path)) {
+  const int file = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) throw InputError("{}: cannot be written: {}", path, std::strerror(errno));
+  close(file);
+}
+
+AsideFile::~AsideFile() {
+  if (!committed_) unlink(temporary_.c_str());
+}
+
+void AsideFile::commit() {
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    throw InputError("{}: cannot be written: {}", path_, std::strerror(errno));
+  committed_ = true;
+}
+
+void create_directory(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) throw InputError("{}: cannot be created: {}", directory, error.message());
+  if (!fs::is_directory(directory))
+    throw InputError("{}: is a file, a directory is needed", directory);
+  AsideFile probe(directory + "/writable");
+}
+
+void create_run_directory(const std::string& directory, const std::string& config, bool resume) {
+  std::error_code error;
+  if (!resume && fs::exists(directory, error) && fs::is_directory(directory, error) &&
+      !fs::is_empty(directory, error))
+    throw InputError("{}: is not empty; give another --out, or --resume to go on with it",
+                     directory);
+  create_directory(directory);
+  const std::string path = directory + "/config.yaml";
+  if (resume && fs::exists(path)) first_difference(directory, read_file(path), config);
+  write_file(path, config);
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+}  // namespace reverie

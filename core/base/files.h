@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace reverie {
+
+/// The whole file. InputError names the file and the system's reason.
+std::string read_file(const std::string& path);
+
+/// Writes aside and renames, so that nothing partial ever stands under the final name. InputError
+/// when the place cannot be written.
+void write_file(const std::string& path, std::string_view content);
+
+/// For writers that need a path of their own (HDF5, archives): write to `temporary()`, then
+/// `commit()` renames it to the final name. Without commit the temporary is removed.
+class AsideFile {
+ public:
+  explicit AsideFile(const std::string& path);
+  ~AsideFile();
+  AsideFile(const AsideFile&) = delete;
+  AsideFile& operator=(const AsideFile&) = delete;
+
+  const std::string& temporary() const { return temporary_; }
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_;
+  bool committed_ = false;
+};
+
+/// Creates `directory` with its parents and makes sure that files can be made in it.
+void create_directory(const std::string& directory);
+
+/// The one directory that a step writes. Creates it and writes `config` as config.yaml. InputError
+/// when it exists and is not empty, unless `resume`; then its config.yaml, if there is one, must
+/// equal `config`, and the error shows the first line that differs.
+void create_run_directory(const std::string& directory, const std::string& config, bool resume);
+
+bool file_exists(const std::string& path);
+
+}  // namespace reverie

@@ -1,0 +1,173 @@
+#include "core/base/metrics.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/base/crc32c.h"
+#include "core/base/error.h"
+#include "core/base/files.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5;
+
+template <typename T>
+std::string little_endian(T value) {
+  std::string bytes(sizeof(T), '\0');
+  for (size_t i = 0; i < sizeof(T); ++i) bytes[i] = static_cast<char>(value >> (8 * i) & 0xff);
+  return bytes;
+}
+
+template <typename T>
+T from_little_endian(std::string_view bytes) {
+  T value = 0;
+  for (size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i);
+  return value;
+}
+
+uint32_t masked_crc(std::string_view bytes) {
+  const uint32_t crc = crc32c(bytes);
+  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+std::string varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
+  return bytes + static_cast<char>(value);
+}
+
+std::string tag(int field, int wire_type) { return varint(static_cast<uint64_t>(field << 3 | wire_type)); }
+
+std::string message_field(int field, std::string_view bytes) {
+  return tag(field, kLengthDelimited) + varint(bytes.size()) + std::string(bytes);
+}
+
+std::string event_header(double wall_time, int64_t step) {
+  uint64_t bits;
+  std::memcpy(&bits, &wall_time, sizeof bits);
+  return tag(1, kFixed64) + little_endian(bits) + tag(2, kVarint) +
+         varint(static_cast<uint64_t>(step));
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void keep_lines_until(const std::string& path, int64_t step) {
+  if (!file_exists(path)) return;
+  std::istringstream lines(read_file(path));
+  std::string kept, line;
+  while (std::getline(lines, line)) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    if (object.is_object() && object.value("step", int64_t{-1}) <= step) kept += line + "\n";
+  }
+  write_file(path, kept);
+}
+
+void remove_event_files(const std::string& directory) {
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().filename().string().starts_with("events.out.tfevents."))
+      std::filesystem::remove(entry.path());
+}
+
+std::string event_path(const std::string& directory) {
+  for (auto stamp = static_cast<int64_t>(now());; ++stamp) {
+    std::string path = fmt::format("{}/events.out.tfevents.{}.reverie", directory, stamp);
+    if (!file_exists(path)) return path;
+  }
+}
+
+}  // namespace
+
+std::string tfrecord(std::string_view bytes) {
+  const std::string length = little_endian<uint64_t>(bytes.size());
+  return length + little_endian(masked_crc(length)) + std::string(bytes) +
+         little_endian(masked_crc(bytes));
+}
+
+std::vector<std::string> read_tfrecords(std::string_view content) {
+  constexpr size_t kHeader = 12, kFooter = 4;
+  std::vector<std::string> records;
+  while (!content.empty()) {
+    const auto damaged = [&] { throw InputError("record {} is damaged", records.size()); };
+    if (content.size() < kHeader) damaged();
+    const auto size = from_little_endian<uint64_t>(content.substr(0, 8));
+    if (from_little_endian<uint32_t>(content.substr(8, 4)) != masked_crc(content.substr(0, 8)) ||
+        content.size() < kHeader + kFooter || size > content.size() - kHeader - kFooter)
+      damaged();
+    const std::string_view bytes = content.substr(kHeader, size);
+    if (from_little_endian<uint32_t>(content.substr(kHeader + size, 4)) != masked_crc(bytes))
+      damaged();
+    records.emplace_back(bytes);
+    content.remove_prefix(kHeader + size + kFooter);
+  }
+  return records;
+}
+
+std::string version_event(double wall_time) {
+  return event_header(wall_time, 0) + message_field(3, "brain.Event:2");
+}
+
+std::string start_event(double wall_time, int64_t step) {
+  return event_header(wall_time, step) + message_field(7, tag(1, kVarint) + varint(1));
+}
+
+std::string scalar_event(double wall_time, int64_t step, const Metrics& values) {
+  std::string summary;
+  for (const auto& [name, value] : values) {
+    const auto single = static_cast<float>(value);
+    uint32_t bits;
+    std::memcpy(&bits, &single, sizeof bits);
+    summary += message_field(1, message_field(1, name) + tag(2, kFixed32) + little_endian(bits));
+  }
+  return event_header(wall_time, step) + message_field(5, summary);
+}
+
+MetricsWriter::MetricsWriter(const std::string& directory, int64_t resume_step) {
+  const std::string path = directory + "/metrics.jsonl";
+  if (resume_step > 0) {
+    keep_lines_until(path, resume_step);
+  } else {
+    write_file(path, "");
+    remove_event_files(directory);
+  }
+  lines_.open(path, std::ios::app | std::ios::binary);
+  const std::string events = event_path(directory);
+  events_.open(events, std::ios::binary);
+  if (!lines_ || !events_) throw InputError("{}: metrics cannot be written there", directory);
+  events_ << tfrecord(version_event(now())) << tfrecord(start_event(now(), resume_step + 1))
+          << std::flush;
+}
+
+void MetricsWriter::write(int64_t step, const Metrics& values) {
+  nlohmann::ordered_json line = {{"step", step}};
+  for (const auto& [name, value] : values)
+    line[name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  lines_ << line.dump() << "\n" << std::flush;
+  events_ << tfrecord(scalar_event(now(), step, values)) << std::flush;
+}
+
+std::vector<MetricsRow> read_metrics(const std::string& path) {
+  const std::string content = read_file(path);
+  std::istringstream lines(content.substr(0, content.rfind('\n') + 1));
+  std::vector<MetricsRow> rows;
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer())
+      throw InputError("{}:{}: is no JSON object with a step", path, number);
+    MetricsRow row{object["step"].get<int64_t>(), {}};
+    for (const auto& [name, value] : object.items())
+      if (name != "step" && value.is_number()) row.values[name] = value.get<double>();
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace reverie

@@ -1,0 +1,77 @@
+#include "core/base/files.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/progress.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+size_t entries(const std::string& directory) {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
+  return count;
+}
+
+TEST(FilesTest, WritesAndReplacesWhole) {
+  TemporaryDirectory directory;
+  write_file(directory / "a", "first, long");
+  write_file(directory / "a", std::string("x\0y", 3));
+  EXPECT_EQ(read_file(directory / "a"), std::string("x\0y", 3));
+  EXPECT_EQ(entries(directory.path()), 1u);
+}
+
+TEST(FilesTest, UncommittedLeavesNothing) {
+  TemporaryDirectory directory;
+  { AsideFile aside(directory / "a"); EXPECT_TRUE(file_exists(aside.temporary())); }
+  EXPECT_EQ(entries(directory.path()), 0u);
+}
+
+TEST(FilesTest, BadPathsAreInputErrors) {
+  TemporaryDirectory directory;
+  write_file(directory / "file", "");
+  EXPECT_THROW(read_file(directory / "none"), InputError);
+  EXPECT_THROW(read_file(directory.path()), InputError);
+  EXPECT_THROW(write_file(directory / "none/a", ""), InputError);
+  EXPECT_THROW(write_file(directory / "file/a", ""), InputError);
+  EXPECT_THROW(create_directory(directory / "file"), InputError);
+  EXPECT_THROW(create_directory(directory / "file/a"), InputError);
+}
+
+TEST(RunDirectoryTest, RefusesOtherContentUnlessResumed) {
+  TemporaryDirectory directory;
+  const std::string run = directory / "deep/run";
+  create_run_directory(run, "seed: 1\na: 2\n", false);
+  EXPECT_EQ(read_file(run + "/config.yaml"), "seed: 1\na: 2\n");
+  EXPECT_THROW(create_run_directory(run, "seed: 1\na: 2\n", false), InputError);
+  create_run_directory(run, "seed: 1\na: 2\n", true);
+  try {
+    create_run_directory(run, "seed: 1\na: 3\n", true);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("config.yaml:2"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("'a: 2', now it is 'a: 3'"));
+  }
+  create_run_directory(directory / "new", "seed: 1\n", true);
+}
+
+TEST(ProgressTest, LineShowsShareRateAndTimeLeft) {
+  EXPECT_EQ(progress_line("collect", "steps", 10, 30, 110, 2.0, "loss 1", 0),
+            "collect 30/110 steps  10/s  0:08 left  loss 1");
+  EXPECT_EQ(progress_line("c", "s", 0, 5, 10, 0, "", 4), "c [##..] 5/10 s  0:00");
+  EXPECT_EQ(progress_line("c", "s", 0, 10, 10, 5, "", 4), "c [####] 10/10 s  2/s  0:05");
+  EXPECT_EQ(progress_line("c", "s", 0, 10, 0, 5, "", 4), "c 10 s  2/s  0:05");
+}
+
+TEST(ProgressTest, DurationText) {
+  EXPECT_EQ(duration_text(7.4), "0:07");
+  EXPECT_EQ(duration_text(750), "12:30");
+  EXPECT_EQ(duration_text(3 * 3600 + 2 * 60 + 11), "3:02:11");
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,104 @@
+#include "core/base/metrics.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "core/base/crc32c.h"
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+using testing::SizeIs;
+
+TEST(Crc32cTest, MatchesPublishedVectors) {  // RFC 3720, appendix B.4
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);
+  EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62a8ab43u);
+  std::string rising;
+  for (int i = 0; i < 32; ++i) rising += static_cast<char>(i);
+  EXPECT_EQ(crc32c(rising), 0x46dd794eu);
+}
+
+TEST(TfRecordTest, ReadsBackAndRefusesDamage) {
+  const std::string content = tfrecord("one") + tfrecord("") + tfrecord(std::string(300, 'x'));
+  EXPECT_THAT(read_tfrecords(content), ElementsAre("one", "", std::string(300, 'x')));
+  for (size_t i = 0; i < content.size(); ++i) {
+    std::string damaged = content;
+    damaged[i] ^= 1;
+    EXPECT_THROW(read_tfrecords(damaged), InputError) << "byte " << i;
+  }
+  EXPECT_THROW(read_tfrecords(content.substr(0, content.size() - 1)), InputError);
+}
+
+TEST(EventTest, ScalarEventHasTheDocumentedBytes) {
+  const double wall_time = 2.0;  // bits 0x4000000000000000
+  const std::string expected =
+      std::string("\x09\0\0\0\0\0\0\0\x40", 9) + std::string("\x10\xac\x02", 3) +  // step 300
+      std::string("\x2a\x0b\x0a\x09", 4) + std::string("\x0a\x02rl", 4) +
+      std::string("\x15\0\0\0\x3f", 5);  // 0.5f
+  EXPECT_EQ(scalar_event(wall_time, 300, {{"rl", 0.5}}), expected);
+}
+
+std::vector<std::string> event_files(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    if (entry.path().filename().string().find("tfevents") != std::string::npos)
+      files.push_back(entry.path().string());
+  return files;
+}
+
+TEST(MetricsWriterTest, WritesBothFiles) {
+  TemporaryDirectory directory;
+  MetricsWriter writer(directory.path());
+  writer.write(1, {{"loss", 0.5}, {"bad", std::numeric_limits<double>::quiet_NaN()}});
+  writer.write(2, {{"loss", 0.25}});
+  const auto rows = read_metrics(directory / "metrics.jsonl");
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[1].step, 2);
+  EXPECT_THAT(rows[0].values, ElementsAre(Pair("loss", 0.5)));
+  ASSERT_THAT(event_files(directory.path()), SizeIs(1));
+  const auto records = read_tfrecords(read_file(event_files(directory.path())[0]));
+  EXPECT_THAT(records, SizeIs(4));
+  EXPECT_NE(records[0].find("brain.Event:2"), std::string::npos);
+}
+
+TEST(MetricsWriterTest, ResumeDropsLaterSteps) {
+  TemporaryDirectory directory;
+  {
+    MetricsWriter writer(directory.path());
+    for (int step = 1; step <= 5; ++step) writer.write(step, {{"x", 1.0 * step}});
+  }
+  MetricsWriter writer(directory.path(), 3);
+  writer.write(4, {{"x", 40}});
+  const auto rows = read_metrics(directory / "metrics.jsonl");
+  ASSERT_THAT(rows, SizeIs(4));
+  EXPECT_EQ(rows[3].values.at("x"), 40);
+  EXPECT_THAT(event_files(directory.path()), SizeIs(2));
+}
+
+TEST(MetricsWriterTest, FreshRunStartsEmpty) {
+  TemporaryDirectory directory;
+  MetricsWriter(directory.path()).write(1, {{"x", 1}});
+  MetricsWriter writer(directory.path());
+  EXPECT_TRUE(read_metrics(directory / "metrics.jsonl").empty());
+  EXPECT_THAT(event_files(directory.path()), SizeIs(1));
+}
+
+TEST(ReadMetricsTest, SkipsTornLastLineOnly) {
+  TemporaryDirectory directory;
+  write_file(directory / "m", "{\"step\":1,\"x\":2}\n{\"step\":2,\"x");
+  EXPECT_THAT(read_metrics(directory / "m"), SizeIs(1));
+  write_file(directory / "m", "{\"step\":1,\"x\n{\"step\":2}\n");
+  EXPECT_THROW(read_metrics(directory / "m"), InputError);
+}
+
+}  // namespace
+}  // namespace reverie
