@@ -71,11 +71,15 @@ bool allows(const ActionMask& mask, const Action& action);
 /// The i-th valid secondary choice of a primary action, i below its count.
 int secondary_choice(const ActionMask& mask, int primary, int index);
 
+/// A function of the state alone, so that a state met twice is stored and encoded once. What belongs
+/// to the episode (steps left, best cost so far) is no part of it: its reader has the step number,
+/// the horizon and the costs.
 struct Observation {
   GraphFeatures graph;
   ActionMask mask;
   std::vector<float> action_features;  ///< [primary actions, action_features]
-  /// Names the state; equal states have equal keys (the graph's structural hash, not the time).
+  /// Names the state; equal states have equal keys, and equal keys stand for equal observations
+  /// (for rewriting: the graph's structural hash and the start graph, not the time).
   uint64_t state_key = 0;
 
   bool operator==(const Observation&) const = default;
@@ -111,10 +115,11 @@ class Environment {
   virtual ~Environment() = default;
   virtual const EnvSpec& spec() const = 0;
 
-  /// Starts an episode. Equal seeds give equal episodes under equal actions where the environment
+  /// Starts an episode. Must come before any use of the state. Equal seeds give equal episodes under equal actions where the environment
   /// is deterministic. The seed also chooses the start state: seed % start_states.
   virtual void reset(uint64_t seed) = 0;
-  /// InputError when the mask does not allow the action, or when the episode is over.
+  /// InputError, and no change, when the mask does not allow the action or the episode is over.
+  /// NO-OP leaves the state as it is.
   virtual StepResult step(const Action& action) = 0;
 
   // The current state. Computed on demand; a caller that does not look pays nothing.
@@ -127,6 +132,7 @@ class Environment {
   virtual std::vector<double> gains(int primary) const = 0;
 
   virtual const EnvCounters& counters() const = 0;
+  /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
 };
 

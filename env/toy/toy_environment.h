@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "env/environment.h"
+
+namespace reverie {
+
+struct ToyConfig {
+  int blocks = 3;
+  int start_states = 1;
+  int horizon = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("blocks", blocks, "Blocks in the row, 1 to 1000");
+    v.field("start_states", start_states, "Start graphs, at most 4 to the number of blocks");
+    v.field("horizon", horizon, "Steps of an episode; 0 for 6 per block");
+  }
+};
+
+/// A small problem with a known optimum that greedy misses. The graph is a row of blocks:
+///
+///     -> branch ----> join -> scale -> activation ->      or  ... join -> activation -> scale ->
+///      \-> branch -/
+///
+/// A branch is narrow (cost 4) or wide (6); join, scale and activation cost 1 each. Actions:
+///
+///     merge    two branches of equal width and their join become one node: narrow 5, wide 7
+///     enlarge  a narrow branch becomes wide (a step that costs 2)
+///     fold     a scale that directly follows a merged node disappears
+///     swap     scale and activation change places (neutral)
+///     NO-OP
+///
+/// An uneven block (narrow beside wide) can only be improved by enlarging first; enlarging in an
+/// even block is a trap. Secondary choices count from the left. An episode also terminates when
+/// only NO-OP is left. The reward is the improvement of this step in percent of the initial cost.
+/// Start state s reads its blocks from the bits of s, two a block: even, then activation first.
+class ToyEnvironment : public Environment {
+ public:
+  enum Primary { kMerge, kEnlarge, kFold, kSwap, kNoOp };
+  enum class Branches : uint8_t { kNarrowNarrow, kNarrowWide, kWideNarrow, kWideWide, kNarrow, kWide };
+  enum class Tail : uint8_t { kScaleFirst, kActivationFirst, kFolded };
+  struct Block {
+    Branches branches;
+    Tail tail;
+    bool operator==(const Block&) const = default;
+  };
+
+  /// InputError when a value is out of its range.
+  explicit ToyEnvironment(const ToyConfig& config);
+
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(uint64_t seed) override;
+  StepResult step(const Action& action) override;
+  Observation observe() const override;
+  ActionMask mask() const override;
+  StepInfo info() const override;
+  std::vector<double> gains(int primary) const override;
+  const EnvCounters& counters() const override { return counters_; }
+  std::unique_ptr<Environment> fork() const override;
+
+  /// The lowest cost that can be reached from a start state, in closed form: 8 for an uneven block
+  /// and 6 for an even one.
+  double optimal_cost_ms(int start_state) const;
+
+ private:
+  std::vector<Block> start_blocks(int start_state) const;
+  std::vector<float> best_gains() const;
+
+  ToyConfig config_;
+  EnvSpec spec_;
+  std::vector<Block> blocks_;
+  int initial_cost_ = 1;
+  int best_cost_ = 1;
+  int steps_ = 0;
+  bool over_ = true;
+  EnvCounters counters_;
+};
+
+}  // namespace reverie

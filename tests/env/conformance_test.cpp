@@ -1,0 +1,26 @@
+#include "tests/env/conformance.h"
+
+#include "env/toy/toy_environment.h"
+#include "tests/support/counting_environment.h"
+
+namespace reverie::testing {
+namespace {
+
+std::unique_ptr<Environment> toy(int blocks, int start_states, int horizon = 0) {
+  return std::make_unique<ToyEnvironment>(
+      ToyConfig{.blocks = blocks, .start_states = start_states, .horizon = horizon});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Small, EnvironmentConformance,
+    ::testing::Values(
+        EnvironmentCase{"toy", [] { return toy(3, 4); }},
+        EnvironmentCase{"toy_of_one_block", [] { return toy(1, 1); }},
+        EnvironmentCase{"toy_of_many_blocks", [] { return toy(40, 64, 50); }},
+        EnvironmentCase{"counting", [] { return std::make_unique<CountingEnvironment>(); }},
+        EnvironmentCase{"explicit_lists",
+                        [] { return std::make_unique<CountingEnvironment>(9, true, 3); }}),
+    environment_case_name);
+
+}  // namespace
+}  // namespace reverie::testing

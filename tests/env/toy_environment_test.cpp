@@ -1,0 +1,118 @@
+#include "env/toy/toy_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <queue>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+/// The lowest cost that any sequence of actions reaches, by visiting every state. `shortest` takes
+/// the fewest steps to it.
+double exhaustive_optimum(const ToyConfig& config, uint64_t start, int* shortest) {
+  ToyConfig endless = config;
+  endless.horizon = 1000;
+  auto first = std::make_unique<ToyEnvironment>(endless);
+  first->reset(start);
+  std::map<uint64_t, int> depth{{first->observe().state_key, 0}};
+  std::queue<std::unique_ptr<Environment>> open;
+  open.push(std::move(first));
+  double best = std::numeric_limits<double>::infinity();
+  while (!open.empty()) {
+    const auto env = std::move(open.front());
+    open.pop();
+    const int steps = depth.at(env->observe().state_key);
+    if (env->info().cost_ms < best) {
+      best = env->info().cost_ms;
+      *shortest = steps;
+    }
+    const ActionMask mask = env->mask();
+    for (int primary = 0; primary < env->spec().no_op(); ++primary) {
+      for (int i = 0; i < mask.counts[static_cast<size_t>(primary)]; ++i) {
+        auto next = env->fork();
+        next->step({primary, i});
+        if (depth.emplace(next->observe().state_key, steps + 1).second) open.push(std::move(next));
+      }
+    }
+  }
+  return best;
+}
+
+double greedy(Environment& env, uint64_t start) {
+  env.reset(start);
+  for (;;) {
+    Action best{env.spec().no_op(), 0};
+    double gain = 0;
+    for (int primary = 0; primary < env.spec().no_op(); ++primary) {
+      const auto gains = env.gains(primary);
+      for (size_t i = 0; i < gains.size(); ++i)
+        if (gains[i] > gain) {
+          gain = gains[i];
+          best = {primary, static_cast<int>(i)};
+        }
+    }
+    const StepResult result = env.step(best);
+    if (result.terminated || result.truncated) return result.info.best_cost_ms;
+  }
+}
+
+TEST(ToyEnvironment, ClosedFormIsWhatExhaustiveSearchFinds) {
+  const ToyConfig config{.blocks = 3, .start_states = 64, .horizon = 0};
+  const ToyEnvironment env(config);
+  for (const uint64_t start : {0, 1, 2, 3, 13, 42, 63}) {
+    int shortest = 0;
+    EXPECT_EQ(exhaustive_optimum(config, start, &shortest),
+              env.optimal_cost_ms(static_cast<int>(start)));
+    EXPECT_LT(shortest, env.spec().horizon);
+  }
+}
+
+TEST(ToyEnvironment, GreedyMissesTheOptimumWhereABlockIsUneven) {
+  ToyEnvironment env({.blocks = 3, .start_states = 64, .horizon = 0});
+  for (int start = 0; start < 64; ++start) {
+    const bool all_even = (start & 0b010101) == 0b010101;
+    const bool any_late = (start & 0b101010) != 0;
+    const double found = greedy(env, static_cast<uint64_t>(start));
+    if (all_even && !any_late) {
+      EXPECT_EQ(found, env.optimal_cost_ms(start));
+    } else {
+      EXPECT_GT(found, env.optimal_cost_ms(start)) << start;
+    }
+  }
+}
+
+TEST(ToyEnvironment, TheWayToTheOptimumFirstCosts) {
+  ToyEnvironment env({.blocks = 1, .start_states = 1, .horizon = 0});
+  env.reset(0);
+  EXPECT_EQ(env.info().cost_ms, 13);
+  EXPECT_LT(env.step({ToyEnvironment::kEnlarge, 0}).reward, 0);
+  EXPECT_EQ(env.info().cost_ms, 15);
+  EXPECT_GT(env.step({ToyEnvironment::kMerge, 0}).reward, 0);
+  const StepResult last = env.step({ToyEnvironment::kFold, 0});
+  EXPECT_EQ(env.info().cost_ms, 8);
+  EXPECT_EQ(env.optimal_cost_ms(0), 8);
+  EXPECT_TRUE(last.terminated) << "nothing is left to do";
+}
+
+TEST(ToyEnvironment, RewardsAddUpToTheImprovement) {
+  ToyEnvironment env({.blocks = 2, .start_states = 1, .horizon = 0});
+  env.reset(0);
+  double sum = 0;
+  for (const Action action : {Action{1, 0}, Action{1, 0}, Action{0, 1}, Action{0, 0}})
+    sum += env.step(action).reward;
+  EXPECT_NEAR(sum, 100.0 * (26 - env.info().cost_ms) / 26, 1e-9);
+}
+
+TEST(ToyEnvironment, RefusesSizesOutOfRange) {
+  EXPECT_THROW(ToyEnvironment({.blocks = 0}), InputError);
+  EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 17}), InputError);
+  EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 1, .horizon = -1}), InputError);
+}
+
+}  // namespace
+}  // namespace reverie
