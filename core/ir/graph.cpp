@@ -52,9 +52,11 @@ NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
     const int arity = static_cast<int>(inputs.size());
     if (arity < op.min_inputs || arity > op.max_inputs)
       throw InputError("has {} inputs, expected {} to {}", arity, op.min_inputs, op.max_inputs);
-    auto complete = std::make_shared<const Attributes>(op.complete(std::move(attributes)));
-    const std::vector<TensorType> results = op.infer({types, {}, *complete});
-    return add_node(op, inputs, std::move(complete), results);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].valid() && !types[i].known()) throw InputError("input {} has no known type", i);
+    auto resolved = std::make_shared<const Attributes>(op.resolve(std::move(attributes), types));
+    const std::vector<TensorType> results = op.infer({types, {}, *resolved});
+    return add_node(op, inputs, std::move(resolved), results);
   });
 }
 

@@ -46,11 +46,11 @@ class Graph {
   /// InputError when the name is taken.
   ValueId add_input(const std::string& name, TensorType type);
   ValueId add_constant(WeightPtr weight);
-  /// Adds a node; output types are inferred. Trailing absent inputs are dropped. `outputs` is the
-  /// number of outputs to create where the operator allows several. InputError when arity,
-  /// attributes or shapes do not fit; its message names the operator and the input types.
+  /// Adds a node; attributes are brought into canonical form, output types are inferred. Trailing
+  /// absent inputs are dropped. InputError when arity, attributes or shapes do not fit; its message
+  /// names the operator and the input types.
   NodeId add_node(const OpSchema& op, std::span<const ValueId> inputs, Attributes attributes = {});
-  /// The same with attributes that OpSchema::complete has already seen (shared, not copied) and
+  /// The same with attributes that OpSchema::resolve has already seen (shared, not copied) and
   /// types that are already inferred; for rewriting, where both were checked when proposed.
   NodeId add_node(const OpSchema& op, std::span<const ValueId> inputs,
                   std::shared_ptr<const Attributes> attributes, std::span<const TensorType> types);

@@ -8,6 +8,13 @@
 /// them in this order, which decides the ids.
 namespace reverie::ops {
 
-std::vector<OpSchema> special();  // Input, Constant, Opaque
+std::vector<OpSchema> special();             // Input, Constant, Opaque
+std::vector<OpSchema> unary_elementwise();   // Relu, Sigmoid, Clip, Cast, Identity, ...
+std::vector<OpSchema> binary_elementwise();  // Add, Mul, Pow, comparisons, Where, ...
+std::vector<OpSchema> linear();              // MatMul, Gemm
+std::vector<OpSchema> spatial();             // Conv and pooling
+std::vector<OpSchema> reduction();           // Reduce*, Softmax, normalizations
+std::vector<OpSchema> movement();            // Transpose, Concat, Split, Slice, Gather, Pad, ...
+std::vector<OpSchema> shapes();              // Reshape, Squeeze, Shape, ConstantOfShape, ...
 
 }  // namespace reverie::ops

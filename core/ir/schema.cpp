@@ -9,11 +9,24 @@
 namespace reverie {
 namespace {
 
+using Infer = decltype(OpSchema::infer);
+
+Infer with_required_inputs(Infer infer, int required) {
+  return [infer = std::move(infer), required](const OpContext& node) {
+    for (int i = 0; i < required; ++i)
+      if (!node.has_input(static_cast<size_t>(i))) throw InputError("input {} is absent", i);
+    return infer(node);
+  };
+}
+
 std::vector<OpSchema> build_table() {
   std::vector<OpSchema> table;
-  for (const auto family : {ops::special}) {
+  for (const auto family :
+       {ops::special, ops::unary_elementwise, ops::binary_elementwise, ops::linear, ops::spatial,
+        ops::reduction, ops::movement, ops::shapes}) {
     for (OpSchema& row : family()) {
       row.id = static_cast<int>(table.size());
+      if (row.infer) row.infer = with_required_inputs(std::move(row.infer), row.min_inputs);
       table.push_back(std::move(row));
     }
   }
@@ -34,13 +47,26 @@ Attributes OpSchema::complete(Attributes attributes) const {
       throw InputError("{} has no attribute '{}'", name, entry.first);
   }
   for (const AttrSpec& spec : this->attributes) {
-    if (attributes.has(spec.name)) continue;
+    if (attributes.has(spec.name)) {
+      if (spec.fallback && std::holds_alternative<double>(*spec.fallback))
+        attributes.set(spec.name, attributes.number(spec.name));
+      continue;
+    }
     if (spec.fallback) {
       attributes.set(spec.name, *spec.fallback);
     } else if (!spec.optional) {
       throw InputError("{} needs attribute '{}'", name, spec.name);
     }
   }
+  return attributes;
+}
+
+Attributes OpSchema::resolve(Attributes attributes, std::span<const TensorType> inputs) const {
+  attributes = complete(std::move(attributes));
+  const bool present = static_cast<int>(inputs.size()) >= min_inputs &&
+                       std::all_of(inputs.begin(), inputs.begin() + min_inputs,
+                                   [](const TensorType& type) { return type.known(); });
+  if (normalize && present) normalize(attributes, inputs);
   return attributes;
 }
 

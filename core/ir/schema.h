@@ -26,7 +26,8 @@ struct OpContext {
 
 struct AttrSpec {
   std::string name;
-  /// Absent: the attribute is required, or optional without a default when `optional` is set.
+  /// Absent: the attribute is required, or optional without a fixed default when `optional` is set
+  /// (`normalize` may fill it in).
   std::optional<AttrValue> fallback;
   bool optional = false;
 };
@@ -39,8 +40,17 @@ struct AttrSpec {
 ///    `repeats` of Tile;
 ///  - Conv(x, w, [b], [residual]), MatMul(a, b, [bias], [residual]) and Gemm(a, b, [c],
 ///    [residual]) take a residual that is added to the result and an attribute `activation`
-///    ("none", "relu", "sigmoid", "tanh"), applied last;
-///  - `auto_pad` is resolved into `pads`, and Reshape's `shape` holds no 0 or -1.
+///    ("none", "relu", "sigmoid", "tanh"), applied last. A bias of MatMul or Gemm broadcasts to the
+///    result; a residual has the type of the result;
+///  - attributes are explicit and normal: axes count from the front and ascend, `perm`, `strides`,
+///    `pads`, `dilations` and `axes` are filled in, Reshape's and Expand's `shape` is the result's,
+///    `auto_pad` is resolved into `pads`, Slice's ranges are clamped, Conv's `kernel_shape` is the
+///    filter's and no attribute. `normalize` does what depends on the inputs' types alone.
+///
+/// Only what inference needs in a deployed model is there: BatchNormalization, LayerNormalization,
+/// MaxPool and Dropout have one output, Min and Max take two inputs. Further conventions: Cast's `to`
+/// and ConstantOfShape's `dtype` are names of element types ("float32"), ConstantOfShape's `value`
+/// is a number, Split's `split` is required.
 struct OpSchema {
   std::string name;
   /// Row number in the table; a stable index for features and matching within one build.
@@ -50,7 +60,10 @@ struct OpSchema {
   int min_outputs = 1;
   int max_outputs = 1;
   std::vector<AttrSpec> attributes;
-  /// Output types from input types and attributes. InputError says what does not fit.
+  /// Brings complete attributes into the canonical form, given the inputs' types (all required ones
+  /// known); doing it twice changes nothing. Empty: nothing to do. InputError as for `infer`.
+  std::function<void(Attributes&, std::span<const TensorType>)> normalize;
+  /// Output types from input types and canonical attributes. InputError says what does not fit.
   std::function<std::vector<TensorType>(const OpContext&)> infer;
   /// Floating-point operations (a multiply-add counts two); 0 for movement of data.
   std::function<int64_t(const OpContext&)> flops;
@@ -58,12 +71,18 @@ struct OpSchema {
   std::function<int64_t(const OpContext&)> bytes;
   bool elementwise = false;  ///< every output element depends on the matching input elements only
   bool commutative = false;  ///< its two inputs may change places
+  bool view = false;         ///< the same data under another type of equal size: no kernel, no bytes
+  /// The values of its inputs decide the output's shape (ConstantOfShape, Range). It can only be
+  /// evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
+  bool value_shaped = false;
 
   static constexpr int kVariadic = 1 << 20;
 
-  /// With defaults filled in for absent attributes and every name checked. InputError names an
-  /// unknown or missing attribute.
+  /// With defaults filled in for absent attributes, integers made numbers where the default is a
+  /// number, and every name checked. InputError names an unknown or missing attribute.
   Attributes complete(Attributes attributes) const;
+  /// `complete`, then `normalize`: what a node of a graph holds.
+  Attributes resolve(Attributes attributes, std::span<const TensorType> inputs) const;
   bool is(std::string_view other) const { return name == other; }
 };
 

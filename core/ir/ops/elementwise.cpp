@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/ir/ops/common.h"
+
+namespace reverie::ops {
+namespace {
+
+using Check = void (*)(const TensorType&);
+void anything(const TensorType&) {}
+void require_bool(const TensorType& type) { require_dtype(type, DType::kBool, "input"); }
+
+OpSchema unary(std::string name, Check check, std::vector<AttrSpec> attributes = {}) {
+  OpSchema row;
+  row.name = std::move(name);
+  row.min_inputs = row.max_inputs = 1;
+  row.attributes = std::move(attributes);
+  row.elementwise = true;
+  row.infer = [check](const OpContext& node) {
+    check(node.inputs[0]);
+    return Types{node.inputs[0]};
+  };
+  row.flops = one_flop_per_output;
+  return row;
+}
+
+OpSchema binary(std::string name, Check check, bool commutative) {
+  OpSchema row;
+  row.name = std::move(name);
+  row.min_inputs = row.max_inputs = 2;
+  row.elementwise = true;
+  row.commutative = commutative;
+  row.infer = [check](const OpContext& node) {
+    require_same_dtype(node);
+    check(node.inputs[0]);
+    return Types{{node.inputs[0].dtype, broadcast(node.inputs[0].shape, node.inputs[1].shape)}};
+  };
+  row.flops = one_flop_per_output;
+  return row;
+}
+
+OpSchema comparison(std::string name, Check check, bool commutative) {
+  OpSchema row = binary(std::move(name), check, commutative);
+  row.infer = [infer = row.infer](const OpContext& node) {
+    return Types{{DType::kBool, infer(node)[0].shape}};
+  };
+  return row;
+}
+
+OpSchema power() {
+  OpSchema row = binary("Pow", require_numeric, false);
+  row.infer = [](const OpContext& node) {
+    require_numeric(node.inputs[0]);
+    require_numeric(node.inputs[1]);
+    return Types{{node.inputs[0].dtype, broadcast(node.inputs[0].shape, node.inputs[1].shape)}};
+  };
+  return row;
+}
+
+OpSchema where() {
+  OpSchema row;
+  row.name = "Where";
+  row.min_inputs = row.max_inputs = 3;
+  row.elementwise = true;
+  row.infer = [](const OpContext& node) {
+    require_dtype(node.inputs[0], DType::kBool, "the condition");
+    require_dtype(node.inputs[2], node.inputs[1].dtype, "the other choice");
+    const Shape choices = broadcast(node.inputs[1].shape, node.inputs[2].shape);
+    return Types{{node.inputs[1].dtype, broadcast(node.inputs[0].shape, choices)}};
+  };
+  row.flops = one_flop_per_output;
+  return row;
+}
+
+OpSchema cast() {
+  OpSchema row = unary("Cast", anything, {{.name = "to", .fallback = {}}});
+  row.infer = [](const OpContext& node) {
+    const DType to = dtype_named(node.attributes.text("to"));
+    if (size_of(to) == 0 || size_of(node.inputs[0].dtype) == 0)
+      throw InputError("cannot convert {} to {}", name_of(node.inputs[0].dtype), name_of(to));
+    return Types{{to, node.inputs[0].shape}};
+  };
+  return row;
+}
+
+OpSchema clip() {
+  OpSchema row = unary("Clip", require_numeric,
+                       {{.name = "min", .fallback = {}, .optional = true},
+                        {.name = "max", .fallback = {}, .optional = true}});
+  row.normalize = [](Attributes& attributes, std::span<const TensorType>) {
+    for (const char* bound : {"min", "max"})
+      if (attributes.has(bound)) attributes.set(bound, attributes.number(bound));
+  };
+  return row;
+}
+
+/// Passes its input on; costs nothing.
+OpSchema pass_through(std::string name) {
+  OpSchema row = unary(std::move(name), anything);
+  row.flops = {};
+  row.bytes = no_bytes;
+  row.view = true;
+  return row;
+}
+
+AttrSpec number(std::string name, double fallback) {
+  return {.name = std::move(name), .fallback = fallback};
+}
+
+}  // namespace
+
+std::vector<OpSchema> unary_elementwise() {
+  return {
+      unary("Relu", require_numeric),
+      unary("Sigmoid", require_floating),
+      unary("Tanh", require_floating),
+      unary("LeakyRelu", require_floating, {number("alpha", 0.01)}),
+      unary("Elu", require_floating, {number("alpha", 1.0)}),
+      unary("HardSigmoid", require_floating, {number("alpha", 0.2), number("beta", 0.5)}),
+      unary("HardSwish", require_floating),
+      unary("Softplus", require_floating),
+      clip(),
+      unary("Sqrt", require_floating),
+      unary("Erf", require_numeric),
+      unary("Exp", require_floating),
+      unary("Log", require_floating),
+      unary("Neg", require_numeric),
+      unary("Reciprocal", require_floating),
+      unary("Abs", require_numeric),
+      unary("Floor", require_floating),
+      unary("Ceil", require_floating),
+      unary("Not", require_bool),
+      cast(),
+      pass_through("Identity"),
+      pass_through("Dropout"),
+  };
+}
+
+std::vector<OpSchema> binary_elementwise() {
+  return {
+      binary("Add", require_numeric, true),
+      binary("Sub", require_numeric, false),
+      binary("Mul", require_numeric, true),
+      binary("Div", require_numeric, false),
+      power(),
+      binary("Min", require_numeric, true),
+      binary("Max", require_numeric, true),
+      binary("And", require_bool, true),
+      binary("Or", require_bool, true),
+      comparison("Equal", anything, true),
+      comparison("Greater", require_numeric, false),
+      comparison("GreaterOrEqual", require_numeric, false),
+      comparison("Less", require_numeric, false),
+      comparison("LessOrEqual", require_numeric, false),
+      where(),
+  };
+}
+
+}  // namespace reverie::ops

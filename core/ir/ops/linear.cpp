@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/ir/ops/common.h"
+
+namespace reverie::ops {
+namespace {
+
+enum : size_t { kA, kB, kBias, kResidual };
+
+OpSchema product(std::string name) {
+  OpSchema row;
+  row.name = std::move(name);
+  row.min_inputs = 2;
+  row.max_inputs = 4;
+  row.attributes = {{.name = "activation", .fallback = std::string("none")}};
+  return row;
+}
+
+void require_product(const OpContext& node) {
+  require_same_dtype(node);
+  require_numeric(node.inputs[kA]);
+  require_activation(node.attributes);
+}
+
+Types with_epilogue(const OpContext& node, TensorType result) {
+  if (node.has_input(kBias)) require_broadcasts_to(node.inputs[kBias], result.shape, "the bias");
+  if (node.has_input(kResidual))
+    require_shape(node.inputs[kResidual], result.shape, "the residual");
+  return {std::move(result)};
+}
+
+void require_inner(int64_t a, int64_t b) {
+  if (a != b) throw InputError("inner extents {} and {} differ", a, b);
+}
+
+Types infer_matmul(const OpContext& node) {
+  require_product(node);
+  Shape a = node.inputs[kA].shape;
+  Shape b = node.inputs[kB].shape;
+  if (a.empty() || b.empty()) throw InputError("cannot multiply a scalar; use Mul");
+  const bool row_vector = a.size() == 1;
+  const bool column_vector = b.size() == 1;
+  if (row_vector) a.insert(a.begin(), 1);
+  if (column_vector) b.push_back(1);
+  require_inner(a.back(), b[b.size() - 2]);
+  Shape result = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  if (!row_vector) result.push_back(a[a.size() - 2]);
+  if (!column_vector) result.push_back(b.back());
+  return with_epilogue(node, {node.inputs[kA].dtype, std::move(result)});
+}
+
+OpSchema matmul() {
+  OpSchema row = product("MatMul");
+  row.infer = infer_matmul;
+  row.flops = [](const OpContext& node) {
+    return 2 * node.outputs[0].elements() * node.inputs[kA].shape.back() +
+           epilogue_flops(node, kBias, kResidual);
+  };
+  return row;
+}
+
+int64_t gemm_inner(const OpContext& node) {
+  return node.inputs[kA].shape[node.attributes.integer("transA") ? 0 : 1];
+}
+
+Types infer_gemm(const OpContext& node) {
+  require_product(node);
+  for (const size_t i : {kA, kB})
+    if (node.inputs[i].rank() != 2)
+      throw InputError("needs matrices, not a tensor of rank {}", node.inputs[i].rank());
+  const Shape& a = node.inputs[kA].shape;
+  const Shape& b = node.inputs[kB].shape;
+  const bool trans_a = node.attributes.integer("transA") != 0;
+  const bool trans_b = node.attributes.integer("transB") != 0;
+  require_inner(gemm_inner(node), b[trans_b ? 1 : 0]);
+  return with_epilogue(node, {node.inputs[kA].dtype, {a[trans_a ? 1 : 0], b[trans_b ? 0 : 1]}});
+}
+
+OpSchema gemm() {
+  OpSchema row = product("Gemm");
+  row.attributes.push_back({.name = "alpha", .fallback = 1.0});
+  row.attributes.push_back({.name = "beta", .fallback = 1.0});
+  row.attributes.push_back({.name = "transA", .fallback = int64_t{0}});
+  row.attributes.push_back({.name = "transB", .fallback = int64_t{0}});
+  row.infer = infer_gemm;
+  row.flops = [](const OpContext& node) {
+    return 2 * node.outputs[0].elements() * gemm_inner(node) +
+           epilogue_flops(node, kBias, kResidual);
+  };
+  return row;
+}
+
+}  // namespace
+
+std::vector<OpSchema> linear() { return {matmul(), gemm()}; }
+
+}  // namespace reverie::ops

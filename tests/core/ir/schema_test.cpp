@@ -1,0 +1,215 @@
+#include "core/ir/schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using testing::HasSubstr;
+using List = std::vector<int64_t>;
+
+TensorType floats(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+TensorType integers(Shape shape) { return {DType::kInt64, std::move(shape)}; }
+TensorType bools(Shape shape) { return {DType::kBool, std::move(shape)}; }
+
+std::vector<TensorType> infer(std::string_view op, std::vector<TensorType> inputs,
+                              Attributes attributes = {}) {
+  const OpSchema& row = op_named(op);
+  const Attributes resolved = row.resolve(std::move(attributes), inputs);
+  EXPECT_EQ(row.resolve(resolved, inputs), resolved) << op << ": normalising twice changes it";
+  return row.infer({inputs, {}, resolved});
+}
+
+Shape shape_of(std::string_view op, std::vector<TensorType> inputs, Attributes attributes = {}) {
+  return infer(op, std::move(inputs), std::move(attributes)).at(0).shape;
+}
+
+std::string refusal(std::string_view op, std::vector<TensorType> inputs,
+                    Attributes attributes = {}) {
+  try {
+    infer(op, std::move(inputs), std::move(attributes));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+int64_t flops(std::string_view op, std::vector<TensorType> inputs, Attributes attributes = {}) {
+  const OpSchema& row = op_named(op);
+  const Attributes resolved = row.resolve(std::move(attributes), inputs);
+  const auto outputs = row.infer({inputs, {}, resolved});
+  return row.flops({inputs, outputs, resolved});
+}
+
+TEST(Schema, RowsAreNumberedAndNamedOnce) {
+  for (const OpSchema& row : all_ops()) {
+    EXPECT_EQ(&all_ops()[static_cast<size_t>(row.id)], &row);
+    EXPECT_EQ(find_op(row.name), &row);
+    EXPECT_LE(row.min_inputs, row.max_inputs);
+  }
+  EXPECT_EQ(find_op("NoSuchOperator"), nullptr);
+}
+
+TEST(Schema, HoldsEveryOperatorOfTheRealModels) {
+  for (const char* name :
+       {"Add", "AveragePool", "BatchNormalization", "Concat", "Constant", "ConstantOfShape", "Conv",
+        "Div", "Equal", "Erf", "Expand", "Flatten", "Gather", "Gemm", "GlobalAveragePool",
+        "Identity", "MatMul", "MaxPool", "Mul", "Pad", "Pow", "ReduceMean", "Relu", "Reshape",
+        "Shape", "Sigmoid", "Slice", "Softmax", "Sqrt", "Sub", "Tanh", "Transpose", "Where"})
+    EXPECT_NE(find_op(name), nullptr) << name;
+}
+
+TEST(Schema, AttributesAreCompletedAndChecked) {
+  EXPECT_THAT(refusal("Relu", {floats({2})}, {{"alpha", 0.1}}), HasSubstr("no attribute 'alpha'"));
+  EXPECT_THAT(refusal("Concat", {floats({2})}), HasSubstr("needs attribute 'axis'"));
+  EXPECT_EQ(op_named("Elu").complete({{"alpha", int64_t{2}}}), (Attributes{{"alpha", 2.0}}));
+  EXPECT_THAT(refusal("Add", {floats({2}), TensorType{}}), HasSubstr("input 1 is absent"));
+}
+
+TEST(Schema, Elementwise) {
+  EXPECT_EQ(shape_of("Add", {floats({4, 1}), floats({3, 1, 5})}), (Shape{3, 4, 5}));
+  EXPECT_THAT(refusal("Add", {floats({2}), floats({3})}), HasSubstr("do not broadcast"));
+  EXPECT_THAT(refusal("Add", {floats({2}), integers({2})}), HasSubstr("mixes element types"));
+  EXPECT_EQ(infer("Equal", {integers({3}), integers({})}).at(0), bools({3}));
+  EXPECT_EQ(infer("Pow", {floats({3}), integers({})}).at(0), floats({3}));
+  EXPECT_EQ(shape_of("Where", {bools({4}), floats({3, 1}), floats({})}), (Shape{3, 4}));
+  EXPECT_THAT(refusal("Where", {floats({4}), floats({4}), floats({4})}), HasSubstr("condition"));
+  EXPECT_EQ(infer("Cast", {floats({2})}, {{"to", std::string("int64")}}).at(0), integers({2}));
+  EXPECT_THAT(refusal("Sigmoid", {integers({2})}), HasSubstr("floating-point"));
+  EXPECT_EQ(flops("Mul", {floats({4, 1}), floats({3, 1, 5})}), 60);
+}
+
+TEST(Schema, MatMul) {
+  EXPECT_EQ(shape_of("MatMul", {floats({5, 1, 2, 3}), floats({7, 3, 4})}), (Shape{5, 7, 2, 4}));
+  EXPECT_EQ(shape_of("MatMul", {floats({3}), floats({3, 4})}), (Shape{4}));
+  EXPECT_EQ(shape_of("MatMul", {floats({2, 3}), floats({3})}), (Shape{2}));
+  EXPECT_EQ(shape_of("MatMul", {floats({3}), floats({3})}), Shape{});
+  EXPECT_EQ(shape_of("MatMul", {floats({2, 3}), floats({3, 4}), floats({4}), floats({2, 4})}),
+            (Shape{2, 4}));
+  EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({4, 5})}), HasSubstr("inner extents 3"));
+  EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({3, 4}), floats({3, 2, 4})}),
+              HasSubstr("the bias"));
+  EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({3, 4}), TensorType{}, floats({4})}),
+              HasSubstr("the residual"));
+  EXPECT_THAT(refusal("MatMul", {floats({2, 3}), floats({3, 4})},
+                      {{"activation", std::string("gelu")}}),
+              HasSubstr("'gelu'"));
+  EXPECT_EQ(flops("MatMul", {floats({2, 3}), floats({3, 4}), floats({4})},
+                  {{"activation", std::string("relu")}}),
+            2 * 2 * 3 * 4 + 8 + 8);
+}
+
+TEST(Schema, Gemm) {
+  EXPECT_EQ(shape_of("Gemm", {floats({3, 2}), floats({4, 3}), floats({4})},
+                     {{"transA", int64_t{1}}, {"transB", int64_t{1}}}),
+            (Shape{2, 4}));
+  EXPECT_THAT(refusal("Gemm", {floats({3, 2}), floats({4, 3})}), HasSubstr("inner extents 2"));
+  EXPECT_THAT(refusal("Gemm", {floats({3}), floats({4, 3})}), HasSubstr("matrices"));
+}
+
+TEST(Schema, Conv) {
+  const TensorType x = floats({2, 6, 10, 8});
+  EXPECT_EQ(shape_of("Conv", {x, floats({4, 6, 3, 3})}), (Shape{2, 4, 8, 6}));
+  EXPECT_EQ(shape_of("Conv", {x, floats({4, 3, 3, 1}), floats({4}), floats({2, 4, 5, 4})},
+                     {{"group", int64_t{2}}, {"strides", List{2, 2}}, {"pads", List{1, 0, 1, 0}}}),
+            (Shape{2, 4, 5, 4}));
+  EXPECT_EQ(shape_of("Conv", {x, floats({4, 6, 3, 3})}, {{"dilations", List{2, 3}}}),
+            (Shape{2, 4, 6, 2}));
+  EXPECT_EQ(shape_of("Conv", {floats({1, 2, 9}), floats({5, 2, 3})}), (Shape{1, 5, 7}));
+  EXPECT_EQ(shape_of("Conv", {floats({1, 2, 9, 8, 7}), floats({5, 2, 3, 3, 3})}),
+            (Shape{1, 5, 7, 6, 5}));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 5, 3, 3})}), HasSubstr("6 input channels"));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 6, 3})}), HasSubstr("rank 4"));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 6, 11, 3})}), HasSubstr("does not fit"));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 6, 3, 3})}, {{"strides", List{0, 1}}}),
+              HasSubstr("at least 1"));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 6, 3, 3})}, {{"pads", List{1, 1}}}),
+              HasSubstr("expected 4"));
+  EXPECT_THAT(refusal("Conv", {x, floats({4, 6, 3, 3}), floats({3})}), HasSubstr("the bias"));
+  EXPECT_EQ(flops("Conv", {x, floats({4, 6, 3, 3})}), 2 * (2 * 4 * 8 * 6) * 6 * 9);
+}
+
+TEST(Schema, Pools) {
+  const TensorType x = floats({1, 3, 13, 13});
+  const Attributes window = {{"kernel_shape", List{3, 3}}, {"strides", List{2, 2}}};
+  EXPECT_EQ(shape_of("MaxPool", {floats({1, 3, 12, 12})}, window), (Shape{1, 3, 5, 5}));
+  Attributes ceil = window;
+  ceil.set("ceil_mode", int64_t{1});
+  EXPECT_EQ(shape_of("MaxPool", {floats({1, 3, 12, 12})}, ceil), (Shape{1, 3, 6, 6}));
+  EXPECT_EQ(shape_of("AveragePool", {x}, window), (Shape{1, 3, 6, 6}));
+  EXPECT_EQ(shape_of("GlobalAveragePool", {x}), (Shape{1, 3, 1, 1}));
+  EXPECT_THAT(refusal("MaxPool", {floats({3, 3})}, window), HasSubstr("rank 2"));
+}
+
+TEST(Schema, Reductions) {
+  EXPECT_EQ(shape_of("ReduceMean", {floats({2, 3, 4})}, {{"axes", List{-1, 0}}}),
+            (Shape{1, 3, 1}));
+  EXPECT_EQ(shape_of("ReduceSum", {floats({2, 3})}, {{"keepdims", int64_t{0}}}), Shape{});
+  EXPECT_THAT(refusal("ReduceMax", {floats({2, 3})}, {{"axes", List{0, -2}}}),
+              HasSubstr("an axis twice"));
+  EXPECT_THAT(refusal("Softmax", {floats({2, 3})}, {{"axis", int64_t{2}}}),
+              HasSubstr("out of range"));
+  EXPECT_THAT(refusal("BatchNormalization", {floats({1, 3, 2, 2}), floats({3}), floats({3}),
+                                             floats({3}), floats({2})}),
+              HasSubstr("per channel"));
+  EXPECT_EQ(shape_of("LayerNormalization", {floats({2, 3, 4}), floats({4})}), (Shape{2, 3, 4}));
+}
+
+TEST(Schema, Movement) {
+  const TensorType x = floats({2, 3, 4});
+  EXPECT_EQ(shape_of("Transpose", {x}), (Shape{4, 3, 2}));
+  EXPECT_EQ(shape_of("Transpose", {x}, {{"perm", List{0, 2, 1}}}), (Shape{2, 4, 3}));
+  EXPECT_THAT(refusal("Transpose", {x}, {{"perm", List{0, 2, 2}}}), HasSubstr("no permutation"));
+  EXPECT_EQ(shape_of("Concat", {x, floats({2, 5, 4})}, {{"axis", int64_t{-2}}}), (Shape{2, 8, 4}));
+  EXPECT_THAT(refusal("Concat", {x, floats({2, 5, 3})}, {{"axis", int64_t{1}}}),
+              HasSubstr("beyond axis 1"));
+  const auto parts = infer("Split", {x}, {{"axis", int64_t{2}}, {"split", List{1, 3}}});
+  EXPECT_EQ(parts.at(1).shape, (Shape{2, 3, 3}));
+  EXPECT_THAT(refusal("Split", {x}, {{"split", List{1, 3}}}), HasSubstr("add up"));
+  EXPECT_EQ(shape_of("Gather", {x, integers({5, 1})}, {{"axis", int64_t{1}}}),
+            (Shape{2, 5, 1, 4}));
+  EXPECT_THAT(refusal("Gather", {x, floats({5})}), HasSubstr("int32 or int64"));
+  EXPECT_EQ(shape_of("Pad", {x}, {{"pads", List{0, 1, 0, 0, 2, -1}}}), (Shape{2, 6, 3}));
+  EXPECT_EQ(shape_of("Tile", {x}, {{"repeats", List{1, 2, 3}}}), (Shape{2, 6, 12}));
+  EXPECT_EQ(shape_of("Expand", {floats({3, 1})}, {{"shape", List{2, 1, 4}}}), (Shape{2, 3, 4}));
+}
+
+TEST(Schema, SliceClampsAndCounts) {
+  const auto sliced = [](int64_t start, int64_t end, int64_t step) {
+    return shape_of("Slice", {floats({10})}, {{"starts", List{start}},
+                                              {"ends", List{end}},
+                                              {"steps", List{step}}})
+        .at(0);
+  };
+  EXPECT_EQ(sliced(0, std::numeric_limits<int64_t>::max(), 1), 10);
+  EXPECT_EQ(sliced(-3, 100, 1), 3);
+  EXPECT_EQ(sliced(1, 8, 3), 3);
+  EXPECT_EQ(sliced(7, 3, 1), 0);
+  EXPECT_EQ(sliced(9, 0, -1), 9);
+  EXPECT_EQ(sliced(-1, std::numeric_limits<int64_t>::min(), -1), 10);
+  EXPECT_EQ(sliced(100, -100, -4), 3);
+}
+
+TEST(Schema, Views) {
+  const TensorType x = floats({2, 1, 6});
+  EXPECT_EQ(shape_of("Reshape", {x}, {{"shape", List{0, -1, 3}}}), (Shape{2, 2, 3}));
+  EXPECT_THAT(refusal("Reshape", {x}, {{"shape", List{5, -1}}}), HasSubstr("do not divide"));
+  EXPECT_THAT(refusal("Reshape", {x}, {{"shape", List{5}}}), HasSubstr("12 elements"));
+  EXPECT_EQ(shape_of("Flatten", {x}, {{"axis", int64_t{-1}}}), (Shape{2, 6}));
+  EXPECT_EQ(shape_of("Squeeze", {x}), (Shape{2, 6}));
+  EXPECT_THAT(refusal("Squeeze", {x}, {{"axes", List{0}}}), HasSubstr("is not 1"));
+  EXPECT_EQ(shape_of("Unsqueeze", {x}, {{"axes", List{-1, 0}}}), (Shape{1, 2, 1, 6, 1}));
+  EXPECT_EQ(infer("Shape", {x}, {{"start", int64_t{-2}}}).at(0), integers({2}));
+}
+
+TEST(Schema, ValueShapedOperatorsStandInNoGraph) {
+  EXPECT_THAT(refusal("ConstantOfShape", {integers({2})}), HasSubstr("evaluated at import"));
+  EXPECT_THAT(refusal("Range", {integers({}), integers({}), integers({})}),
+              HasSubstr("evaluated at import"));
+}
+
+}  // namespace
+}  // namespace reverie
