@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/search/search_run.h"
+
+namespace reverie {
+namespace {
+
+/// Every step that gains, the one that gains most first.
+std::vector<RewriteStep> gaining_steps(Walk& walk, SearchRun& run) {
+  std::vector<std::pair<Picoseconds, RewriteStep>> found;
+  for (int rule = 0; rule < walk.state().rules().size(); ++rule) {
+    const int count = walk.state().location_count(rule);
+    for (int location = 0; location < count; ++location) {
+      if (run.out_of_time()) return {};
+      const Picoseconds change = walk.change({rule, location});
+      if (change < Picoseconds{0}) found.emplace_back(change, RewriteStep{rule, location});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<RewriteStep> steps;
+  for (const auto& [change, step] : found) steps.push_back(step);
+  return steps;
+}
+
+}  // namespace
+
+std::vector<RewriteStep> descend(SearchRun& run) {
+  Walk walk(run);
+  for (bool moved = true; moved && !run.out_of_time();) {
+    run.count_expansion();
+    const std::vector<RewriteStep> steps = gaining_steps(walk, run);
+    moved = std::any_of(steps.begin(), steps.end(),
+                        [&](const RewriteStep& step) { return walk.take(step); });
+  }
+  return walk.path();
+}
+
+SearchResult greedy_search(const RewriteState& start, const SearchOptions& options) {
+  SearchRun run(start, options);
+  descend(run);
+  return run.finish();
+}
+
+}  // namespace reverie

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "core/base/random.h"
+#include "core/search/search_run.h"
+
+namespace reverie {
+namespace {
+
+constexpr size_t kLeastSteps = 10;
+
+void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
+  Walk walk(run);
+  std::vector<int> usable;
+  for (size_t i = 0; i < steps && !run.out_of_time(); ++i) {
+    run.count_expansion();
+    usable.clear();
+    for (int rule = 0; rule < walk.state().rules().size(); ++rule)
+      if (walk.state().location_count(rule) > 0) usable.push_back(rule);
+    if (usable.empty()) return;
+    const int rule = usable[rng.below(usable.size())];
+    const auto count = static_cast<uint64_t>(walk.state().location_count(rule));
+    run.count_candidate();
+    walk.take({rule, static_cast<int>(rng.below(count))});
+  }
+}
+
+/// 1.5 times as many steps as greedy takes.
+size_t walk_length(const RewriteState& start, SearchOptions options) {
+  options.on_progress = nullptr;
+  SearchRun greedy(start, options);
+  return std::max(kLeastSteps, descend(greedy).size() * 3 / 2);
+}
+
+}  // namespace
+
+SearchResult random_search(const RewriteState& start, const SearchOptions& options) {
+  SearchRun run(start, options);
+  const size_t steps = walk_length(start, options);
+  const Rng rng(options.seed);
+  for (int64_t i = 0; i < options.budget && !run.out_of_time(); ++i)
+    walk_at_random(run, steps, rng.fork(static_cast<uint64_t>(i)));
+  if (!run.out_of_time()) run.out_of_budget();
+  return run.finish();
+}
+
+}  // namespace reverie

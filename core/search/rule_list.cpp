@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/random.h"
+#include "core/search/search_run.h"
+
+namespace reverie {
+namespace {
+
+struct RuleList {
+  std::vector<int> order;
+  std::vector<bool> forced;  ///< by rule: applied whatever it costs, once over
+};
+
+RuleList draw(int rules, Rng rng) {
+  constexpr double kForcedShare = 0.25;
+  RuleList list{std::vector<int>(static_cast<size_t>(rules)), {}};
+  std::iota(list.order.begin(), list.order.end(), 0);
+  for (size_t i = list.order.size(); i > 1; --i)
+    std::swap(list.order[i - 1], list.order[rng.below(i)]);
+  for (int i = 0; i < rules; ++i) list.forced.push_back(rng.uniform() < kForcedShare);
+  return list;
+}
+
+/// Goes through the locations of a rule once and applies it where it gains, or everywhere. At most
+/// as many times as it had locations at first, so that rules that undo themselves end too.
+bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
+  bool changed = false;
+  int location = 0;
+  for (int left = walk.state().location_count(rule);
+       left > 0 && location < walk.state().location_count(rule); --left) {
+    if (run.out_of_time()) return false;
+    const RewriteStep step{rule, location};
+    const bool gains = walk.change(step) < Picoseconds{0};
+    if ((gains || everywhere) && walk.take(step)) changed = true;
+    else ++location;
+  }
+  return changed;
+}
+
+void run_list(SearchRun& run, const RuleList& list) {
+  Walk walk(run);
+  run.count_expansion();
+  for (const int rule : list.order) apply(walk, run, rule, list.forced[static_cast<size_t>(rule)]);
+  for (bool changed = true; changed && !run.out_of_time();) {
+    run.count_expansion();
+    changed = false;
+    for (const int rule : list.order) changed |= apply(walk, run, rule, false);
+  }
+}
+
+}  // namespace
+
+SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
+  SearchRun run(start, options);
+  const Rng rng(options.seed);
+  for (int64_t i = 0; i < options.budget && !run.out_of_time(); ++i)
+    run_list(run, draw(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
+  if (!run.out_of_time()) run.out_of_budget();
+  return run.finish();
+}
+
+}  // namespace reverie
