@@ -1,0 +1,150 @@
+#include "env/rewrite/features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace reverie {
+namespace {
+
+float log_of(double x) { return static_cast<float>(std::log2(1.0 + x)); }
+
+float ratio(double value, double reference) {
+  return reference > 0 ? static_cast<float>(value / reference) : 0.0f;
+}
+
+/// Rank, then the last four extents.
+void write_shape(const TensorType& type, float* rank, float* extents) {
+  constexpr int kExtents = 4;
+  *rank = static_cast<float>(type.rank()) / 8;
+  for (int i = 1; i <= std::min(kExtents, type.rank()); ++i)
+    extents[kExtents - i] =
+        log_of(static_cast<double>(type.shape[static_cast<size_t>(type.rank() - i)])) / 16;
+}
+
+/// An attribute of integers, or of one integer; empty when absent or of another type.
+std::vector<int64_t> integers(const Attributes& attributes, std::string_view name) {
+  const AttrValue* value = attributes.find(name);
+  if (value == nullptr) return {};
+  if (const auto* list = std::get_if<std::vector<int64_t>>(value)) return *list;
+  if (const auto* one = std::get_if<int64_t>(value)) return {*one};
+  return {};
+}
+
+double entry(const std::vector<int64_t>& list, size_t index) {
+  return index < list.size() ? static_cast<double>(list[index]) : 0.0;
+}
+
+void write_attributes(const Attributes& attributes, float* row) {
+  if (attributes.empty()) return;
+  const std::vector<int64_t> kernel = integers(attributes, "kernel_shape");
+  row[15] = log_of(entry(kernel, 0)) / 4;
+  row[16] = log_of(entry(kernel, 1)) / 4;
+  row[17] = log_of(entry(integers(attributes, "strides"), 0)) / 4;
+  double pads = 0;
+  for (const int64_t pad : integers(attributes, "pads")) pads += static_cast<double>(pad);
+  row[18] = log_of(std::max(pads, 0.0)) / 4;
+  row[19] = log_of(entry(integers(attributes, "group"), 0)) / 8;
+  std::vector<int64_t> axis = integers(attributes, "axis");
+  if (axis.empty()) axis = integers(attributes, "axes");
+  row[20] = static_cast<float>(entry(axis, 0)) / 8;
+  const std::string activation =
+      attributes.has("activation") ? attributes.text("activation", "none") : "none";
+  row[21] = activation == "relu";
+  row[22] = activation == "sigmoid";
+  row[23] = activation == "tanh";
+  const std::vector<int64_t> perm = integers(attributes, "perm");
+  for (size_t i = 0; i < 4; ++i) row[24 + i] = static_cast<float>(entry(perm, i)) / 8;
+}
+
+void write_inputs(const Graph& graph, NodeId node, float* row) {
+  int constants = 0;
+  int64_t bytes = 0;
+  for (const ValueId input : graph.inputs(node)) {
+    if (!input.valid() || !graph.is_constant(input)) continue;
+    ++constants;
+    bytes += graph.type(input).bytes();
+  }
+  row[10] = static_cast<float>(graph.inputs(node).size()) / 8;
+  row[11] = static_cast<float>(constants) / 8;
+  row[12] = log_of(static_cast<double>(bytes)) / 32;
+}
+
+void write_node(const Graph& graph, NodeId node, float* row) {
+  if (graph.is_work(node)) {
+    row[2] = log_of(static_cast<double>(flops(graph, node))) / 32;
+    row[3] = log_of(static_cast<double>(traffic_bytes(graph, node))) / 32;
+  }
+  int uses = 0;
+  for (const ValueId output : graph.outputs(node)) {
+    uses += graph.use_count(output);
+    if (graph.is_output(output)) row[14] = 1;
+  }
+  row[13] = static_cast<float>(uses) / 8;
+  if (!graph.outputs(node).empty()) {
+    const TensorType& type = graph.type(graph.output(node));
+    row[4] = log_of(static_cast<double>(type.elements())) / 32;
+    write_shape(type, &row[5], &row[6]);
+  }
+  write_inputs(graph, node, row);
+  write_attributes(graph.attributes(node), row);
+}
+
+void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& position,
+                  GraphFeatures* features) {
+  const auto inputs = graph.inputs(node);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid() || graph.is_constant(inputs[i])) continue;
+    features->senders.push_back(position[static_cast<size_t>(graph.producer(inputs[i]).index)]);
+    features->receivers.push_back(position[static_cast<size_t>(node.index)]);
+    std::array<float, GraphFeatureWidths::kEdge> row{};
+    const TensorType& type = graph.type(inputs[i]);
+    row[0] = static_cast<float>(i) / 8;
+    write_shape(type, &row[1], &row[2]);
+    row[6] = log_of(static_cast<double>(type.elements())) / 32;
+    features->edges.insert(features->edges.end(), row.begin(), row.end());
+  }
+}
+
+void write_globals(const FeatureContext& context, GraphFeatures* features) {
+  const auto relative = [](auto value, auto reference) {
+    return ratio(static_cast<double>(value), static_cast<double>(reference));
+  };
+  features->globals = {relative(context.cost.runtime.count, context.initial.runtime.count),
+                       relative(context.cost.flops, context.initial.flops),
+                       relative(context.cost.bytes, context.initial.bytes),
+                       relative(context.cost.launches, context.initial.launches),
+                       relative(context.weight_bytes, context.initial_weight_bytes),
+                       log_of(features->node_count()) / 16,
+                       log_of(features->edge_count()) / 16,
+                       log_of(static_cast<double>(context.matches)) / 16};
+}
+
+}  // namespace
+
+GraphFeatures graph_features(const Graph& graph, CostModel& model, const FeatureContext& context) {
+  std::vector<NodeId> nodes = graph.topological_order();
+  std::erase_if(nodes, [&](NodeId node) { return graph.is_constant(node); });
+  std::vector<int32_t> position(static_cast<size_t>(graph.node_capacity()), -1);
+  GraphFeatures features;
+  features.nodes.resize(nodes.size() * GraphFeatureWidths::kNode);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId node = nodes[i];
+    position[static_cast<size_t>(node.index)] = static_cast<int32_t>(i);
+    features.node_types.push_back(graph.op(node).id);
+    const float share =
+        ratio(static_cast<double>(node_cost(model, graph, node).runtime.count),
+              static_cast<double>(context.cost.runtime.count));
+    features.node_targets.push_back(share);
+    float* row = &features.nodes[i * GraphFeatureWidths::kNode];
+    write_node(graph, node, row);
+    row[0] = share;
+    if (const auto gain = context.gains.find(node); gain != context.gains.end())
+      row[1] = static_cast<float>(gain->second);
+  }
+  for (const NodeId node : nodes) append_edges(graph, node, position, &features);
+  write_globals(context, &features);
+  return features;
+}
+
+}  // namespace reverie

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/config.h"
+#include "core/rules/rewrite_state.h"
+#include "core/search/search.h"
+#include "env/environment.h"
+#include "env/rewrite/reward.h"
+
+namespace reverie {
+
+struct RewriteEnvConfig {
+  RewardKind reward = RewardKind::kRuntime;
+  int max_locations = 200;
+  int horizon = 0;
+  int measure_every = 10;
+  RewardWeights weights;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("reward", reward, "What a step is worth, in percent of the start's run time");
+    v.field("max_locations", max_locations, "Locations offered per rule", between(1, 65535));
+    v.field("horizon", horizon,
+            "Steps after which an episode ends; 0: 1.5 times greedy's depth, from 8 to 300",
+            at_least(0));
+    v.field("measure_every", measure_every, "Steps between measurements (measured_every_k)",
+            at_least(1));
+    v.section("weights", weights, "Weights of the reward `weighted`");
+  }
+};
+
+struct StartGraph {
+  std::string name;
+  Graph graph;
+};
+
+/// End-to-end run time of a graph in milliseconds, measured on hardware.
+using MeasureGraph = std::function<double(const Graph&)>;
+
+/// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
+/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule
+/// matches any more, or at the horizon.
+///
+/// An observation is a function of the graph and its start graph alone: what passes in time (steps
+/// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal
+/// observations. Action feature: the best gain a rule offers, in percent of the initial cost, 0
+/// where it has no location.
+///
+/// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken, one
+/// per location that `observe` and `gains` look at); measurements are end-to-end measurements and
+/// what the cost model measured meanwhile.
+class RewriteEnvironment : public Environment {
+ public:
+  /// `measure` is needed for the reward `measured_every_k` only (InputError without it), and is
+  /// called from whichever thread steps.
+  RewriteEnvironment(std::vector<StartGraph> starts, std::shared_ptr<const RuleSet> rules,
+                     std::shared_ptr<CostModel> cost, RewriteEnvConfig config,
+                     MeasureGraph measure = nullptr);
+
+  const EnvSpec& spec() const override;
+  void reset(uint64_t seed) override;
+  StepResult step(const Action& action) override;
+  Observation observe() const override;
+  ActionMask mask() const override;
+  StepInfo info() const override;
+  std::vector<double> gains(int primary) const override;
+  const EnvCounters& counters() const override { return counters_; }
+  std::unique_ptr<Environment> fork() const override;
+
+  const RewriteState& state() const { return state_; }
+  const std::string& start_name() const;
+  const Cost& initial_cost() const;
+  /// The cheapest state of the episode so far, built by replaying its steps.
+  RewriteState best_state() const;
+  /// The steps that lead to best_state().
+  std::vector<RewriteStep> best_path() const;
+  /// How often, since construction, a state had more locations of a rule than are offered.
+  int64_t capped_states() const { return capped_states_; }
+
+ private:
+  struct Start {
+    std::string name;
+    RewriteState state;
+    int64_t weight_bytes = 0;
+  };
+  struct Shared {
+    RewriteEnvConfig config;
+    EnvSpec spec;
+    MeasureGraph measure;
+    std::vector<Start> starts;
+  };
+  struct Counted;
+
+  static std::shared_ptr<const Shared> share(std::vector<StartGraph> starts,
+                                             std::shared_ptr<const RuleSet> rules,
+                                             std::shared_ptr<CostModel> cost,
+                                             RewriteEnvConfig config, MeasureGraph measure);
+  const Start& start() const { return shared_->starts[start_]; }
+  int offered(int rule) const;
+  void check_allowed(const Action& action) const;
+  bool anything_left();
+  void rewrite(const Action& action);
+  double reward(const Cost& before, const Cost& best_before, bool over);
+  double measured_reward(bool over);
+  double measured_ms();
+
+  std::shared_ptr<const Shared> shared_;
+  size_t start_ = 0;
+  RewriteState state_;
+  int64_t weight_bytes_ = 0;
+  std::vector<RewriteStep> path_;
+  size_t best_length_ = 0;
+  Cost best_;
+  int steps_ = 0;
+  bool over_ = false;
+  std::vector<std::optional<double>> start_ms_;  ///< measured, by start graph
+  double last_ms_ = 0;
+  size_t measured_length_ = 0;
+  int64_t capped_states_ = 0;
+  mutable EnvCounters counters_;
+};
+
+}  // namespace reverie
