@@ -213,29 +213,34 @@ std::vector<NodeId> Graph::nodes() const {
 }
 
 std::vector<NodeId> Graph::topological_order() const {
+  std::vector<ValueId> roots;
+  for (const GraphOutput& output : outputs_) roots.push_back(output.value);
+  for (const NodeId input : inputs_) roots.push_back(output(input));
+  return topological_order(roots);
+}
+
+std::vector<NodeId> Graph::topological_order(std::span<const ValueId> roots) const {
   std::vector<NodeId> order;
   order.reserve(static_cast<size_t>(live_nodes_));
   std::vector<uint8_t> seen(nodes_.size(), 0);
   std::vector<std::pair<NodeId, size_t>> stack;  // node, next input to visit
-  const auto visit = [&](NodeId root) {
-    if (std::exchange(seen[root.index], 1)) return;
-    stack.emplace_back(root, 0);
+  const auto enter = [&](ValueId value) {
+    if (value.valid() && !std::exchange(seen[producer(value).index], 1))
+      stack.emplace_back(producer(value), 0);
+  };
+  for (const ValueId root : roots) {
+    enter(root);
     while (!stack.empty()) {
       const NodeId id = stack.back().first;
       const std::vector<ValueId>& inputs = nodes_[id.index].inputs;
-      if (stack.back().second == inputs.size()) {
+      if (stack.back().second < inputs.size()) {
+        enter(inputs[stack.back().second++]);
+      } else {
         order.push_back(id);
         stack.pop_back();
-        continue;
       }
-      const ValueId input = inputs[stack.back().second++];
-      if (!input.valid()) continue;
-      const NodeId next = producer(input);
-      if (!std::exchange(seen[next.index], 1)) stack.emplace_back(next, 0);
     }
-  };
-  for (const GraphOutput& output : outputs_) visit(producer(output.value));
-  for (const NodeId input : inputs_) visit(input);
+  }
   return order;
 }
 

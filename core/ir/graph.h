@@ -115,6 +115,8 @@ class Graph {
   /// Producers before users; depth-first from the outputs in order, inputs in order. It depends on
   /// the structure alone, not on ids. Unused graph inputs come last.
   std::vector<NodeId> topological_order() const;
+  /// The same for what `roots` depend on, and nothing else.
+  std::vector<NodeId> topological_order(std::span<const ValueId> roots) const;
   /// InternalError with the node and the reason when an invariant does not hold: types as inferred,
   /// uses and producers consistent, no cycle, no dangling id.
   void validate() const;

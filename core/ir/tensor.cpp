@@ -14,6 +14,8 @@ decltype(auto) visit_dtype(DType dtype, Visit&& visit) {
   switch (dtype) {
     case DType::kFloat32: return visit(float{});
     case DType::kFloat64: return visit(double{});
+    case DType::kFloat16: return visit(Float16{});
+    case DType::kBFloat16: return visit(BFloat16{});
     case DType::kInt8: return visit(int8_t{});
     case DType::kInt16: return visit(int16_t{});
     case DType::kInt32: return visit(int32_t{});

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/base/error.h"
+#include "core/ir/half.h"
 #include "core/ir/types.h"
 
 namespace reverie {
@@ -13,6 +14,8 @@ template <typename T>
 struct DTypeOf;
 template <> struct DTypeOf<float> { static constexpr DType value = DType::kFloat32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::kFloat64; };
+template <> struct DTypeOf<Float16> { static constexpr DType value = DType::kFloat16; };
+template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::kBFloat16; };
 template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::kInt8; };
 template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::kInt16; };
 template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::kInt32; };
@@ -23,8 +26,7 @@ template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::kUI
 template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::kUInt64; };
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
 
-/// A dense row-major tensor in host memory. Copies share the data; `clone` does not. Float16 and
-/// bfloat16 elements are reached as raw bytes only.
+/// A dense row-major tensor in host memory. Copies share the data; `clone` does not.
 class Tensor {
  public:
   Tensor() = default;

@@ -121,7 +121,7 @@ std::vector<OpSchema> unary_elementwise() {
       unary("Softplus", require_floating),
       clip(),
       unary("Sqrt", require_floating),
-      unary("Erf", require_numeric),
+      unary("Erf", require_floating),
       unary("Exp", require_floating),
       unary("Log", require_floating),
       unary("Neg", require_numeric),

@@ -14,8 +14,8 @@ AttrSpec by_rank(std::string name) {
 }
 
 int spatial_rank(const TensorType& x) {
-  if (x.rank() < 3)
-    throw InputError("needs batch, channels and at least one extent, not rank {}", x.rank());
+  if (x.rank() < 3 || x.rank() > 5)
+    throw InputError("needs batch, channels and one to three extents, not rank {}", x.rank());
   return x.rank() - 2;
 }
 

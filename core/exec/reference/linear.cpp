@@ -1,0 +1,94 @@
+#include <algorithm>
+
+#include "core/exec/reference/indexing.h"
+#include "core/exec/reference/kernels.h"
+
+namespace reverie::reference {
+namespace {
+
+enum : size_t { kA, kB, kBias, kResidual };
+
+/// result += scale * value, broadcast.
+template <typename T>
+void add_scaled(Tensor& result, const Tensor& value, double scale) {
+  T* out = result.data<T>().data();
+  const T* in = value.data<T>().data();
+  for_each_run(result.shape(), {broadcast_strides(value.shape(), result.shape())},
+               [&](const Run& run) {
+                 for (int64_t i = 0; i < run.count; ++i)
+                   out[run.first + i] +=
+                       static_cast<T>(scale) * in[run.offsets[0] + i * run.steps[0]];
+               });
+}
+
+template <typename T>
+void epilogue(const KernelCall& call, Tensor& result, double bias_scale) {
+  if (call.has_input(kBias)) add_scaled<T>(result, call.inputs[kBias], bias_scale);
+  if (call.has_input(kResidual)) add_scaled<T>(result, call.inputs[kResidual], 1);
+  activate(call.attributes.text("activation"), result.data<T>());
+}
+
+template <typename T>
+Tensor multiply(const KernelCall& call) {
+  Tensor result = call.new_output();
+  Shape a = call.inputs[kA].shape();
+  Shape b = call.inputs[kB].shape();
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  const int64_t rows = a[a.size() - 2];
+  const int64_t inner = a.back();
+  const int64_t columns = b.back();
+  const Shape batch_a(a.begin(), a.end() - 2);
+  const Shape batch_b(b.begin(), b.end() - 2);
+  const Shape batch = broadcast(batch_a, batch_b);
+  const Gemm sizes{.rows = rows, .columns = columns, .inner = inner,
+                   .lda = std::max<int64_t>(inner, 1), .ldb = std::max<int64_t>(columns, 1),
+                   .ldc = std::max<int64_t>(columns, 1)};
+  const T* left = call.inputs[kA].data<T>().data();
+  const T* right = call.inputs[kB].data<T>().data();
+  T* out = result.data<T>().data();
+  for_each_run(batch, {broadcast_strides(batch_a, batch), broadcast_strides(batch_b, batch)},
+               [&](const Run& run) {
+                 for (int64_t i = 0; i < run.count; ++i)
+                   gemm(sizes, left + (run.offsets[0] + i * run.steps[0]) * rows * inner,
+                        right + (run.offsets[1] + i * run.steps[1]) * inner * columns,
+                        out + (run.first + i) * rows * columns);
+               });
+  return result;
+}
+
+std::vector<Tensor> matmul(const KernelCall& call) {
+  return visit_number(call.inputs[kA].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result = multiply<T>(call);
+    epilogue<T>(call, result, 1);
+    return std::vector<Tensor>{result};
+  });
+}
+
+std::vector<Tensor> general_product(const KernelCall& call) {
+  return visit_number(call.inputs[kA].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result = call.new_output();
+    const Shape& a = call.inputs[kA].shape();
+    const Shape& b = call.inputs[kB].shape();
+    const bool trans_a = call.attributes.integer("transA") != 0;
+    const bool trans_b = call.attributes.integer("transB") != 0;
+    const auto lead = [](int64_t extent) { return std::max<int64_t>(extent, 1); };
+    gemm({.rows = result.shape()[0], .columns = result.shape()[1], .inner = a[trans_a ? 0 : 1],
+          .trans_a = trans_a, .trans_b = trans_b, .lda = lead(a[1]), .ldb = lead(b[1]),
+          .ldc = lead(result.shape()[1]), .alpha = call.attributes.number("alpha"), .beta = 0},
+         call.inputs[kA].data<T>().data(), call.inputs[kB].data<T>().data(),
+         result.data<T>().data());
+    epilogue<T>(call, result, call.attributes.number("beta"));
+    return std::vector<Tensor>{result};
+  });
+}
+
+}  // namespace
+
+std::vector<KernelRow> linear_kernels() {
+  return {{"MatMul", matmul}, {"Gemm", general_product}};
+}
+
+}  // namespace reverie::reference

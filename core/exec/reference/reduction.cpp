@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/exec/reference/indexing.h"
+#include "core/exec/reference/kernels.h"
+
+namespace reverie::reference {
+namespace {
+
+/// Strides that send every element of the input to the element of the result it is reduced into.
+Strides reducing_strides(const KernelCall& call) {
+  Shape kept = call.inputs[0].shape();
+  for (const int64_t axis : call.attributes.integers("axes")) kept[static_cast<size_t>(axis)] = 1;
+  return broadcast_strides(kept, call.inputs[0].shape());
+}
+
+template <typename T, typename Combine>
+Tensor reduced(const KernelCall& call, T start, Combine&& combine) {
+  Tensor result = call.new_output();
+  const auto out = result.data<T>();
+  std::fill(out.begin(), out.end(), start);
+  const T* in = call.inputs[0].data<T>().data();
+  for_each_run(call.inputs[0].shape(), {reducing_strides(call)}, [&](const Run& run) {
+    T* to = out.data() + run.offsets[0];
+    for (int64_t i = 0; i < run.count; ++i, to += run.steps[0])
+      *to = combine(*to, in[run.first + i]);
+  });
+  return result;
+}
+
+std::vector<Tensor> sum(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    return std::vector<Tensor>{reduced(call, zero, [](auto a, auto b) { return a + b; })};
+  });
+}
+
+std::vector<Tensor> mean(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result = sum(call)[0];
+    const int64_t count =
+        result.elements() == 0 ? 1 : call.inputs[0].elements() / result.elements();
+    for (T& x : result.data<T>()) x /= static_cast<T>(count);
+    return std::vector<Tensor>{result};
+  });
+}
+
+template <bool kMax>
+std::vector<Tensor> extreme(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    using Limits = std::numeric_limits<T>;
+    const T far = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    const T near = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    const auto pick = [](T a, T b) { return b != b || (kMax ? b > a : b < a) ? b : a; };
+    return std::vector<Tensor>{reduced(call, kMax ? near : far, pick)};
+  });
+}
+
+std::vector<Tensor> softmax(const KernelCall& call) {
+  Tensor result = call.new_output();
+  const Shape& shape = result.shape();
+  const auto axis = static_cast<size_t>(call.attributes.integer("axis"));
+  const int64_t extent = shape[axis];
+  const int64_t inner = contiguous_strides(shape)[axis];
+  const double* in = call.inputs[0].data<double>().data();
+  double* out = result.data<double>().data();
+  for (int64_t lane = 0; extent > 0 && lane < result.elements() / extent; ++lane) {
+    const int64_t first = lane / inner * inner * extent + lane % inner;
+    const int64_t end = first + extent * inner;
+    double top = -std::numeric_limits<double>::infinity();
+    for (int64_t i = first; i < end; i += inner) top = std::max(top, in[i]);
+    double total = 0;
+    for (int64_t i = first; i < end; i += inner) total += out[i] = std::exp(in[i] - top);
+    for (int64_t i = first; i < end; i += inner) out[i] /= total;
+  }
+  return {result};
+}
+
+std::vector<Tensor> batch_normalization(const KernelCall& call) {
+  Tensor result = call.new_output();
+  const auto parameter = [&](size_t i) { return call.inputs[i].data<double>(); };
+  const auto in = parameter(0);
+  const auto out = result.data<double>();
+  const double epsilon = call.attributes.number("epsilon");
+  const size_t channels = parameter(1).size();
+  const size_t size = in.empty() ? 0 : in.size() / channels / static_cast<size_t>(result.shape()[0]);
+  for (size_t i = 0; i < in.size(); ++i) {
+    const size_t c = i / size % channels;
+    const double normal = (in[i] - parameter(3)[c]) / std::sqrt(parameter(4)[c] + epsilon);
+    out[i] = normal * parameter(1)[c] + parameter(2)[c];
+  }
+  return {result};
+}
+
+std::vector<double> broadcast_to(const Tensor& value, const Shape& shape) {
+  std::vector<double> result(static_cast<size_t>(element_count(shape)));
+  const auto in = value.data<double>();
+  for_each_run(shape, {broadcast_strides(value.shape(), shape)}, [&](const Run& run) {
+    for (int64_t i = 0; i < run.count; ++i)
+      result[static_cast<size_t>(run.first + i)] =
+          in[static_cast<size_t>(run.offsets[0] + i * run.steps[0])];
+  });
+  return result;
+}
+
+std::vector<Tensor> layer_normalization(const KernelCall& call) {
+  Tensor result = call.new_output();
+  const Shape& shape = result.shape();
+  const Shape normalized(shape.begin() + call.attributes.integer("axis"), shape.end());
+  const std::vector<double> scale = broadcast_to(call.inputs[1], normalized);
+  const std::vector<double> bias = call.has_input(2) ? broadcast_to(call.inputs[2], normalized)
+                                                     : std::vector<double>(scale.size(), 0.0);
+  const double epsilon = call.attributes.number("epsilon");
+  const auto in = call.inputs[0].data<double>();
+  const auto out = result.data<double>();
+  const size_t size = scale.size();
+  for (size_t at = 0; at < in.size(); at += size) {
+    const auto x = in.subspan(at, size);
+    double mean = 0;
+    for (const double value : x) mean += value / static_cast<double>(size);
+    double variance = 0;
+    for (const double value : x) variance += (value - mean) * (value - mean);
+    const double factor = 1.0 / std::sqrt(variance / static_cast<double>(size) + epsilon);
+    for (size_t i = 0; i < size; ++i) out[at + i] = (x[i] - mean) * factor * scale[i] + bias[i];
+  }
+  return {result};
+}
+
+}  // namespace
+
+std::vector<KernelRow> reduction_kernels() {
+  return {{"ReduceMean", mean},
+          {"ReduceSum", sum},
+          {"ReduceMax", extreme<true>},
+          {"ReduceMin", extreme<false>},
+          {"Softmax", softmax},
+          {"BatchNormalization", batch_normalization},
+          {"LayerNormalization", layer_normalization}};
+}
+
+}  // namespace reverie::reference

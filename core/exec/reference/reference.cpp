@@ -1,0 +1,203 @@
+#include "core/exec/reference/reference.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/exec/reference/kernels.h"
+
+namespace reverie {
+namespace reference {
+
+DType carrier_of(DType dtype) {
+  if (is_floating(dtype)) return DType::kFloat64;
+  return dtype == DType::kBool ? DType::kBool : DType::kInt64;
+}
+
+Tensor KernelCall::new_output(size_t index) const {
+  Tensor tensor(outputs[index]);
+  if (!poison) return tensor;
+  if (tensor.type().dtype == DType::kFloat64) {
+    const auto data = tensor.data<double>();
+    std::fill(data.begin(), data.end(), std::numeric_limits<double>::quiet_NaN());
+  } else if (tensor.type().dtype != DType::kBool) {
+    std::fill(tensor.bytes().begin(), tensor.bytes().end(), std::byte{0xff});
+  }
+  return tensor;
+}
+
+const KernelRow* find_kernel(std::string_view op) {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, KernelRow> rows;
+    for (const auto family : {unary_kernels, binary_kernels, linear_kernels, spatial_kernels,
+                              reduction_kernels, movement_kernels})
+      for (const KernelRow& row : family()) rows.emplace(row.op, row);
+    return rows;
+  }();
+  const auto at = table.find(op);
+  return at == table.end() ? nullptr : &at->second;
+}
+
+}  // namespace reference
+
+namespace {
+
+using reference::carrier_of;
+using reference::KernelCall;
+using reference::KernelRow;
+
+std::vector<TensorType> types_of(std::span<const Tensor> tensors) {
+  std::vector<TensorType> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
+  return types;
+}
+
+std::vector<Tensor> widened(std::span<const Tensor> tensors) {
+  std::vector<Tensor> result;
+  for (const Tensor& tensor : tensors)
+    result.push_back(tensor.type().known() ? tensor.cast(carrier_of(tensor.type().dtype)) : tensor);
+  return result;
+}
+
+/// The type that a value of a declared type is held as.
+DType held_as(DType declared, const ReferenceOptions& options) {
+  return options.precision == Precision::kDouble && is_floating(declared) ? DType::kFloat64
+                                                                          : declared;
+}
+
+/// Runs the kernel; results have the types that inference gives for the tensors at hand, in the
+/// kernel's own carriers.
+std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
+                               std::span<const Tensor> inputs, bool poison) {
+  const KernelRow* kernel = reference::find_kernel(op.name);
+  if (kernel == nullptr) throw InputError("{} cannot be evaluated", op.name);
+  const std::vector<Tensor> carriers =
+      kernel->moves_only ? std::vector<Tensor>(inputs.begin(), inputs.end()) : widened(inputs);
+  std::vector<TensorType> outputs;
+  if (!op.value_shaped) outputs = op.infer({types_of(carriers), {}, attributes});
+  return kernel->run({carriers, outputs, attributes, poison});
+}
+
+/// One run over what the wanted values depend on.
+class Run {
+ public:
+  Run(const Graph& graph, std::span<const ValueId> wanted, const WeightSource& weights,
+      const ReferenceOptions& options)
+      : graph_(graph),
+        weights_(weights),
+        options_(options),
+        order_(graph.topological_order(wanted)),
+        wanted_(wanted.begin(), wanted.end()),
+        values_(static_cast<size_t>(graph.value_capacity())),
+        pending_(static_cast<size_t>(graph.value_capacity()), 0) {
+    for (const NodeId node : order_)
+      for (const ValueId input : graph.inputs(node))
+        if (input.valid()) ++pending_[static_cast<size_t>(input.index)];
+    for (const ValueId value : wanted) ++pending_[static_cast<size_t>(value.index)];
+  }
+
+  void set(ValueId value, const Tensor& tensor) { keep(value, tensor); }
+
+  std::vector<Tensor> finish() {
+    for (const NodeId node : order_) step(node);
+    std::vector<Tensor> results;
+    for (const ValueId value : wanted_) {
+      const Tensor& held = values_[static_cast<size_t>(value.index)];
+      results.push_back(options_.cast_back ? held.cast(graph_.type(value).dtype) : held);
+    }
+    return results;
+  }
+
+ private:
+  void step(NodeId node) {
+    const OpSchema& op = graph_.op(node);
+    if (&op == &input_op()) return;
+    if (&op == &constant_op()) {
+      keep(graph_.output(node), weights_(*graph_.weight(node)));
+      return;
+    }
+    if (&op == &opaque_op())
+      throw InputError("operator {} cannot be run: it is carried through untouched",
+                       graph_.attributes(node).text("op"));
+    std::vector<Tensor> inputs;
+    for (const ValueId input : graph_.inputs(node))
+      inputs.push_back(input.valid() ? values_[static_cast<size_t>(input.index)] : Tensor());
+    std::vector<Tensor> results =
+        run_kernel(op, graph_.attributes(node), inputs, options_.poison);
+    for (size_t i = 0; i < results.size(); ++i)
+      keep(graph_.outputs(node)[i], std::move(results[i]));
+    for (const ValueId input : graph_.inputs(node)) release(input);
+  }
+
+  void keep(ValueId value, Tensor tensor) {
+    const TensorType& type = graph_.type(value);
+    REVERIE_CHECK(tensor.shape() == type.shape, "{} should be {}", to_string(tensor.type()),
+                  to_string(type));
+    if (pending_[static_cast<size_t>(value.index)] > 0)
+      values_[static_cast<size_t>(value.index)] = tensor.cast(held_as(type.dtype, options_));
+  }
+
+  void release(ValueId value) {
+    if (value.valid() && --pending_[static_cast<size_t>(value.index)] == 0)
+      values_[static_cast<size_t>(value.index)] = Tensor();
+  }
+
+  const Graph& graph_;
+  const WeightSource& weights_;
+  const ReferenceOptions& options_;
+  std::vector<NodeId> order_;
+  std::vector<ValueId> wanted_;
+  std::vector<Tensor> values_;
+  std::vector<int> pending_;  // uses still to come, per value
+};
+
+}  // namespace
+
+bool ReferenceExecutor::supports(const Graph& graph, NodeId node) const {
+  const OpSchema& op = graph.op(node);
+  return &op == &input_op() || &op == &constant_op() ||
+         reference::find_kernel(op.name) != nullptr;
+}
+
+std::vector<Tensor> ReferenceExecutor::run(const Graph& graph, std::span<const Tensor> inputs,
+                                           const WeightSource& weights) {
+  if (inputs.size() != graph.inputs().size())
+    throw InputError("the graph has {} inputs, {} tensors were given", graph.inputs().size(),
+                     inputs.size());
+  std::vector<ValueId> wanted;
+  for (const GraphOutput& output : graph.outputs()) wanted.push_back(output.value);
+  Run run(graph, wanted, weights, options_);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId value = graph.output(graph.inputs()[i]);
+    const TensorType& type = graph.type(value);
+    const TensorType held{held_as(type.dtype, options_), type.shape};
+    if (inputs[i].type() != type && inputs[i].type() != held)
+      throw InputError("input '{}' should be {}, not {}", graph.input_name(graph.inputs()[i]),
+                       to_string(type), to_string(inputs[i].type()));
+    run.set(value, inputs[i]);
+  }
+  return run.finish();
+}
+
+std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attributes,
+                                  std::span<const Tensor> inputs, ReferenceOptions options) {
+  const std::vector<TensorType> types = types_of(inputs);
+  return with_context(op.name, [&] {
+    const Attributes resolved = op.resolve(attributes, types);
+    std::vector<Tensor> results = run_kernel(op, resolved, inputs, options.poison);
+    if (op.value_shaped) return results;
+    const std::vector<TensorType> declared = op.infer({types, {}, resolved});
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i] = results[i].cast(held_as(declared[i].dtype, options));
+    return results;
+  });
+}
+
+Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
+  REVERIE_CHECK(graph.is_constant(value));
+  const ReferenceOptions options{.precision = Precision::kDouble};
+  return Run(graph, {&value, 1}, weights, options).finish().at(0);
+}
+
+}  // namespace reverie
