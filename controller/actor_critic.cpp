@@ -1,0 +1,64 @@
+#include "controller/actor_critic.h"
+
+namespace reverie {
+
+torch::Tensor policy_features(const LatentObservation& observation) {
+  return torch::cat({observation.z, observation.h, observation.to_go.unsqueeze(-1)}, -1);
+}
+
+int64_t policy_feature_count(const LatentSpec& spec) { return spec.latent + spec.hidden + 1; }
+
+torch::nn::Sequential two_layers(int64_t inputs, int64_t width, int64_t outputs) {
+  torch::nn::Sequential layers(torch::nn::Linear(inputs, width), torch::nn::Tanh(),
+                               torch::nn::Linear(width, width), torch::nn::Tanh());
+  if (outputs > 0) layers->push_back(torch::nn::Linear(width, outputs));
+  return layers;
+}
+
+ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig& config) {
+  const int64_t inputs = policy_feature_count(spec);
+  actor_ = register_module("actor", two_layers(inputs, config.width, 0));
+  critic_ = register_module("critic", two_layers(inputs, config.width, 1));
+  head_ = register_module("head",
+                          ActionHead(config.width, spec.env.primary_actions(), config.head));
+}
+
+Evaluation ActorCriticImpl::evaluate(const LatentObservation& observation,
+                                     const LatentActions& actions) {
+  const auto features = policy_features(observation);
+  Evaluation result = head_->evaluate(actor_->forward(features), observation.counts, actions);
+  result.value = critic_->forward(features).squeeze(-1);
+  return result;
+}
+
+Choice ActorCriticImpl::choose(const LatentObservation& observation, bool greedy, Rng& rng) {
+  return head_->choose(actor_->forward(policy_features(observation)), observation.counts, greedy,
+                       rng);
+}
+
+torch::Tensor ActorCriticImpl::value(const LatentObservation& observation) {
+  return critic_->forward(policy_features(observation)).squeeze(-1);
+}
+
+PolicyDecision ActorCriticPolicy::act(const LatentObservation& observation, bool greedy, Rng& rng) {
+  torch::NoGradGuard no_grad;
+  Choice choice = net_->choose(observation, greedy, rng);
+  return {choice.actions, choice.log_probability, net_->value(observation)};
+}
+
+PolicyDecision RandomPolicy::act(const LatentObservation& observation, bool, Rng& rng) {
+  const int64_t size = observation.counts.size(0), actions = observation.counts.size(1);
+  const auto counts = observation.counts.to(torch::kCPU);
+  auto weights = (counts > 0).to(torch::kFloat64);
+  const auto others = weights.narrow(1, 0, actions - 1).sum(1);
+  weights.select(1, actions - 1).mul_((others == 0).to(torch::kFloat64));
+  const auto primary = draw_index(weights, uniform_numbers(size, rng));
+  const auto count = counts.gather(1, primary.unsqueeze(1)).squeeze(1);
+  const auto secondary = (uniform_numbers(size, rng) * count).floor().to(torch::kInt64);
+  const auto device = observation.counts.device();
+  const auto probability = 1.0 / (weights.sum(1) * count);
+  return {{primary.to(device), secondary.to(device)},
+          probability.log().to(torch::kFloat32).to(device), {}};
+}
+
+}  // namespace reverie

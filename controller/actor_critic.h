@@ -1,0 +1,61 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "controller/action_head.h"
+#include "controller/policy.h"
+
+namespace reverie {
+
+struct ActorCriticConfig {
+  int64_t width = 128;
+  ActionHeadConfig head;
+
+  template <class V> void fields(V& v) {
+    v.field("width", width, "Width of the two hidden layers of actor and critic");
+    v.section("head", head, "How actions are scored");
+  }
+};
+
+/// [z, h, to_go], [B, latent + hidden + 1].
+torch::Tensor policy_features(const LatentObservation& observation);
+int64_t policy_feature_count(const LatentSpec& spec);
+
+/// Actor and critic as two networks of two hidden layers each over policy_features.
+class ActorCriticImpl : public torch::nn::Module {
+ public:
+  ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig& config);
+
+  Evaluation evaluate(const LatentObservation& observation, const LatentActions& actions);
+  Choice choose(const LatentObservation& observation, bool greedy, Rng& rng);
+  torch::Tensor value(const LatentObservation& observation);
+
+ private:
+  torch::nn::Sequential actor_{nullptr}, critic_{nullptr};
+  ActionHead head_{nullptr};
+};
+TORCH_MODULE(ActorCritic);
+
+/// Two hidden layers of `width` with tanh, then `outputs` without where outputs > 0.
+torch::nn::Sequential two_layers(int64_t inputs, int64_t width, int64_t outputs);
+
+class ActorCriticPolicy : public Policy {
+ public:
+  ActorCriticPolicy(std::string name, ActorCritic net) : name_(std::move(name)), net_(net) {}
+  std::string name() const override { return name_; }
+  PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override;
+
+ private:
+  std::string name_;
+  ActorCritic net_;
+};
+
+/// Uniform over the valid primary actions other than NO-OP, then over the locations; NO-OP only
+/// where nothing else is valid.
+class RandomPolicy : public Policy {
+ public:
+  std::string name() const override { return "random"; }
+  PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override;
+};
+
+}  // namespace reverie

@@ -1,0 +1,130 @@
+#include "controller/linear_policy.h"
+
+#include <cmath>
+#include <limits>
+
+namespace reverie {
+namespace {
+
+constexpr int64_t kMostParameters = 3000;
+constexpr int64_t kWidestEmbedding = 8;
+constexpr double kNoOpLogit = -2;
+
+torch::Tensor normal_matrix(int64_t rows, int64_t columns, double scale, Rng& rng) {
+  auto matrix = torch::empty({rows, columns}, torch::kFloat32);
+  auto* data = matrix.data_ptr<float>();
+  for (int64_t i = 0; i < rows * columns; ++i) data[i] = static_cast<float>(scale * rng.normal());
+  return matrix;
+}
+
+}  // namespace
+
+LinearController::LinearController(const LatentSpec& spec, uint64_t seed) {
+  Rng rng(seed);
+  const int64_t actions = spec.env.primary_actions();
+  embedding_ = std::min(actions, kWidestEmbedding);
+  actions_ = actions <= kWidestEmbedding
+                 ? torch::eye(actions)
+                 : normal_matrix(actions, embedding_,
+                                 1 / std::sqrt(static_cast<double>(embedding_)), rng);
+  const int64_t raw = policy_feature_count(spec) + 1;
+  inputs_ = std::min(raw, kMostParameters / embedding_ - location_feature_count());
+  if (inputs_ < raw)
+    projection_ = normal_matrix(raw, inputs_, 1 / std::sqrt(static_cast<double>(inputs_)), rng);
+  bias_ = torch::zeros({actions});
+  bias_[actions - 1] = kNoOpLogit;
+}
+
+torch::Tensor LinearController::inputs_of(const LatentObservation& observation) const {
+  const auto features = policy_features(observation).to(torch::kCPU);
+  const auto raw = torch::cat({features, torch::ones({features.size(0), 1})}, -1);
+  return projection_.defined() ? raw.matmul(projection_) : raw;
+}
+
+PolicyDecision LinearController::act(const LatentObservation& observation,
+                                     const torch::Tensor& parameters, bool greedy, Rng& rng) const {
+  torch::NoGradGuard no_grad;
+  const auto device = observation.counts.device();
+  const auto counts = observation.counts.to(torch::kCPU);
+  const int64_t size = counts.size(0), groups = parameters.size(0);
+  REVERIE_CHECK_EQ(size % groups, 0);
+  const auto all = parameters.to(torch::kFloat32);
+  const auto weights = all.narrow(1, 0, embedding_ * inputs_).view({groups, embedding_, inputs_});
+  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * location_feature_count())
+                             .view({groups, embedding_, location_feature_count()});
+  const auto pick = [&](const torch::Tensor& log_probability) {
+    return greedy ? log_probability.argmax(-1)
+                  : draw_index(log_probability.to(torch::kFloat64).exp(), uniform_numbers(size, rng));
+  };
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+  const auto inputs = inputs_of(observation).view({groups, size / groups, inputs_});
+  const auto scores = inputs.matmul(weights.transpose(1, 2)).matmul(actions_.t()) + bias_;
+  const auto log_primary =
+      torch::log_softmax(scores.view({size, -1}).masked_fill(counts <= 0, kNever), -1);
+  const auto primary = pick(log_primary);
+
+  const auto count = counts.gather(1, primary.unsqueeze(1));
+  const int64_t widest = count.max().item<int64_t>();
+  const auto index = torch::arange(widest, torch::kInt64).unsqueeze(0).expand({size, widest});
+  const auto keys = location_features(index, count.expand({size, widest}));
+  const auto query = torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}),
+                                locations).view({size, location_feature_count(), 1});
+  const auto location_scores = torch::bmm(keys, query).squeeze(-1);
+  const auto log_secondary =
+      torch::log_softmax(location_scores.masked_fill(index >= count, kNever), -1);
+  const auto secondary = pick(log_secondary);
+  const auto log_probability = log_primary.gather(1, primary.unsqueeze(1)).squeeze(1) +
+                               log_secondary.gather(1, secondary.unsqueeze(1)).squeeze(1);
+  return {{primary.to(device), secondary.to(device)}, log_probability.to(device), {}};
+}
+
+namespace {
+
+/// A generation: every group of rows of the batch acts with its own candidate.
+class PopulationPolicy : public Policy {
+ public:
+  PopulationPolicy(const LinearController& controller, torch::Tensor candidates)
+      : controller_(controller), candidates_(std::move(candidates)) {}
+  std::string name() const override { return "population"; }
+  PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override {
+    return controller_.act(observation, candidates_, greedy, rng);
+  }
+
+ private:
+  const LinearController& controller_;
+  torch::Tensor candidates_;
+};
+
+}  // namespace
+
+CmaEsTrainer::CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed)
+    : config_(config),
+      controller_(spec, seed),
+      strategy_(torch::zeros({controller_.parameters()}), config.sigma, config.population,
+                config.covariance),
+      policy_(controller_, strategy_.mean().unsqueeze(0)) {}
+
+Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {
+  if (environment.batch() % config_.population != 0)
+    throw InputError("a batch of {} episodes cannot be shared evenly by a population of {}; make "
+                     "the batch a multiple", environment.batch(), config_.population);
+  Rng rng(seed);
+  PopulationPolicy population(controller_, strategy_.ask(rng));
+  const Rollout rollout = play(environment, population, config_.greedy, rng.bits(), rng);
+  const auto returns = rollout.returns().to(torch::kCPU).to(torch::kFloat64);
+  const auto fitness = returns.view({config_.population, -1}).mean(1);
+  strategy_.tell(fitness);
+  policy_.set_parameters(strategy_.mean().unsqueeze(0));
+  Metrics metrics = episode_metrics(rollout);
+  metrics.emplace_back("best_return", fitness.max().item<double>());
+  metrics.emplace_back("sigma", strategy_.sigma());
+  return metrics;
+}
+
+void CmaEsTrainer::load(torch::serialize::InputArchive& archive) {
+  strategy_.load(archive);
+  policy_.set_parameters(strategy_.mean().unsqueeze(0));
+}
+
+}  // namespace reverie

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "controller/cmaes.h"
+#include "controller/trainer.h"
+
+namespace reverie {
+
+/// A linear controller: score of a primary action = (W x) . e(action) with x = [z, h, to_go, 1], and
+/// of a secondary one e(action) . L k(index, count) with k the location features. e is a fixed
+/// seeded embedding (one-hot where it has room); x is projected by a fixed seeded matrix where W
+/// would pass the limit of 3,000 parameters. Acts on B states with one set of parameters each, or
+/// with one for all.
+class LinearController {
+ public:
+  LinearController(const LatentSpec& spec, uint64_t seed);
+
+  int64_t parameters() const { return embedding_ * (inputs_ + location_feature_count()); }
+  /// `parameters` [G, parameters()]; B is a multiple of G, consecutive rows share a set.
+  PolicyDecision act(const LatentObservation& observation, const torch::Tensor& parameters,
+                     bool greedy, Rng& rng) const;
+
+ private:
+  torch::Tensor inputs_of(const LatentObservation& observation) const;
+
+  int64_t embedding_, inputs_;
+  torch::Tensor actions_;     ///< [A, embedding]
+  torch::Tensor projection_;  ///< [raw inputs, inputs], undefined where not needed
+  torch::Tensor bias_;        ///< [A], NO-OP starts rare
+};
+
+class LinearPolicy : public Policy {
+ public:
+  LinearPolicy(LinearController controller, torch::Tensor parameters)
+      : controller_(std::move(controller)), parameters_(std::move(parameters)) {}
+  std::string name() const override { return "cmaes"; }
+  PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override {
+    return controller_.act(observation, parameters_, greedy, rng);
+  }
+  void set_parameters(torch::Tensor parameters) { parameters_ = std::move(parameters); }
+
+ private:
+  LinearController controller_;
+  torch::Tensor parameters_;
+};
+
+struct CmaEsConfig {
+  int64_t population = 32;
+  double sigma = 0.3;
+  Covariance covariance = Covariance::kAuto;
+  bool greedy = true;
+
+  template <class V> void fields(V& v) {
+    v.field("population", population, "Candidates of a generation; divides the batch", at_least(2));
+    v.field("sigma", sigma, "First step size", above(0));
+    v.field("covariance", covariance, "Shape of the covariance; auto: full up to 200 parameters");
+    v.field("greedy", greedy, "Judge candidates by their greedy actions rather than sampled ones");
+  }
+};
+
+/// CMA-ES on a LinearController: a batch of episodes is one generation, each candidate playing
+/// batch / population of them.
+class CmaEsTrainer : public Trainer {
+ public:
+  CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed);
+
+  std::string name() const override { return "cmaes"; }
+  Policy& policy() override { return policy_; }
+  Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
+  void save(torch::serialize::OutputArchive& archive) const override { strategy_.save(archive); }
+  void load(torch::serialize::InputArchive& archive) override;
+
+ private:
+  CmaEsConfig config_;
+  LinearController controller_;
+  CmaEs strategy_;
+  LinearPolicy policy_;
+};
+
+}  // namespace reverie

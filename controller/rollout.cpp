@@ -1,0 +1,104 @@
+#include "controller/rollout.h"
+
+#include <vector>
+
+namespace reverie {
+
+LatentObservation select(const LatentObservation& o, const torch::Tensor& index) {
+  return {o.z.index_select(0, index), o.h.index_select(0, index), o.counts.index_select(0, index),
+          o.to_go.index_select(0, index)};
+}
+
+LatentActions select(const LatentActions& actions, const torch::Tensor& index) {
+  return {actions.primary.index_select(0, index), actions.secondary.index_select(0, index)};
+}
+
+LatentObservation flatten(const LatentObservation& o) {
+  return {o.z.flatten(0, 1), o.h.flatten(0, 1), o.counts.flatten(0, 1), o.to_go.flatten(0, 1)};
+}
+
+LatentActions flatten(const LatentActions& actions) {
+  return {actions.primary.flatten(0, 1), actions.secondary.flatten(0, 1)};
+}
+
+namespace {
+
+struct Columns {
+  std::vector<torch::Tensor> z, h, counts, to_go, primary, secondary, log_probability, value,
+      reward, terminated, truncated, alive;
+
+  void add(const LatentObservation& o, const PolicyDecision& decision, const LatentStep& step,
+           const torch::Tensor& was_alive) {
+    z.push_back(o.z);
+    h.push_back(o.h);
+    counts.push_back(o.counts);
+    to_go.push_back(o.to_go);
+    primary.push_back(decision.actions.primary);
+    secondary.push_back(decision.actions.secondary);
+    log_probability.push_back(decision.log_probability);
+    if (decision.value.defined()) value.push_back(decision.value);
+    reward.push_back(step.reward * was_alive);
+    terminated.push_back(step.terminated & was_alive);
+    truncated.push_back(step.truncated & ~step.terminated & was_alive);
+    alive.push_back(was_alive);
+  }
+
+  Rollout stacked() const {
+    Rollout result;
+    result.observation = {torch::stack(z), torch::stack(h), torch::stack(counts),
+                          torch::stack(to_go)};
+    result.actions = {torch::stack(primary), torch::stack(secondary)};
+    result.log_probability = torch::stack(log_probability);
+    if (!value.empty()) result.value = torch::stack(value);
+    result.reward = torch::stack(reward);
+    result.terminated = torch::stack(terminated);
+    result.truncated = torch::stack(truncated);
+    result.alive = torch::stack(alive);
+    return result;
+  }
+};
+
+}  // namespace
+
+Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng) {
+  torch::NoGradGuard no_grad;
+  Columns columns;
+  LatentObservation observation = environment.reset(seed);
+  auto alive = torch::ones({environment.batch()}, observation.z.options().dtype(torch::kBool));
+  while (alive.any().item<bool>()) {
+    const PolicyDecision decision = policy.act(observation, greedy, rng);
+    const LatentStep step = environment.step(decision.actions);
+    columns.add(observation, decision, step, alive);
+    alive = alive & ~(step.terminated | step.truncated);
+    observation = environment.observe();
+    REVERIE_CHECK(static_cast<int>(columns.reward.size()) <= environment.spec().env.horizon,
+                  "an episode went beyond its horizon");
+  }
+  Rollout rollout = columns.stacked();
+  rollout.last = observation;
+  return rollout;
+}
+
+torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
+                                    const torch::Tensor& last_value, double gamma, double lambda) {
+  auto advantage = torch::zeros_like(rollout.reward);
+  auto running = torch::zeros_like(last_value);
+  auto next = last_value;
+  for (int64_t t = rollout.steps() - 1; t >= 0; --t) {
+    const auto truncated = rollout.truncated[t], terminated = rollout.terminated[t];
+    const auto following = torch::where(truncated, last_value, next) * ~terminated;
+    const auto delta = rollout.reward[t] + gamma * following - value[t];
+    running = (delta + gamma * lambda * running * ~(terminated | truncated)) * rollout.alive[t];
+    advantage[t] = running;
+    next = value[t];
+  }
+  return advantage;
+}
+
+torch::Tensor rewards_to_go(const torch::Tensor& reward, double gamma) {
+  auto result = reward.clone();
+  for (int64_t t = reward.size(0) - 2; t >= 0; --t) result[t] += gamma * result[t + 1];
+  return result;
+}
+
+}  // namespace reverie

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include "controller/policy.h"
+#include "worldmodel/latent.h"
+
+namespace reverie {
+
+/// T steps of B trajectories, from a reset until all have ended. Steps after the end of a
+/// trajectory are there but not `alive`.
+struct Rollout {
+  LatentObservation observation;  ///< [T, B, ...], before the action; counts as they were shown
+  LatentActions actions;          ///< [T, B]
+  torch::Tensor log_probability;  ///< [T, B]
+  torch::Tensor value;            ///< [T, B], undefined without a critic
+  torch::Tensor reward;           ///< [T, B]
+  torch::Tensor terminated;       ///< [T, B] bool, true at the step that ended so
+  torch::Tensor truncated;        ///< [T, B] bool
+  torch::Tensor alive;            ///< [T, B] bool
+  LatentObservation last;         ///< [B, ...], where each trajectory ended
+
+  int64_t steps() const { return reward.size(0); }
+  int64_t batch() const { return reward.size(1); }
+  /// [B], sums of rewards.
+  torch::Tensor returns() const { return reward.sum(0); }
+  /// [B], actions taken.
+  torch::Tensor lengths() const { return alive.sum(0); }
+};
+
+/// Plays one batch of episodes.
+Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng);
+
+/// Rows `index` of a flat observation ([N, ...]).
+LatentObservation select(const LatentObservation& observation, const torch::Tensor& index);
+LatentActions select(const LatentActions& actions, const torch::Tensor& index);
+/// [T, B, ...] to [T * B, ...].
+LatentObservation flatten(const LatentObservation& observation);
+LatentActions flatten(const LatentActions& actions);
+
+/// Generalised advantage estimation (Schulman et al. 2016, eq. 16). All [T, B] but next_value [B]:
+/// the critic where each trajectory ended, used where it was truncated; after a terminated step the
+/// value is 0. Zero where not alive.
+torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
+                                    const torch::Tensor& last_value, double gamma, double lambda);
+/// Discounted sums of the rewards that follow, no bootstrap, [T, B].
+torch::Tensor rewards_to_go(const torch::Tensor& reward, double gamma);
+
+}  // namespace reverie

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include "controller/actor_critic.h"
+#include "controller/rollout.h"
+#include "core/base/config.h"
+#include "core/base/metrics.h"
+
+namespace reverie {
+
+/// Improves a policy by playing in a LatentEnvironment. It cannot tell a dream from reality.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  virtual std::string name() const = 0;
+  /// The policy as it stands; valid as long as the trainer.
+  virtual Policy& policy() = 0;
+  /// One update: plays one batch of episodes (seeded by `seed`) and learns from it. `progress` in
+  /// [0, 1] is the share of training done, for schedules. Metrics hold at least "return" (mean) and
+  /// "length".
+  virtual Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) = 0;
+
+  /// Everything that the next update depends on, so that load and go on equals not stopping.
+  virtual void save(torch::serialize::OutputArchive& archive) const = 0;
+  virtual void load(torch::serialize::InputArchive& archive) = 0;
+};
+
+/// Mean return and length of a batch of episodes.
+Metrics episode_metrics(const Rollout& rollout);
+
+/// Trainers seed LibTorch's generator for the initial weights of a module.
+template <class Make>
+auto with_torch_seed(uint64_t seed, Make&& make) {
+  torch::manual_seed(seed);
+  return make();
+}
+
+}  // namespace reverie
