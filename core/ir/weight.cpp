@@ -8,11 +8,6 @@
 namespace reverie {
 namespace {
 
-uint64_t content_hash(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  return hash_bytes(bytes.data(), bytes.size(), hash_of(tensor.type()));
-}
-
 bool counts_as_small(const TensorType& type) {
   return type.elements() <= Weight::kSmallWeight || !is_floating(type.dtype);
 }
@@ -31,10 +26,14 @@ Tensor filled(const TensorType& type, double value) {
 
 }  // namespace
 
+uint64_t Weight::content_identity(const TensorType& type, std::span<const std::byte> bytes) {
+  return hash_bytes(bytes.data(), bytes.size(), hash_of(type));
+}
+
 WeightPtr Weight::dense(Tensor tensor, const std::string& name) {
   auto weight = std::shared_ptr<Weight>(new Weight());
   weight->type_ = tensor.type();
-  weight->identity_ = content_hash(tensor);
+  weight->identity_ = content_identity(tensor.type(), tensor.bytes());
   weight->name_ = name;
   weight->small_ = counts_as_small(tensor.type());
   weight->dense_ = std::move(tensor);

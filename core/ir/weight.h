@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "core/ir/tensor.h"
@@ -26,6 +27,8 @@ class Weight {
   /// Loaded on demand, as from external data; `identity` must name the content uniquely.
   static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
                                             const std::string& name);
+  /// The identity of a dense weight of this type and content, for lazy ones that know their bytes.
+  static uint64_t content_identity(const TensorType& type, std::span<const std::byte> bytes);
 
   const TensorType& type() const { return type_; }
   uint64_t identity() const { return identity_; }
