@@ -1,0 +1,102 @@
+#include "core/onnx/captures.h"
+
+#include <algorithm>
+
+namespace reverie::proto {
+namespace {
+
+template <typename Visit>
+void for_each_subgraph(onnx::NodeProto& node, Visit visit) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) visit(*attribute.mutable_g());
+    for (auto& graph : *attribute.mutable_graphs()) visit(graph);
+  }
+}
+
+template <typename Visit>
+void for_each_subgraph(const onnx::NodeProto& node, Visit visit) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) visit(attribute.g());
+    for (const auto& graph : attribute.graphs()) visit(graph);
+  }
+}
+
+std::set<std::string> defined_at_entry(const onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.input()) names.insert(input.name());
+  for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
+  return names;
+}
+
+void collect_captured(const onnx::GraphProto& graph, std::set<std::string> defined,
+                      std::vector<std::string>* captured) {
+  defined.merge(defined_at_entry(graph));
+  const auto use = [&](const std::string& name) {
+    if (name.empty() || defined.contains(name)) return;
+    if (std::find(captured->begin(), captured->end(), name) == captured->end())
+      captured->push_back(name);
+  };
+  for (const auto& node : graph.node()) {
+    for (const auto& input : node.input()) use(input);
+    for_each_subgraph(node, [&](const onnx::GraphProto& inner) {
+      collect_captured(inner, defined, captured);
+    });
+    defined.insert(node.output().begin(), node.output().end());
+  }
+  for (const auto& output : graph.output()) use(output.name());
+}
+
+void collect_local(const onnx::GraphProto& graph, std::set<std::string>* names) {
+  names->merge(defined_at_entry(graph));
+  for (const auto& node : graph.node()) {
+    names->insert(node.output().begin(), node.output().end());
+    for_each_subgraph(node, [&](const onnx::GraphProto& inner) { collect_local(inner, names); });
+  }
+}
+
+void rename(onnx::GraphProto* graph, std::map<std::string, std::string> names) {
+  for (const std::string& name : defined_at_entry(*graph)) names.erase(name);
+  const auto replace = [&](std::string* name) {
+    const auto at = names.find(*name);
+    if (at != names.end()) *name = at->second;
+  };
+  for (auto& node : *graph->mutable_node()) {
+    for (auto& input : *node.mutable_input()) replace(&input);
+    for_each_subgraph(node, [&](onnx::GraphProto& inner) { rename(&inner, names); });
+    for (const auto& output : node.output()) names.erase(output);
+  }
+  for (auto& output : *graph->mutable_output()) replace(output.mutable_name());
+}
+
+}  // namespace
+
+std::vector<std::string> captured_names(const onnx::NodeProto& node) {
+  std::vector<std::string> captured;
+  for_each_subgraph(node, [&](const onnx::GraphProto& graph) {
+    collect_captured(graph, {}, &captured);
+  });
+  return captured;
+}
+
+std::set<std::string> local_names(const onnx::NodeProto& node) {
+  std::set<std::string> names;
+  for_each_subgraph(node, [&](const onnx::GraphProto& graph) { collect_local(graph, &names); });
+  return names;
+}
+
+void rename_captured(onnx::NodeProto* node, const std::map<std::string, std::string>& names) {
+  for_each_subgraph(*node, [&](onnx::GraphProto& graph) { rename(&graph, names); });
+}
+
+std::vector<std::string> canonical_captures(const onnx::NodeProto& node, size_t count) {
+  std::string prefix = "outer_";
+  const std::set<std::string> locals = local_names(node);
+  const auto clashes = [&](const std::string& name) { return name.starts_with(prefix); };
+  while (std::any_of(locals.begin(), locals.end(), clashes)) prefix = "_" + prefix;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back(prefix + std::to_string(i));
+  return names;
+}
+
+}  // namespace reverie::proto

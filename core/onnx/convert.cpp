@@ -1,0 +1,77 @@
+#include "core/onnx/convert.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace reverie::proto {
+
+std::optional<Tensor> Source::constant(size_t index) const {
+  if (!has_input(index)) return std::nullopt;
+  const WeightPtr& weight = graph.weight(graph.producer(inputs[index]));
+  if (weight == nullptr) return std::nullopt;
+  return weight->materialize();
+}
+
+std::optional<std::vector<int64_t>> Source::constant_integers(size_t index) const {
+  const std::optional<Tensor> tensor = constant(index);
+  if (!tensor || is_floating(tensor->type().dtype)) return std::nullopt;
+  return tensor->to_integers();
+}
+
+Values Source::add(std::string_view op, std::span<const ValueId> with, Attributes has) const {
+  const auto outputs = graph.outputs(graph.add_node(op_named(op), with, std::move(has)));
+  return {outputs.begin(), outputs.end()};
+}
+
+Attributes read_attributes(const onnx::NodeProto& node, bool* has_others) {
+  Attributes result;
+  *has_others = false;
+  for (const auto& attribute : node.attribute()) {
+    switch (attribute.type()) {
+      case onnx::AttributeProto::INT: result.set(attribute.name(), attribute.i()); break;
+      case onnx::AttributeProto::FLOAT:
+        result.set(attribute.name(), decimal(attribute.f()));
+        break;
+      case onnx::AttributeProto::STRING: result.set(attribute.name(), attribute.s()); break;
+      case onnx::AttributeProto::INTS:
+        result.set(attribute.name(), std::vector<int64_t>(attribute.ints().begin(),
+                                                          attribute.ints().end()));
+        break;
+      case onnx::AttributeProto::FLOATS: {
+        std::vector<double> values;
+        for (const float value : attribute.floats()) values.push_back(decimal(value));
+        result.set(attribute.name(), std::move(values));
+        break;
+      }
+      case onnx::AttributeProto::STRINGS:
+        result.set(attribute.name(), std::vector<std::string>(attribute.strings().begin(),
+                                                              attribute.strings().end()));
+        break;
+      default: *has_others = true;
+    }
+  }
+  return result;
+}
+
+std::optional<Values> convert_as_is(Source& source) {
+  const OpSchema* row = find_op(source.node.op_type());
+  if (row == nullptr || row->value_shaped || source.has_other_attributes) return std::nullopt;
+  if (row == &input_op() || row == &constant_op() || row == &opaque_op()) return std::nullopt;
+  for (const auto& [name, value] : source.attributes.entries()) {
+    const auto same = [&](const AttrSpec& spec) { return spec.name == name; };
+    if (std::none_of(row->attributes.begin(), row->attributes.end(), same)) return std::nullopt;
+  }
+  for (int i = row->max_outputs; i < source.node.output_size(); ++i)
+    if (source.wants_output(i)) return std::nullopt;
+  return source.add(row->name, source.inputs, source.attributes);
+}
+
+std::optional<Values> convert(Source& source) {
+  const std::string_view op = source.node.op_type();
+  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule})
+    if (const Converter rule = family(op)) return rule(source);
+  return convert_as_is(source);
+}
+
+}  // namespace reverie::proto

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ir/graph.h"
+#include "core/onnx/external.h"
+#include "core/onnx/proto.h"
+
+namespace reverie::proto {
+
+using Values = std::vector<ValueId>;
+
+/// A node of the standard domain on its way into the graph.
+struct Source {
+  const onnx::NodeProto& node;
+  int opset;
+  Graph& graph;
+  /// An absent one is invalid; trailing absent ones are dropped.
+  Values inputs;
+  /// Attributes that are numbers, strings or lists of them.
+  Attributes attributes;
+  /// It has attributes of other kinds (tensors, graphs, types).
+  bool has_other_attributes = false;
+  ExternalFiles& files;
+
+  bool has_input(size_t index) const { return index < inputs.size() && inputs[index].valid(); }
+  const TensorType& type(size_t index) const { return graph.type(inputs[index]); }
+  bool wants_output(int index) const {
+    return index < node.output_size() && !node.output(index).empty();
+  }
+  /// The value of a constant input; nullopt when it is absent or not known before run time.
+  std::optional<Tensor> constant(size_t index) const;
+  std::optional<std::vector<int64_t>> constant_integers(size_t index) const;
+
+  /// Adds a node; its outputs.
+  Values add(std::string_view op, std::span<const ValueId> with, Attributes has = {}) const;
+  Values add(std::string_view op, std::initializer_list<ValueId> with, Attributes has = {}) const {
+    return add(op, std::span(with.begin(), with.size()), std::move(has));
+  }
+};
+
+/// Expresses the node by operators of the table, with the meaning that it has at its opset; the
+/// values of its outputs. nullopt when the table cannot express it. InputError when types or
+/// attributes do not fit.
+std::optional<Values> convert(Source& source);
+
+/// Attributes of `node` as the graph knows them.
+Attributes read_attributes(const onnx::NodeProto& node, bool* has_others);
+
+using Converter = std::optional<Values> (*)(Source&);
+/// Families of rules, one source file each; nullptr for an operator that needs none.
+Converter constant_rule(std::string_view op);
+Converter shape_rule(std::string_view op);
+Converter window_rule(std::string_view op);
+Converter arithmetic_rule(std::string_view op);
+/// Operators whose meaning the table shares.
+std::optional<Values> convert_as_is(Source& source);
+
+}  // namespace reverie::proto

@@ -1,0 +1,136 @@
+#include <cmath>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/exec/reference/reference.h"
+#include "core/onnx/convert.h"
+
+namespace reverie::proto {
+namespace {
+
+/// Operators whose lists were attributes and became constant inputs. Takes the list from whichever
+/// it is and makes it the attribute `name`. False when the input is not constant.
+bool take_integers(Source& source, std::string_view name, size_t input) {
+  if (!source.has_input(input)) return true;
+  const auto values = source.constant_integers(input);
+  if (!values) return false;
+  source.attributes.set(name, *values);
+  return true;
+}
+
+Values with_first_input(Source& source) {
+  return source.add(source.node.op_type(), {source.inputs[0]}, source.attributes);
+}
+
+std::optional<Values> reshape(Source& source) {
+  const auto shape = source.constant_integers(1);
+  if (!shape) return std::nullopt;
+  Shape target = *shape;
+  if (source.attributes.integer("allowzero", 0) != 0) {
+    const Shape& extents = source.type(0).shape;
+    for (size_t i = 0; i < target.size(); ++i)
+      if (target[i] == 0 && i < extents.size() && extents[i] != 0) return std::nullopt;
+  }
+  return source.add("Reshape", {source.inputs[0]}, {{"shape", target}});
+}
+
+std::optional<Values> shape_from_input(Source& source, std::string_view name) {
+  if (!source.has_input(1) || !take_integers(source, name, 1)) return std::nullopt;
+  return with_first_input(source);
+}
+
+std::optional<Values> expand(Source& source) { return shape_from_input(source, "shape"); }
+std::optional<Values> tile(Source& source) { return shape_from_input(source, "repeats"); }
+
+std::optional<Values> squeeze(Source& source) {
+  if (!take_integers(source, "axes", 1)) return std::nullopt;
+  return with_first_input(source);
+}
+
+std::optional<Values> reduce(Source& source) {
+  if (find_op(source.node.op_type()) == nullptr) return std::nullopt;
+  if (!take_integers(source, "axes", 1)) return std::nullopt;
+  const bool empty = source.attributes.integers("axes", {}).empty();
+  if (empty && source.attributes.integer("noop_with_empty_axes", 0) != 0)
+    return Values{source.inputs[0]};
+  if (empty) source.attributes.erase("axes");
+  source.attributes.erase("noop_with_empty_axes");
+  return with_first_input(source);
+}
+
+std::optional<Values> slice(Source& source) {
+  if (source.opset >= 10) {
+    constexpr const char* kLists[] = {"starts", "ends", "axes", "steps"};
+    for (size_t i = 0; i < 4; ++i)
+      if (!take_integers(source, kLists[i], i + 1)) return std::nullopt;
+  }
+  return with_first_input(source);
+}
+
+/// The scalar constant at `input` as the attribute `name`.
+bool take_number(Source& source, std::string_view name, size_t input) {
+  if (!source.has_input(input)) return true;
+  const auto value = source.constant(input);
+  if (!value || value->elements() != 1) return false;
+  const double number = value->to_doubles()[0];
+  const bool is_single = value->type().dtype != DType::kFloat64 && is_floating(value->type().dtype);
+  source.attributes.set(name, is_single ? decimal(static_cast<float>(number)) : number);
+  return true;
+}
+
+std::optional<Values> pad(Source& source) {
+  if (source.opset >= 11 &&
+      (!take_integers(source, "pads", 1) || !take_number(source, "value", 2)))
+    return std::nullopt;
+  return with_first_input(source);
+}
+
+std::optional<Values> clip(Source& source) {
+  if (source.opset >= 11 && (!take_number(source, "min", 1) || !take_number(source, "max", 2)))
+    return std::nullopt;
+  return with_first_input(source);
+}
+
+std::optional<Values> split(Source& source) {
+  if (!take_integers(source, "split", 1)) return std::nullopt;
+  if (!source.attributes.has("split")) {
+    const TensorType& type = source.type(0);
+    const int axis = normalize_axis(source.attributes.integer("axis", 0), type.rank());
+    const int64_t extent = type.shape[static_cast<size_t>(axis)];
+    const int64_t parts = source.node.output_size();
+    if (parts == 0 || extent % parts != 0)
+      throw InputError("an extent of {} does not split into {} equal parts", extent, parts);
+    source.attributes.set("split", std::vector<int64_t>(static_cast<size_t>(parts), extent / parts));
+  }
+  return with_first_input(source);
+}
+
+std::optional<Values> range(Source& source) {
+  std::vector<Tensor> bounds;
+  for (size_t i = 0; i < 3; ++i) {
+    const auto bound = source.constant(i);
+    if (!bound) return std::nullopt;
+    if (bound->elements() != 1) throw InputError("its bounds should be scalars");
+    bounds.push_back(*bound);
+  }
+  constexpr double kMaxElements = 1 << 24;
+  const auto number = [&](size_t i) { return bounds[i].to_doubles()[0]; };
+  if (!(std::abs(number(1) - number(0)) <= kMaxElements * std::abs(number(2))) || number(2) == 0)
+    return std::nullopt;
+  const Tensor values = evaluate_node(op_named("Range"), {}, bounds)[0];
+  return Values{source.graph.add_constant(Weight::dense(values, source.node.output(0)))};
+}
+
+}  // namespace
+
+Converter shape_rule(std::string_view op) {
+  static const std::unordered_map<std::string_view, Converter> rules = {
+      {"Reshape", reshape}, {"Expand", expand},       {"Tile", tile}, {"Squeeze", squeeze},
+      {"Slice", slice},     {"Unsqueeze", squeeze},   {"Pad", pad},   {"Clip", clip},
+      {"Split", split},     {"ReduceMean", reduce},   {"ReduceSum", reduce},
+      {"ReduceMax", reduce}, {"ReduceMin", reduce}, {"Range", range}};
+  const auto at = rules.find(op);
+  return at == rules.end() ? nullptr : at->second;
+}
+
+}  // namespace reverie::proto

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/onnx/convert.h"
+
+namespace reverie::proto {
+namespace {
+
+/// `auto_pad` turned into `pads` (ONNX operator specification, Conv: SAME gives
+/// ceil(extent / stride) positions, the odd element at the end for SAME_UPPER).
+void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
+  const std::string mode = source.attributes.text("auto_pad", "NOTSET");
+  source.attributes.erase("auto_pad");
+  if (mode == "NOTSET") return;
+  if (mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER")
+    throw InputError("auto_pad '{}' is unknown", mode);
+  const size_t rank = kernel.size();
+  std::vector<int64_t> pads(2 * rank, 0);
+  const std::vector<int64_t> ones(rank, 1);
+  const auto strides = source.attributes.integers("strides", ones);
+  const auto dilations = source.attributes.integers("dilations", ones);
+  const Shape& x = source.type(0).shape;
+  if (x.size() != rank + 2 || strides.size() != rank || dilations.size() != rank ||
+      *std::min_element(strides.begin(), strides.end()) < 1)
+    throw InputError("its window does not fit a tensor of {}", to_string(x));
+  for (size_t i = 0; mode != "VALID" && i < rank; ++i) {
+    const int64_t positions = (x[i + 2] + strides[i] - 1) / strides[i];
+    const int64_t window = (kernel[i] - 1) * dilations[i] + 1;
+    const int64_t total =
+        std::max<int64_t>((positions - 1) * strides[i] + window - x[i + 2], 0);
+    const int64_t less = total / 2;
+    pads[i] = mode == "SAME_UPPER" ? less : total - less;
+    pads[i + rank] = total - pads[i];
+  }
+  source.attributes.set("pads", std::move(pads));
+  source.attributes.set("ceil_mode", int64_t{0});
+}
+
+std::optional<Values> conv(Source& source) {
+  if (!source.has_input(1)) throw InputError("has no filter");
+  const Shape& filter = source.type(1).shape;
+  if (filter.size() < 3) throw InputError("a filter of {} is too flat", to_string(filter));
+  const Shape kernel(filter.begin() + 2, filter.end());
+  if (source.attributes.integers("kernel_shape", kernel) != kernel)
+    throw InputError("kernel_shape {} differs from the filter {}",
+                     to_string(*source.attributes.find("kernel_shape")), to_string(filter));
+  source.attributes.erase("kernel_shape");
+  resolve_auto_pad(source, kernel);
+  source.attributes.erase("ceil_mode");
+  return convert_as_is(source);
+}
+
+std::optional<Values> pool(Source& source) {
+  if (source.wants_output(1)) return std::nullopt;
+  resolve_auto_pad(source, source.attributes.integers("kernel_shape"));
+  source.attributes.erase("storage_order");  // it orders the second output only
+  return convert_as_is(source);
+}
+
+std::optional<Values> batch_normalization(Source& source) {
+  for (int i = 1; i < source.node.output_size(); ++i)
+    if (source.wants_output(i)) return std::nullopt;
+  if (source.attributes.integer("training_mode", 0) != 0) return std::nullopt;
+  if (source.attributes.integer("spatial", 1) == 0) return std::nullopt;
+  for (const char* name : {"training_mode", "spatial", "momentum"}) source.attributes.erase(name);
+  return convert_as_is(source);
+}
+
+std::optional<Values> layer_normalization(Source& source) {
+  if (source.wants_output(1) || source.wants_output(2)) return std::nullopt;
+  if (source.attributes.integer("stash_type", 1) != 1) return std::nullopt;
+  source.attributes.erase("stash_type");
+  return convert_as_is(source);
+}
+
+}  // namespace
+
+Converter window_rule(std::string_view op) {
+  static const std::unordered_map<std::string_view, Converter> rules = {
+      {"Conv", conv},
+      {"MaxPool", pool},
+      {"AveragePool", pool},
+      {"BatchNormalization", batch_normalization},
+      {"LayerNormalization", layer_normalization}};
+  const auto at = rules.find(op);
+  return at == rules.end() ? nullptr : at->second;
+}
+
+}  // namespace reverie::proto

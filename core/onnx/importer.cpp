@@ -1,0 +1,281 @@
+#include "core/onnx/importer.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/onnx/bind_shapes.h"
+#include "core/onnx/captures.h"
+#include "core/onnx/fold_constants.h"
+#include "core/onnx/read_model.h"
+#include "core/onnx/tensors.h"
+
+namespace reverie::proto {
+namespace {
+
+bool is_set(const onnx::TypeProto& type) {
+  return type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
+}
+
+/// The node with names that do not depend on the model around it.
+onnx::NodeProto canonical(onnx::NodeProto node, const std::vector<std::string>& captured) {
+  for (auto& input : *node.mutable_input())
+    if (!input.empty()) input = "x";
+  for (auto& output : *node.mutable_output())
+    if (!output.empty()) output = "y";
+  const std::vector<std::string> names = canonical_captures(node, captured.size());
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < captured.size(); ++i) renamed.emplace(captured[i], names[i]);
+  rename_captured(&node, renamed);
+  return node;
+}
+
+}  // namespace
+
+Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder)
+    : model_(model), opset_(standard_opset(model)), files_(std::move(folder)) {
+  for (const auto& info : model.graph().value_info()) declared_[info.name()] = &info;
+  for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
+}
+
+ImportedModel Importer::run(const ImportOptions& options) {
+  add_inputs(options);
+  add_initializers();
+  for (const auto& node : model_.graph().node()) {
+    const std::string where = node.name().empty() ? qualified_name(node)
+                                                  : fmt::format("node '{}' ({})", node.name(),
+                                                                qualified_name(node));
+    with_context(where, [&] { add_node(node); });
+  }
+  add_outputs();
+  warn_of_opaque_nodes();
+  graph_.erase_dead();
+  return {graph_.compacted(), model_info(), std::move(warnings_)};
+}
+
+void Importer::add_inputs(const ImportOptions& options) {
+  std::set<std::string> constants;
+  for (const auto& tensor : model_.graph().initializer()) constants.insert(tensor.name());
+  for (const auto& tensor : model_.graph().sparse_initializer())
+    constants.insert(tensor.values().name());
+  const auto types = bind_inputs(model_.graph(), constants, options.shapes);
+  for (const auto& input : model_.graph().input()) {
+    const auto type = types.find(input.name());
+    if (type == types.end()) continue;
+    const ValueId added = graph_.add_input(input.name(), type->second);
+    values_[input.name()] = added;
+    if (!type->second.known()) other_types_[added.index] = input.type();
+  }
+}
+
+void Importer::add_initializers() {
+  for (const auto& tensor : model_.graph().initializer()) {
+    if (tensor.data_type() == onnx::TensorProto::STRING || size_of(dtype_of(tensor.data_type())) == 0) {
+      onnx::NodeProto node;
+      node.set_op_type("Constant");
+      node.add_output(tensor.name());
+      auto* attribute = node.add_attribute();
+      attribute->set_name("value");
+      attribute->set_type(onnx::AttributeProto::TENSOR);
+      *attribute->mutable_t() = tensor;
+      attribute->mutable_t()->clear_name();
+      add_node(node);
+    } else {
+      values_[tensor.name()] = graph_.add_constant(read_weight(tensor, files_));
+    }
+  }
+  for (const auto& tensor : model_.graph().sparse_initializer()) add_sparse_initializer(tensor);
+}
+
+void Importer::add_sparse_initializer(const onnx::SparseTensorProto& tensor) {
+  const std::string& name = tensor.values().name();
+  constexpr int kSparseConstantsSince = 11;
+  if (opset_ < kSparseConstantsSince)
+    throw InputError("sparse initializer '{}' needs opset {} or newer", name,
+                     kSparseConstantsSince);
+  onnx::NodeProto node;
+  node.set_op_type("Constant");
+  node.add_output(name);
+  auto* attribute = node.add_attribute();
+  attribute->set_name("sparse_value");
+  attribute->set_type(onnx::AttributeProto::SPARSE_TENSOR);
+  *attribute->mutable_sparse_tensor() = tensor;
+  attribute->mutable_sparse_tensor()->mutable_values()->clear_name();
+  attribute->mutable_sparse_tensor()->mutable_indices()->clear_name();
+  add_node(node);
+}
+
+void Importer::add_node(const onnx::NodeProto& node) {
+  std::optional<Values> outputs;
+  if (is_candidate(node)) outputs = try_convert(node);
+  if (outputs) fold(&*outputs);
+  if (!outputs) outputs = add_opaque(node);
+  for (int i = 0; i < node.output_size(); ++i)
+    if (!node.output(i).empty()) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
+}
+
+/// Whether the table may know the node: a standard operator whose inputs have known types.
+bool Importer::is_candidate(const onnx::NodeProto& node) const {
+  if (!is_standard_domain(node.domain())) return false;
+  for (const auto& function : model_.functions())
+    if (is_standard_domain(function.domain()) && function.name() == node.op_type()) return false;
+  if (node.op_type() == "Constant") return true;
+  if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return false;
+  if (node.op_type() == "Identity") return true;
+  return std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
+    return name.empty() || graph_.type(value(name)).known();
+  });
+}
+
+std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
+  Source source = {node, opset_, graph_, {}, {}, false, files_};
+  for (const auto& input : node.input()) source.inputs.push_back(value(input));
+  while (!source.inputs.empty() && !source.inputs.back().valid()) source.inputs.pop_back();
+  source.attributes = read_attributes(node, &source.has_other_attributes);
+  try {
+    return convert(source);
+  } catch (const InputError&) {
+    // Either the node is wrong, or ONNX allows what the table does not.
+    infer_outputs(node, known_inputs(node), model_, true);
+    return std::nullopt;
+  }
+}
+
+Values Importer::add_opaque(const onnx::NodeProto& node) {
+  const std::vector<std::string> captured = captured_names(node);
+  Values inputs;
+  for (const auto& input : node.input()) inputs.push_back(value(input));
+  for (const std::string& name : captured) inputs.push_back(value(name));
+  const std::vector<onnx::TypeProto> inferred =
+      infer_outputs(node, known_inputs(node), model_, false);
+  std::vector<TensorType> types;
+  for (int i = 0; i < node.output_size(); ++i)
+    types.push_back(output_type(node.output(i), inferred[static_cast<size_t>(i)]));
+  const auto attributes = std::make_shared<const Attributes>(
+      Attributes{{"op", node.op_type()},
+                 {"domain", node.domain()},
+                 {"proto", canonical(node, captured).SerializeAsString()}});
+  const NodeId added = graph_.add_node(opaque_op(), inputs, attributes, types);
+  const auto outputs = graph_.outputs(added);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!types[i].known() && is_set(inferred[i])) other_types_[outputs[i].index] = inferred[i];
+  ++opaque_counts_[qualified_name(node)];
+  return {outputs.begin(), outputs.end()};
+}
+
+void Importer::fold(Values* outputs) {
+  for (ValueId& output : *outputs) {
+    if (!output.valid() || graph_.weight(graph_.producer(output)) != nullptr) continue;
+    if (const WeightPtr weight = fold_small(graph_, output)) output = graph_.add_constant(weight);
+  }
+}
+
+ValueId Importer::value(const std::string& name) const {
+  if (name.empty()) return {};
+  const auto at = values_.find(name);
+  if (at == values_.end()) throw InputError("value '{}' is not defined before its use", name);
+  return at->second;
+}
+
+KnownValue Importer::known_value(const std::string& name) {
+  const ValueId id = value(name);
+  KnownValue known = {name, {}, nullptr};
+  const TensorType& type = graph_.type(id);
+  const auto other = other_types_.find(id.index);
+  if (type.known()) set_tensor_type(type, &known.type);
+  else if (other != other_types_.end()) known.type = other->second;
+  const WeightPtr& weight = graph_.weight(graph_.producer(id));
+  constexpr int64_t kMaxElements = 1024;
+  if (weight != nullptr && type.elements() <= kMaxElements) {
+    onnx::TensorProto& tensor = small_constants_[name];
+    tensor.Clear();
+    write_tensor(weight->materialize(), name, &tensor);
+    known.value = &tensor;
+  }
+  return known;
+}
+
+std::vector<KnownValue> Importer::known_inputs(const onnx::NodeProto& node) {
+  std::vector<KnownValue> known;
+  for (const auto& input : node.input())
+    if (!input.empty()) known.push_back(known_value(input));
+  for (const std::string& name : captured_names(node)) known.push_back(known_value(name));
+  return known;
+}
+
+/// As inferred, or else as the model declares it.
+TensorType Importer::output_type(const std::string& name, const onnx::TypeProto& inferred) const {
+  if (const auto type = tensor_type(inferred)) return *type;
+  const auto declared = declared_.find(name);
+  if (declared == declared_.end()) return {};
+  return tensor_type(declared->second->type()).value_or(TensorType{});
+}
+
+void Importer::add_outputs() {
+  std::set<std::string> names;
+  for (const auto& output : model_.graph().output()) {
+    if (!names.insert(output.name()).second)
+      throw InputError("output '{}' is listed twice", output.name());
+    const ValueId id = value(output.name());
+    const auto declared = tensor_type(output.type());
+    if (declared && graph_.type(id).known() && *declared != graph_.type(id))
+      warnings_.push_back(fmt::format("output '{}' is declared as {} but comes out as {}",
+                                      output.name(), to_string(*declared),
+                                      to_string(graph_.type(id))));
+    graph_.add_output(output.name(), id);
+  }
+}
+
+ModelInfo Importer::model_info() const {
+  ModelInfo info;
+  info.ir_version = model_.ir_version();
+  info.opset_imports.clear();
+  for (const auto& import : model_.opset_import())
+    info.opset_imports[is_standard_domain(import.domain()) ? "" : import.domain()] =
+        import.version();
+  info.opset_imports.try_emplace("", opset_);
+  info.producer_name = model_.producer_name();
+  info.producer_version = model_.producer_version();
+  info.domain = model_.domain();
+  info.model_version = model_.model_version();
+  info.doc_string = model_.doc_string();
+  info.graph_name = model_.graph().name();
+  info.graph_doc_string = model_.graph().doc_string();
+  for (const auto& entry : model_.metadata_props())
+    info.metadata.emplace_back(entry.key(), entry.value());
+  for (const auto& function : model_.functions())
+    info.functions.push_back(function.SerializeAsString());
+  const auto keep = [&](const onnx::ValueInfoProto& value) {
+    if (!tensor_type(value.type()) || !value.doc_string().empty())
+      info.value_infos[value.name()] = value.SerializeAsString();
+  };
+  std::for_each(model_.graph().input().begin(), model_.graph().input().end(), keep);
+  std::for_each(model_.graph().output().begin(), model_.graph().output().end(), keep);
+  return info;
+}
+
+void Importer::warn_of_opaque_nodes() {
+  int total = 0;
+  std::string list;
+  for (const auto& [name, count] : opaque_counts_) {
+    total += count;
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, name);
+  }
+  if (total > 0)
+    warnings_.push_back(fmt::format(
+        "{} node{} carried through untouched and {} part in no rewrite: {}", total,
+        total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
+  if (model_.training_info_size() > 0) warnings_.push_back("training information is left out");
+}
+
+}  // namespace reverie::proto
+
+namespace reverie {
+
+ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
+  const onnx::ModelProto model = proto::read_model(path);
+  return with_context(fmt::format("'{}'", path.string()), [&] {
+    return proto::Importer(model, path.parent_path()).run(options);
+  });
+}
+
+}  // namespace reverie

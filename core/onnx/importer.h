@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "core/onnx/convert.h"
+#include "core/onnx/external.h"
+#include "core/onnx/import.h"
+#include "core/onnx/infer_opaque.h"
+
+namespace reverie::proto {
+
+/// Turns one parsed and checked model into a graph.
+class Importer {
+ public:
+  Importer(const onnx::ModelProto& model, std::filesystem::path folder);
+  ImportedModel run(const ImportOptions& options);
+
+ private:
+  void add_inputs(const ImportOptions& options);
+  void add_initializers();
+  void add_sparse_initializer(const onnx::SparseTensorProto& tensor);
+  void add_node(const onnx::NodeProto& node);
+  void add_outputs();
+  ModelInfo model_info() const;
+
+  bool is_candidate(const onnx::NodeProto& node) const;
+  std::optional<Values> try_convert(const onnx::NodeProto& node);
+  Values add_opaque(const onnx::NodeProto& node);
+  /// Replaces outputs that are computed from small constants alone by their values.
+  void fold(Values* outputs);
+
+  ValueId value(const std::string& name) const;
+  std::vector<KnownValue> known_inputs(const onnx::NodeProto& node);
+  KnownValue known_value(const std::string& name);
+  TensorType output_type(const std::string& name, const onnx::TypeProto& inferred) const;
+  void warn_of_opaque_nodes();
+
+  const onnx::ModelProto& model_;
+  int opset_;
+  ExternalFiles files_;
+  Graph graph_;
+  std::unordered_map<std::string, ValueId> values_;
+  std::unordered_map<std::string, const onnx::ValueInfoProto*> declared_;
+  /// What is known of values that TensorType cannot express.
+  std::unordered_map<int32_t, onnx::TypeProto> other_types_;
+  std::map<std::string, onnx::TensorProto> small_constants_;
+  std::map<std::string, int> opaque_counts_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace reverie::proto

@@ -1,0 +1,137 @@
+#include "core/onnx/lower.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/onnx/fold_constants.h"
+#include "core/onnx/proto.h"
+
+namespace reverie {
+namespace {
+
+class Lowering {
+ public:
+  explicit Lowering(const Graph& graph)
+      : graph_(graph), image_(static_cast<size_t>(graph.value_capacity())) {
+    for (const NodeId node : graph.nodes())
+      if (const WeightPtr& weight = graph.weight(node)) names_.insert(weight->name());
+  }
+
+  Graph run() {
+    for (const NodeId input : graph_.inputs())
+      set(input, 0,
+          result_.add_input(graph_.input_name(input), graph_.type(graph_.output(input))));
+    for (const NodeId node : graph_.topological_order())
+      if (graph_.is_work(node)) lower_node(node);
+    for (const GraphOutput& output : graph_.outputs())
+      result_.add_output(output.name, mapped(output.value));
+    return result_.compacted();
+  }
+
+ private:
+  void set(NodeId node, int output, ValueId value) {
+    image_[static_cast<size_t>(graph_.output(node, output).index)] = value;
+  }
+
+  ValueId mapped(ValueId value) {
+    if (!value.valid()) return {};
+    ValueId& image = image_[static_cast<size_t>(value.index)];
+    if (!image.valid()) image = constant(value);
+    return image;
+  }
+
+  ValueId constant(ValueId value) {
+    REVERIE_CHECK(graph_.is_constant(value));
+    const WeightPtr& stored = graph_.weight(graph_.producer(value));
+    return shared(stored != nullptr ? stored : fold_constant(graph_, value, fresh_name()));
+  }
+
+  ValueId shared(const WeightPtr& weight) {
+    const auto [known, added] = constants_.try_emplace(weight->identity());
+    if (added) known->second = result_.add_constant(weight);
+    return known->second;
+  }
+
+  std::string fresh_name() {
+    while (true) {
+      const std::string name = fmt::format("folded_{}", next_name_++);
+      if (names_.insert(name).second) return name;
+    }
+  }
+
+  void lower_node(NodeId node) {
+    const OpSchema& op = graph_.op(node);
+    if (&op == &opaque_op()) return copy(node, graph_.shared_attributes(node));
+    if (op.is("Identity") || op.is("Dropout"))
+      return set(node, 0, mapped(graph_.inputs(node)[0]));
+    if (op.is("Shape")) return lower_shape(node);
+    if (op.is("Conv") || op.is("MatMul") || op.is("Gemm")) return lower_product(node);
+    copy(node, std::make_shared<const Attributes>(rounded(graph_.attributes(node), node)));
+  }
+
+  void copy(NodeId node, const std::shared_ptr<const Attributes>& attributes) {
+    std::vector<ValueId> inputs;
+    for (const ValueId input : graph_.inputs(node)) inputs.push_back(mapped(input));
+    const NodeId added =
+        result_.add_node(graph_.op(node), inputs, attributes, output_types(graph_, node));
+    for (size_t i = 0; i < graph_.outputs(node).size(); ++i)
+      set(node, static_cast<int>(i), result_.output(added, static_cast<int>(i)));
+  }
+
+  void lower_shape(NodeId node) {
+    const Shape& shape = graph_.type(graph_.inputs(node)[0]).shape;
+    const Attributes& attributes = graph_.attributes(node);
+    const auto start = shape.begin() + attributes.integer("start");
+    const auto end = std::max(shape.begin() + attributes.integer("end"), start);
+    const Shape part(start, end);
+    const auto extent = static_cast<int64_t>(part.size());
+    set(node, 0, shared(Weight::dense(Tensor::of<int64_t>({extent}, part))));
+  }
+
+  /// Conv(x, w, b) and Gemm(a, b, c) stay; what goes beyond them becomes nodes.
+  void lower_product(NodeId node) {
+    const OpSchema& op = graph_.op(node);
+    const auto inputs = graph_.inputs(node);
+    Attributes attributes = rounded(graph_.attributes(node), node);
+    const std::string activation = attributes.text("activation");
+    attributes.set("activation", std::string("none"));
+    std::vector<ValueId> kept;
+    std::vector<ValueId> added;
+    const size_t own = op.is("MatMul") ? 2 : 3;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].valid()) (i < own ? kept : added).push_back(mapped(inputs[i]));
+    ValueId value = result_.output(result_.add_node(op, kept, attributes));
+    for (const ValueId term : added) value = result_.add("Add", {value, term});
+    if (activation == "relu") value = result_.add("Relu", {value});
+    if (activation == "sigmoid") value = result_.add("Sigmoid", {value});
+    if (activation == "tanh") value = result_.add("Tanh", {value});
+    set(node, 0, value);
+  }
+
+  /// Numbers as a file holds them: of single precision, except bounds and fills of double tensors.
+  Attributes rounded(Attributes attributes, NodeId node) const {
+    const bool exact = graph_.type(graph_.inputs(node)[0]).dtype == DType::kFloat64 &&
+                       (graph_.op(node).is("Clip") || graph_.op(node).is("Pad"));
+    if (exact) return attributes;
+    const Attributes original = attributes;
+    for (const auto& [name, value] : original.entries())
+      if (const double* number = std::get_if<double>(&value))
+        attributes.set(name, proto::decimal(static_cast<float>(*number)));
+    return attributes;
+  }
+
+  const Graph& graph_;
+  Graph result_;
+  std::vector<ValueId> image_;
+  std::unordered_map<uint64_t, ValueId> constants_;
+  std::set<std::string> names_;
+  int next_name_ = 0;
+};
+
+}  // namespace
+
+Graph lower(const Graph& graph) { return Lowering(graph).run(); }
+
+}  // namespace reverie

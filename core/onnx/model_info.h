@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reverie {
+
+/// What an ONNX file holds besides its graph; carried from import to export.
+struct ModelInfo {
+  int64_t ir_version = 8;
+  /// Version by domain; the standard domain is "".
+  std::map<std::string, int64_t> opset_imports = {{"", 17}};
+  std::string producer_name = "reverie";
+  std::string producer_version;
+  std::string domain;
+  int64_t model_version = 0;
+  std::string doc_string;
+  std::string graph_name = "graph";
+  std::string graph_doc_string;
+  std::vector<std::pair<std::string, std::string>> metadata;
+  /// Model-local functions, each a serialised FunctionProto.
+  std::vector<std::string> functions;
+  /// Serialised ValueInfoProto by name of those graph inputs and outputs that have a documentation
+  /// string or a type that TensorType cannot express.
+  std::map<std::string, std::string> value_infos;
+};
+
+}  // namespace reverie

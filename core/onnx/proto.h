@@ -1,0 +1,38 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/ir/tensor.h"
+#include "core/ir/types.h"
+
+/// Shared by import and export; private to core/onnx.
+namespace reverie::proto {
+
+/// kNone for element types that the project does not carry (complex numbers).
+DType dtype_of(int32_t onnx_type);
+int32_t onnx_type_of(DType dtype);
+
+/// The static tensor type that `type` describes; nullopt for other kinds of values and where a
+/// dimension is not a number.
+std::optional<TensorType> tensor_type(const onnx::TypeProto& type);
+void set_tensor_type(const TensorType& type, onnx::TypeProto* out);
+
+/// InputError when an extent is negative or the tensor is absurdly large (2^40 elements).
+void require_sane(const Shape& shape);
+
+/// The double whose shortest decimal form is that of `value`: 1e-5f gives 1e-5. A float attribute
+/// means the number that was written in the source, and survives conversion to float and back.
+double decimal(float value);
+
+bool is_standard_domain(const std::string& domain);
+/// "If", or "com.example::Fused".
+std::string qualified_name(const onnx::NodeProto& node);
+
+/// The message of an exception of the ONNX library in one line.
+std::string one_line(const char* message);
+
+}  // namespace reverie::proto

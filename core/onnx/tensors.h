@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "core/ir/weight.h"
+#include "core/onnx/external.h"
+#include "core/onnx/proto.h"
+
+namespace reverie::proto {
+
+/// The constant that `tensor` stores. Large external ones are loaded when they are needed, but a
+/// missing or short file is found now. InputError names the tensor. Not for strings.
+WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files);
+/// The same for a tensor that has to be small, as in an attribute.
+Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files);
+
+/// Name, type and data, the latter inline.
+void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out);
+
+}  // namespace reverie::proto
