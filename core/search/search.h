@@ -67,6 +67,7 @@ struct SearchResult {
   std::vector<SearchProgress> trace;
   int64_t expansions = 0;
   int64_t candidates = 0;
+  int64_t steps = 0;       ///< rewrites carried out, over all paths
   int64_t duplicates = 0;  ///< states reached again and not expanded again
   double seconds = 0;
   StoppedBy stopped_by = StoppedBy::kExhausted;

@@ -76,6 +76,7 @@ bool Walk::take(const RewriteStep& step) {
   const Rewrite rewrite = state_.propose(match(step));
   if (!run_.allows_weights(weight_bytes_ + rewrite.weight_bytes_delta)) return false;
   state_.commit(rewrite);
+  run_.count_step();
   weight_bytes_ += rewrite.weight_bytes_delta;
   path_.push_back(step);
   if (run_.improves(state_.cost())) run_.improve(state_.cost(), path_);

@@ -26,6 +26,7 @@ class SearchRun {
   void out_of_budget() { result_.stopped_by = StoppedBy::kBudget; }
   void count_expansion();
   void count_candidate() { ++result_.candidates; }
+  void count_step() { ++result_.steps; }
   void count_duplicate() { ++result_.duplicates; }
   /// Records a new best. `cost` must improve.
   void improve(const Cost& cost, std::vector<RewriteStep> path);

@@ -99,6 +99,7 @@ class TasoSearch {
       auto next = std::make_shared<Expanded>(*candidate.parent);
       const Rewrite rewrite = next->state.propose(candidate.match);
       next->state.commit(rewrite);
+      run_.count_step();
       next->weight_bytes += rewrite.weight_bytes_delta;
       next->path.push_back(candidate.step);
       if (first_visit(next->state)) return next;

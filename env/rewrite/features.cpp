@@ -35,9 +35,19 @@ double entry(const std::vector<int64_t>& list, size_t index) {
   return index < list.size() ? static_cast<double>(list[index]) : 0.0;
 }
 
-void write_attributes(const Attributes& attributes, float* row) {
+/// Extents of the window of a pool, or of the weights of a convolution.
+std::vector<int64_t> kernel_of(const Graph& graph, NodeId node) {
+  const OpSchema& op = graph.op(node);
+  if (!op.is("Conv") && !op.is("ConvTranspose"))
+    return integers(graph.attributes(node), "kernel_shape");
+  const Shape& weights = graph.type(graph.inputs(node)[1]).shape;
+  return {weights.begin() + 2, weights.end()};
+}
+
+void write_attributes(const Graph& graph, NodeId node, float* row) {
+  const Attributes& attributes = graph.attributes(node);
   if (attributes.empty()) return;
-  const std::vector<int64_t> kernel = integers(attributes, "kernel_shape");
+  const std::vector<int64_t> kernel = kernel_of(graph, node);
   row[15] = log_of(entry(kernel, 0)) / 4;
   row[16] = log_of(entry(kernel, 1)) / 4;
   row[17] = log_of(entry(integers(attributes, "strides"), 0)) / 4;
@@ -87,7 +97,7 @@ void write_node(const Graph& graph, NodeId node, float* row) {
     write_shape(type, &row[5], &row[6]);
   }
   write_inputs(graph, node, row);
-  write_attributes(graph.attributes(node), row);
+  write_attributes(graph, node, row);
 }
 
 void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& position,

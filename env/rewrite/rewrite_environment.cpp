@@ -81,7 +81,7 @@ RewriteEnvironment::RewriteEnvironment(std::vector<StartGraph> starts,
       state_(shared_->starts.front().state),
       start_ms_(shared_->starts.size()) {
   reset(0);
-  counters_ = {};
+  counters_.resets = 0;
 }
 
 const EnvSpec& RewriteEnvironment::spec() const { return shared_->spec; }
