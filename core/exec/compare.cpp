@@ -1,0 +1,163 @@
+#include "core/exec/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/base/random.h"
+#include "core/exec/cut.h"
+#include "core/exec/draw.h"
+#include "core/exec/reference/reference.h"
+
+namespace reverie {
+namespace {
+
+using Signature = std::map<std::string, TensorType>;
+
+Signature inputs_of(const Graph& graph) {
+  Signature types;
+  for (const NodeId input : graph.inputs())
+    types[graph.input_name(input)] = graph.type(graph.output(input));
+  return types;
+}
+
+Signature outputs_of(const Graph& graph) {
+  Signature types;
+  for (const GraphOutput& output : graph.outputs()) types[output.name] = graph.type(output.value);
+  return types;
+}
+
+/// The first difference, or nothing.
+std::string difference(const Signature& a, const Signature& b, std::string_view what) {
+  const auto show = [](const Signature& side, const std::string& name) {
+    const auto at = side.find(name);
+    return at == side.end() ? std::string("absent") : to_string(at->second);
+  };
+  for (const Signature* side : {&a, &b})
+    for (const auto& entry : *side)
+      if (show(a, entry.first) != show(b, entry.first))
+        return fmt::format("{} '{}' is {} in the original and {} in the candidate", what,
+                           entry.first, show(a, entry.first), show(b, entry.first));
+  return {};
+}
+
+std::string difference(const CutGraph& a, const CutGraph& b) {
+  std::vector<std::string> apart;
+  std::set_symmetric_difference(a.seams.begin(), a.seams.end(), b.seams.begin(), b.seams.end(),
+                                std::back_inserter(apart));
+  if (!apart.empty())
+    return fmt::format("operators carried through differ: {} in only one of the graphs", apart[0]);
+  std::string found = difference(inputs_of(a.graph), inputs_of(b.graph), "input");
+  if (found.empty()) found = difference(outputs_of(a.graph), outputs_of(b.graph), "output");
+  return found;
+}
+
+using Outputs = std::map<std::string, Tensor>;
+
+/// Runs one side on the inputs and weights of draw `round`.
+Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, int round) {
+  const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round));
+  std::vector<Tensor> inputs;
+  for (const NodeId input : graph.inputs()) {
+    const std::string& name = graph.input_name(input);
+    inputs.push_back(draw(graph.type(graph.output(input)), plan.input(name),
+                          rng.fork(hash_combine(1, hash_string(name)))));
+  }
+  const auto weights = [&](const Weight& weight) {
+    if (weight.is_small() || !options.redraw_weights) return weight.materialize();
+    return draw(weight.type(), plan.weight(weight.identity()),
+                rng.fork(hash_combine(2, weight.identity())));
+  };
+  ReferenceExecutor executor({.precision = Precision::kDouble, .cast_back = false});
+  std::vector<Tensor> results = executor.run(graph, inputs, weights);
+  Outputs outputs;
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs[graph.outputs()[i].name] = std::move(results[i]);
+  return outputs;
+}
+
+struct Error {
+  double absolute = 0;
+  double scale = 0;       // max|reference| over its finite elements
+  bool checked = false;   // some element of the reference is finite
+};
+
+Error error_between(const Tensor& reference, const Tensor& other) {
+  Error error;
+  const std::vector<double> a = reference.to_doubles();
+  const std::vector<double> b = other.to_doubles();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(a[i])) {
+      error.checked = true;
+      error.scale = std::max(error.scale, std::fabs(a[i]));
+    }
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    const double apart = std::fabs(a[i] - b[i]);
+    error.absolute = std::max(
+        error.absolute, std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity());
+  }
+  return error;
+}
+
+/// Adds what one set of inputs shows; false as soon as the graphs disagree.
+bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result) {
+  for (const auto& [name, tensor] : reference) {
+    const Error error = error_between(tensor, other.at(name));
+    const double relative = error.absolute == 0 ? 0 : error.absolute / error.scale;
+    result.max_abs_error = std::max(result.max_abs_error, error.absolute);
+    result.max_rel_error = std::max(result.max_rel_error, relative);
+    if (!error.checked && tensor.elements() > 0)
+      result.reason = fmt::format("'{}' holds no finite number, so nothing was checked", name);
+    else if (relative > tolerance)
+      result.reason = fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})",
+                                  name, relative, tolerance);
+    if (!result.reason.empty()) return false;
+  }
+  return true;
+}
+
+std::string nothing_to_check(const CutGraph& original, const CompareOptions& options) {
+  if (options.inputs < 1) return "no inputs were asked for, so nothing was checked";
+  const auto& outputs = original.graph.outputs();
+  const auto has_elements = [&](const GraphOutput& output) {
+    return original.graph.type(output.value).elements() > 0;
+  };
+  if (std::none_of(outputs.begin(), outputs.end(), has_elements))
+    return "the original has no output that holds numbers, so nothing was checked";
+  return {};
+}
+
+}  // namespace
+
+Agreement compare(const Graph& original, const Graph& candidate, const CompareOptions& options) {
+  const CutGraph a = cut_at_opaque(original);
+  const CutGraph b = cut_at_opaque(candidate);
+  Agreement result;
+  result.unverified_nodes = a.opaque_nodes;
+  result.reason = difference(a, b);
+  if (result.reason.empty()) result.reason = nothing_to_check(a, options);
+  if (!result.reason.empty()) return result;
+  const std::array<const Graph*, 2> sides = {&a.graph, &b.graph};
+  const DrawPlan plan(sides);
+  try {
+    for (int round = 0; round < options.inputs; ++round) {
+      const Outputs reference = run(a.graph, plan, options, round);
+      const Outputs other = run(b.graph, plan, options, round);
+      ++result.inputs;
+      if (!judge(reference, other, options.tolerance, result)) return result;
+    }
+  } catch (const InputError& error) {
+    result.reason = fmt::format("cannot be run on random inputs: {}", error.what());
+    return result;
+  }
+  result.agree = true;
+  return result;
+}
+
+}  // namespace reverie

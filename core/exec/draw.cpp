@@ -1,0 +1,170 @@
+#include "core/exec/draw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_set>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+const std::set<std::string_view> kMovement = {
+    "Identity", "Dropout", "Cast",  "Transpose", "Concat", "Split",   "Slice",    "Gather", "Pad",
+    "Tile",     "Expand",  "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+/// Their result is positive when their inputs are.
+const std::set<std::string_view> kKeepPositive = {"Add", "Mul", "ReduceMean", "ReduceSum",
+                                                  "ReduceMax", "ReduceMin"};
+
+bool moves(const OpSchema& op) { return kMovement.count(op.name) > 0; }
+
+/// Elements that one element of the product adds up, where `value` is its input `index`; 0 where
+/// the node is no product with it.
+double fan_in(const Graph& graph, NodeId node, size_t index) {
+  const OpSchema& op = graph.op(node);
+  const Shape& shape = graph.type(graph.inputs(node)[index]).shape;
+  const auto count = [](int64_t extent) {
+    return static_cast<double>(std::max<int64_t>(extent, 1));
+  };
+  if (op.is("Conv") && index == 1)
+    return count(element_count(shape) / std::max<int64_t>(shape[0], 1)) / 2;
+  if (op.is("MatMul") && index < 2)
+    return count(index == 0 || shape.size() == 1 ? shape.back() : shape[shape.size() - 2]);
+  if (op.is("Gemm") && index < 2) {
+    const bool transposed = graph.attributes(node).integer(index == 0 ? "transA" : "transB") != 0;
+    return count(shape[(index == 0) != transposed ? 1 : 0]);
+  }
+  return 0;
+}
+
+/// Walks from values to what is computed from them (or what they are computed from).
+class Walk {
+ public:
+  void enter(ValueId value) {
+    if (value.valid() && seen_.insert(value).second) pending_.push_back(value);
+  }
+  bool next(ValueId& value) {
+    if (pending_.empty()) return false;
+    value = pending_.back();
+    pending_.pop_back();
+    return true;
+  }
+
+ private:
+  std::unordered_set<ValueId> seen_;
+  std::vector<ValueId> pending_;
+};
+
+/// The fan-in of the first product that `start` reaches through movement alone; 0 where none.
+double fan_in_of(const Graph& graph, ValueId start) {
+  Walk walk;
+  walk.enter(start);
+  for (ValueId value; walk.next(value);)
+    for (const NodeId user : graph.users(value)) {
+      const auto inputs = graph.inputs(user);
+      const auto at = static_cast<size_t>(std::find(inputs.begin(), inputs.end(), value) -
+                                          inputs.begin());
+      if (const double fan = fan_in(graph, user, at); fan > 0) return fan;
+      if (moves(graph.op(user)))
+        for (const ValueId output : graph.outputs(user)) walk.enter(output);
+    }
+  return 0;
+}
+
+/// The smallest extent of a table that `start` indexes, itself or after movement and the addition
+/// of constants; 0 where there is none.
+int64_t index_limit_of(const Graph& graph, ValueId start) {
+  Walk walk;
+  walk.enter(start);
+  int64_t limit = 0;
+  for (ValueId value; walk.next(value);)
+    for (const NodeId user : graph.users(value)) {
+      const OpSchema& op = graph.op(user);
+      const auto inputs = graph.inputs(user);
+      if (op.is("Gather") && inputs[1] == value) {
+        const int64_t extent = graph.type(inputs[0])
+                                   .shape[static_cast<size_t>(graph.attributes(user).integer("axis"))];
+        limit = limit == 0 ? extent : std::min(limit, extent);
+      } else if (moves(op) || op.is("Add")) {
+        for (const ValueId output : graph.outputs(user))
+          if (!is_floating(graph.type(output).dtype)) walk.enter(output);
+      }
+    }
+  return limit;
+}
+
+/// Values that have to be positive for the graph to make sense.
+std::vector<ValueId> positive_values(const Graph& graph) {
+  Walk walk;
+  std::vector<ValueId> found;
+  for (const NodeId node : graph.nodes()) {
+    const OpSchema& op = graph.op(node);
+    const auto inputs = graph.inputs(node);
+    if (op.is("BatchNormalization")) walk.enter(inputs[4]);
+    if (op.is("Sqrt") || op.is("Log") || op.is("Reciprocal")) walk.enter(inputs[0]);
+    if (op.is("Div")) walk.enter(inputs[1]);
+  }
+  for (ValueId value; walk.next(value);) {
+    found.push_back(value);
+    const NodeId node = graph.producer(value);
+    if (!moves(graph.op(node)) && kKeepPositive.count(graph.op(node).name) == 0) continue;
+    for (const ValueId input : graph.inputs(node)) walk.enter(input);
+  }
+  return found;
+}
+
+bool is_source(const Graph& graph, NodeId node) {
+  return graph.weight(node) != nullptr || &graph.op(node) == &input_op();
+}
+
+/// Takes over what `graph` says of a weight or graph input; what an earlier graph said stays.
+void refine(DrawRole& role, const Graph& graph, NodeId node) {
+  const ValueId value = graph.output(node);
+  const bool unset = role == DrawRole{};
+  if (!is_floating(graph.type(value).dtype)) {
+    const int64_t limit = index_limit_of(graph, value);
+    if (limit > 0) role.index_limit = unset ? limit : std::min(role.index_limit, limit);
+  } else if (graph.weight(node) && unset) {
+    if (const double fan = fan_in_of(graph, value); fan > 0) role.variance = 1 / fan;
+  }
+}
+
+}  // namespace
+
+DrawPlan::DrawPlan(std::span<const Graph* const> graphs) {
+  for (const Graph* graph : graphs) {
+    for (const NodeId node : graph->nodes())
+      if (is_source(*graph, node)) refine(role_of(*graph, node), *graph, node);
+    for (const ValueId value : positive_values(*graph))
+      if (const NodeId node = graph->producer(value); is_source(*graph, node))
+        role_of(*graph, node).positive = true;
+  }
+}
+
+DrawRole& DrawPlan::role_of(const Graph& graph, NodeId node) {
+  return graph.weight(node) ? weights_[graph.weight(node)->identity()]
+                            : inputs_[graph.input_name(node)];
+}
+
+const DrawRole& DrawPlan::weight(uint64_t identity) const { return weights_.at(identity); }
+
+const DrawRole& DrawPlan::input(const std::string& name) const { return inputs_.at(name); }
+
+Tensor draw(const TensorType& type, const DrawRole& role, Rng rng) {
+  if (size_of(type.dtype) == 0) throw InputError("cannot draw a tensor of {}", to_string(type));
+  if (is_floating(type.dtype)) {
+    Tensor tensor({DType::kFloat64, type.shape});
+    const double reach = std::sqrt(3 * role.variance);
+    const double low = role.positive ? 0.5 : -reach;
+    const double high = role.positive ? 1.5 : reach;
+    for (double& x : tensor.data<double>()) x = rng.uniform(low, high);
+    return tensor;
+  }
+  Tensor tensor({DType::kInt64, type.shape});
+  const auto limit = static_cast<uint64_t>(type.dtype == DType::kBool ? 2 : role.index_limit);
+  for (int64_t& x : tensor.data<int64_t>()) x = static_cast<int64_t>(rng.below(limit));
+  return tensor.cast(type.dtype);
+}
+
+}  // namespace reverie

@@ -1,0 +1,158 @@
+#include "core/exec/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using testing::HasSubstr;
+
+TensorType floats(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+
+WeightPtr large(Shape shape, const std::string& name) {
+  return Weight::fill(floats(std::move(shape)), 1, name);
+}
+
+/// y = x * (a + b) or y = x * a + x * b, with large weights whose stored values are all one.
+Graph distributed(bool factored, const std::string& second = "b") {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({4, 16}));
+  const ValueId a = graph.add_constant(large({16, 32}, "a"));
+  const ValueId b = graph.add_constant(large({16, 32}, second));
+  graph.add_output("y", factored ? graph.add("MatMul", {x, graph.add("Add", {a, b})})
+                                 : graph.add("Add", {graph.add("MatMul", {x, a}),
+                                                     graph.add("MatMul", {x, b})}));
+  return graph;
+}
+
+TEST(Compare, EqualGraphsAgree) {
+  const Agreement result = compare(distributed(false), distributed(true));
+  EXPECT_TRUE(result.agree) << result.reason;
+  EXPECT_EQ(result.inputs, 2);
+  EXPECT_GT(result.max_rel_error, 0);
+  EXPECT_LT(result.max_rel_error, 1e-12);
+}
+
+TEST(Compare, WeightsOfEqualContentButOtherIdentityAreToldApart) {
+  const Graph original = distributed(false);
+  const Graph swapped = distributed(true, "c");
+  EXPECT_FALSE(compare(original, swapped).agree);
+  EXPECT_TRUE(compare(original, swapped, {.redraw_weights = false}).agree);
+}
+
+TEST(Compare, SignaturesHaveToBeEqual) {
+  const Graph original = distributed(false);
+  Graph renamed;
+  renamed.add_output("y", renamed.add_input("z", floats({4, 32})));
+  EXPECT_THAT(compare(original, renamed).reason, HasSubstr("input 'x' is float32 4x16"));
+  Graph more = distributed(false);
+  more.add_output("second", more.outputs()[0].value);
+  EXPECT_THAT(compare(original, more).reason, HasSubstr("output 'second' is absent"));
+}
+
+TEST(Compare, CheckingNothingIsNoAgreement) {
+  Graph none;
+  none.add_input("x", floats({4}));
+  EXPECT_THAT(compare(none, none).reason, HasSubstr("nothing was checked"));
+  EXPECT_FALSE(compare(distributed(false), distributed(false), {.inputs = 0}).agree);
+
+  Graph nan;
+  const ValueId x = nan.add_input("x", floats({4}));
+  const ValueId minus = nan.add_constant(Weight::dense(Tensor::of<float>({}, {-1}), ""));
+  const ValueId below = nan.add("Sub", {minus, nan.add("Abs", {x})});
+  nan.add_output("y", nan.add("Sqrt", {below}));
+  EXPECT_THAT(compare(nan, nan).reason, HasSubstr("no finite number"));
+}
+
+Graph shifted_abs(double shift) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({64}));
+  const ValueId by = graph.add_constant(
+      Weight::dense(Tensor::of<float>({}, {static_cast<float>(shift)}), ""));
+  graph.add_output("y", graph.add("Add", {graph.add("Abs", {x}), by}));
+  return graph;
+}
+
+TEST(Compare, SmallWeightsKeepTheirValues) {
+  EXPECT_TRUE(compare(shifted_abs(2), shifted_abs(2)).agree);
+  const Agreement result = compare(shifted_abs(2), shifted_abs(2.25));
+  EXPECT_FALSE(result.agree);
+  EXPECT_NEAR(result.max_abs_error, 0.25, 1e-9);
+  EXPECT_TRUE(compare(shifted_abs(2), shifted_abs(2.25), {.tolerance = 0.2}).agree);
+}
+
+TEST(Compare, VariancesAreDrawnPositive) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({1, 128, 4, 4}));
+  const auto weight = [&](const char* name) { return graph.add_constant(large({128}, name)); };
+  const ValueId normal = graph.add(
+      "BatchNormalization", {x, weight("scale"), weight("bias"), weight("mean"), weight("var")});
+  const ValueId spread = graph.add("Sqrt", {graph.add("Reshape", {weight("spread")},
+                                                      {{"shape", std::vector<int64_t>{128, 1, 1}}})});
+  graph.add_output("y", graph.add("Add", {normal, spread}));
+  Graph same = graph;
+  same.add_output("again", same.outputs()[0].value);
+  graph.add_output("again", graph.outputs()[0].value);
+  EXPECT_TRUE(compare(graph, same).agree);
+}
+
+TEST(Compare, IndicesStayWithinTheirTable) {
+  for (const int64_t extent : {1, 3, 50}) {
+    Graph graph;
+    const ValueId ids = graph.add_input("ids", {DType::kInt64, {2, 9}});
+    const ValueId table = graph.add_constant(large({extent, 96}, "table"));
+    const ValueId flat = graph.add("Reshape", {ids}, {{"shape", std::vector<int64_t>{18}}});
+    graph.add_output("y", graph.add("Gather", {table, flat}));
+    const Agreement result = compare(graph, graph, {.inputs = 5});
+    EXPECT_TRUE(result.agree) << result.reason;
+  }
+}
+
+/// y = Odd(x * scale) + x, or Odd(x * scale) itself where its type is unknown.
+Graph with_opaque(const std::string& proto, double scale, bool typed = true) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({8}));
+  const ValueId by = graph.add_constant(
+      Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
+  const ValueId in = graph.add("Mul", {x, by});
+  const auto attributes = std::make_shared<const Attributes>(Attributes{
+      {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", proto}});
+  const std::vector<TensorType> types = {typed ? floats({8}) : TensorType{}};
+  const NodeId odd = graph.add_node(opaque_op(), std::span(&in, 1), attributes, types);
+  graph.add_output("y", typed ? graph.add("Add", {graph.output(odd), x}) : graph.output(odd));
+  return graph;
+}
+
+TEST(Compare, CutsAtOpaqueNodes) {
+  const Graph original = with_opaque("p", 2);
+  const Agreement same = compare(original, with_opaque("p", 2));
+  EXPECT_TRUE(same.agree) << same.reason;
+  EXPECT_EQ(same.unverified_nodes, 1);
+  EXPECT_THAT(compare(original, with_opaque("p", 3)).reason, HasSubstr("input 0 of Odd"));
+  EXPECT_THAT(compare(original, with_opaque("q", 2)).reason, HasSubstr("only one of the graphs"));
+  EXPECT_FALSE(compare(original, shifted_abs(1)).agree);
+}
+
+TEST(Compare, ValuesOfUnknownTypeAreComparedByPairing) {
+  const Graph original = with_opaque("p", 2, false);
+  EXPECT_TRUE(compare(original, with_opaque("p", 2, false)).agree);
+  EXPECT_FALSE(compare(original, with_opaque("p", 3, false)).agree);
+  EXPECT_FALSE(compare(original, with_opaque("q", 2, false)).agree);
+}
+
+TEST(Compare, NanWhereTheReferenceHasNoneIsADisagreement) {
+  const auto root_of = [](bool broken) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({64}));
+    const ValueId nothing = graph.add("Sub", {x, x});
+    graph.add_output("y", broken ? graph.add("Div", {x, nothing}) : x);
+    return graph;
+  };
+  EXPECT_FALSE(compare(root_of(false), root_of(true)).agree);
+}
+
+}  // namespace
+}  // namespace reverie
