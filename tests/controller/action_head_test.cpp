@@ -1,0 +1,135 @@
+#include "controller/action_head.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+namespace reverie {
+namespace {
+
+struct Case {
+  torch::Tensor features, counts;
+  ActionHead head{nullptr};
+};
+
+Case random_case(int64_t batch, int64_t largest = 7) {
+  torch::manual_seed(3);
+  Case c;
+  c.head = ActionHead(6, 4, ActionHeadConfig{});
+  for (auto& parameter : c.head->parameters()) torch::nn::init::normal_(parameter, 0, 0.7);
+  c.features = torch::randn({batch, 6});
+  c.counts = torch::randint(0, largest + 1, {batch, 4}, torch::kInt64);
+  c.counts.select(1, 3).fill_(1);
+  return c;
+}
+
+LatentActions same_action(int64_t batch, int64_t primary, int64_t secondary) {
+  return {torch::full({batch}, primary, torch::kInt64),
+          torch::full({batch}, secondary, torch::kInt64)};
+}
+
+using Joint = std::map<std::pair<int64_t, int64_t>, double>;
+
+/// Probabilities of every allowed action of one row, by `evaluate` on each in turn.
+Joint enumerate(Case& c, int64_t row) {
+  Joint joint;
+  for (int64_t a = 0; a < 4; ++a)
+    for (int64_t s = 0; s < c.counts[row][a].item<int64_t>(); ++s)
+      joint[{a, s}] = c.head->evaluate(c.features.slice(0, row, row + 1),
+                                       c.counts.slice(0, row, row + 1), same_action(1, a, s))
+                          .log_probability.exp().item<double>();
+  return joint;
+}
+
+TEST(ActionHeadTest, JointProbabilitiesSumToOneAndGiveTheEntropy) {
+  for (const int64_t largest : {7, 60}) {
+    Case c = random_case(5, largest);
+    const auto together = c.head->evaluate(c.features, c.counts, same_action(5, 3, 0));
+    for (int64_t row = 0; row < 5; ++row) {
+      double sum = 0, entropy = 0;
+      for (const auto& [action, p] : enumerate(c, row)) {
+        sum += p;
+        entropy -= p * std::log(p);
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+      EXPECT_NEAR(together.entropy[row].item<double>(), entropy, 1e-4);
+    }
+  }
+}
+
+TEST(ActionHeadTest, ChosenLogProbabilityIsTheEvaluatedOne) {
+  Case c = random_case(64);
+  Rng rng(1);
+  for (const bool greedy : {false, true}) {
+    const Choice choice = c.head->choose(c.features, c.counts, greedy, rng);
+    const auto again = c.head->evaluate(c.features, c.counts, choice.actions);
+    EXPECT_TRUE(torch::allclose(choice.log_probability, again.log_probability, 1e-5, 1e-6));
+  }
+}
+
+TEST(ActionHeadTest, SamplesFollowTheJointProbabilitiesAndTheMask) {
+  Case one = random_case(1, 3);
+  constexpr int64_t kDraws = 20000;
+  Rng rng(7);
+  const Choice choice = one.head->choose(one.features.expand({kDraws, 6}),
+                                         one.counts.expand({kDraws, 4}), false, rng);
+  Joint seen;
+  for (int64_t i = 0; i < kDraws; ++i)
+    seen[{choice.actions.primary[i].item<int64_t>(), choice.actions.secondary[i].item<int64_t>()}] +=
+        1.0 / kDraws;
+  const Joint expected = enumerate(one, 0);
+  for (const auto& [action, share] : seen) EXPECT_TRUE(expected.contains(action)) << share;
+  for (const auto& [action, p] : expected) EXPECT_NEAR(seen[action], p, 0.015);
+}
+
+TEST(ActionHeadTest, GreedyTakesTheMostProbable) {
+  Case c = random_case(1);
+  Rng rng(1);
+  const Choice choice = c.head->choose(c.features, c.counts, true, rng);
+  const Joint joint = enumerate(c, 0);
+  std::map<int64_t, double> primary;
+  for (const auto& [action, p] : joint) primary[action.first] += p;
+  const int64_t a = choice.actions.primary[0].item<int64_t>();
+  for (const auto& [other, p] : primary) EXPECT_LE(p, primary[a] + 1e-6) << other;
+  const double chosen = joint.at({a, choice.actions.secondary[0].item<int64_t>()});
+  for (const auto& [action, p] : joint)
+    if (action.first == a) { EXPECT_LE(p, chosen + 1e-7); }
+}
+
+TEST(ActionHeadTest, NoOpStartsRare) {
+  torch::manual_seed(1);
+  ActionHead head(6, 4, ActionHeadConfig{});
+  const auto p = head->evaluate(torch::randn({1000, 6}), torch::ones({1000, 4}, torch::kInt64),
+                                same_action(1000, 3, 0)).log_probability.exp();
+  EXPECT_LT(p.mean().item<double>(), 0.02);
+}
+
+TEST(ActionHeadTest, GradientsAreFiniteAndReachEveryParameter) {
+  Case c = random_case(9);
+  c.counts[0].narrow(0, 0, 3).zero_();  // only NO-OP
+  Rng rng(2);
+  const auto actions = c.head->choose(c.features, c.counts, false, rng).actions;
+  const auto e = c.head->evaluate(c.features, c.counts, actions);
+  (e.log_probability.sum() + e.entropy.sum()).backward();
+  for (const auto& named : c.head->named_parameters()) {
+    ASSERT_TRUE(named.value().grad().defined()) << named.key();
+    EXPECT_TRUE(named.value().grad().isfinite().all().item<bool>()) << named.key();
+    EXPECT_GT(named.value().grad().abs().sum().item<double>(), 0) << named.key();
+  }
+}
+
+TEST(DrawIndexTest, NeverTakesAWeightOfZero) {
+  const auto weights = torch::tensor({{0.0, 1.0, 0.0, 2.0, 0.0}}, torch::kFloat64).expand({4, 5});
+  const auto u = torch::tensor({0.0, 0.33, 0.34, 1.0}, torch::kFloat64);
+  EXPECT_TRUE(torch::equal(draw_index(weights, u), torch::tensor({1, 1, 3, 3}, torch::kInt64)));
+}
+
+TEST(LocationFeaturesTest, TellEveryLocationOf200Apart) {
+  const auto f = location_features(torch::arange(200), torch::full({200}, 200, torch::kInt64));
+  EXPECT_EQ(f.size(1), location_feature_count());
+  const auto distance = torch::cdist(f, f) + torch::eye(200);
+  EXPECT_GT(distance.min().item<double>(), 1e-3);
+}
+
+}  // namespace
+}  // namespace reverie

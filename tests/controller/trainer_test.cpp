@@ -1,0 +1,211 @@
+#include "controller/trainer.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "controller/linear_policy.h"
+#include "controller/ppo.h"
+#include "controller/reinforce.h"
+#include "tests/support/latent_puzzle.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kRounds = 2, kHorizon = 8;
+
+struct TrainerCase {
+  std::string name;
+  std::function<std::unique_ptr<Trainer>(const LatentSpec&, uint64_t seed)> make;
+  int updates;
+  friend void PrintTo(const TrainerCase& value, std::ostream* out) { *out << value.name; }
+};
+
+PpoConfig quick_ppo() {
+  PpoConfig config;
+  config.learning_rate = 3e-3;
+  config.minibatch = 128;
+  config.entropy = 0.05;
+  return config;
+}
+
+ActorCriticConfig small_net() {
+  ActorCriticConfig config;
+  config.width = 32;
+  return config;
+}
+
+std::unique_ptr<Trainer> make_ppo(const LatentSpec& spec, uint64_t seed) {
+  return std::make_unique<PpoTrainer>(spec, small_net(), quick_ppo(), seed);
+}
+
+std::unique_ptr<Trainer> make_reinforce(const LatentSpec& spec, uint64_t seed) {
+  ReinforceConfig config;
+  config.learning_rate = 1e-2;
+  config.entropy = 0.1;
+  return std::make_unique<ReinforceTrainer>(spec, small_net(), config, seed);
+}
+
+std::unique_ptr<Trainer> make_cmaes(const LatentSpec& spec, uint64_t seed) {
+  CmaEsConfig config;
+  config.population = 64;
+  config.sigma = 1.0;
+  config.greedy = true;
+  return std::make_unique<CmaEsTrainer>(spec, config, seed);
+}
+
+class TrainerTest : public testing::TestWithParam<TrainerCase> {};
+
+TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    LatentPuzzle puzzle(64, kRounds, kHorizon);
+    const auto trainer = GetParam().make(puzzle.spec(), seed);
+    for (int update = 0; update < GetParam().updates; ++update)
+      trainer->update(puzzle, static_cast<double>(update) / GetParam().updates,
+                      seed * 1000 + static_cast<uint64_t>(update));
+    Rng rng(1);
+    const Rollout rollout = play(puzzle, trainer->policy(), true, 1, rng);
+    EXPECT_FLOAT_EQ(rollout.returns().mean().item<float>(), LatentPuzzle::best_return(kRounds))
+        << "seed " << seed;
+  }
+}
+
+TEST_P(TrainerTest, ResumingEqualsNotStopping) {
+  LatentPuzzle puzzle(64, kRounds, kHorizon);
+  const auto whole = GetParam().make(puzzle.spec(), 1);
+  whole->update(puzzle, 0.0, 10);
+  std::stringstream saved;
+  torch::serialize::OutputArchive out;
+  whole->save(out);
+  out.save_to(saved);
+  const Metrics expected = whole->update(puzzle, 0.5, 11);
+
+  const auto resumed = GetParam().make(puzzle.spec(), 1);
+  torch::serialize::InputArchive in;
+  in.load_from(saved);
+  resumed->load(in);
+  EXPECT_EQ(resumed->update(puzzle, 0.5, 11), expected);
+  EXPECT_EQ(resumed->update(puzzle, 0.5, 12), whole->update(puzzle, 0.5, 12));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
+                         testing::Values(TrainerCase{"ppo", make_ppo, 40},
+                                         TrainerCase{"reinforce", make_reinforce, 120},
+                                         TrainerCase{"cmaes", make_cmaes, 60}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {
+  LatentPuzzle puzzle(256, kRounds, kHorizon);
+  RandomPolicy policy;
+  Rng rng(5);
+  const Rollout rollout = play(puzzle, policy, false, 1, rng);
+  EXPECT_LT(rollout.returns().mean().item<double>(), 1);
+  const auto others = (rollout.observation.counts.narrow(2, 0, 3) > 0).any(2);
+  EXPECT_FALSE((rollout.alive & others & (rollout.actions.primary == 3)).any().item<bool>());
+}
+
+TEST(PpoTest, RatioIsOneBeforeTheFirstStep) {
+  LatentPuzzle puzzle(64, kRounds, kHorizon);
+  PpoTrainer trainer(puzzle.spec(), small_net(), quick_ppo(), 4);
+  int seen = 0;
+  for (uint64_t update = 0; update < 5; ++update)
+    for (const auto& [name, value] : trainer.update(puzzle, 0, update))
+      if (name == "first_ratio_error") {
+        EXPECT_LT(value, 2e-6);
+        ++seen;
+      }
+  EXPECT_EQ(seen, 5);
+}
+
+Rollout three_steps(bool truncated) {
+  Rollout rollout;
+  rollout.reward = torch::tensor({1.0f, 2.0f, 4.0f}).view({3, 1});
+  const auto end = torch::tensor({false, false, true}).view({3, 1});
+  const auto never = torch::zeros_like(end);
+  rollout.terminated = truncated ? never : end;
+  rollout.truncated = truncated ? end : never;
+  rollout.alive = torch::ones_like(end);
+  return rollout;
+}
+
+TEST(AdvantageTest, TruncatedIsBootstrappedTerminatedIsNot) {
+  const auto value = torch::tensor({10.0f, 20.0f, 30.0f}).view({3, 1});
+  const auto last = torch::tensor({100.0f});
+  const double gamma = 0.5, lambda = 0.25;
+  for (const bool truncated : {false, true}) {
+    const auto advantage =
+        generalized_advantage(three_steps(truncated), value, last, gamma, lambda);
+    const double d2 = 4 + (truncated ? gamma * 100 : 0) - 30, d1 = 2 + gamma * 30 - 20,
+                 d0 = 1 + gamma * 20 - 10;
+    EXPECT_FLOAT_EQ(advantage[2][0].item<float>(), d2);
+    EXPECT_FLOAT_EQ(advantage[1][0].item<float>(), d1 + gamma * lambda * d2);
+    EXPECT_FLOAT_EQ(advantage[0][0].item<float>(), d0 + gamma * lambda * (d1 + gamma * lambda * d2));
+  }
+}
+
+TEST(AdvantageTest, StepsAfterTheEndCountForNothing) {
+  Rollout rollout = three_steps(false);
+  rollout.terminated = torch::tensor({false, true, false}).view({3, 1});
+  rollout.alive = torch::tensor({true, true, false}).view({3, 1});
+  const auto value = torch::tensor({10.0f, 20.0f, 7e9f}).view({3, 1});
+  const auto advantage = generalized_advantage(rollout, value, torch::tensor({7e9f}), 1, 1);
+  EXPECT_FLOAT_EQ(advantage[2][0].item<float>(), 0);
+  EXPECT_FLOAT_EQ(advantage[1][0].item<float>(), 2 - 20);
+  EXPECT_FLOAT_EQ(advantage[0][0].item<float>(), 1 + 2 - 10);
+}
+
+TEST(PlayTest, KeepsTheMasksThatWereShown) {
+  LatentPuzzle puzzle(8, kRounds, kHorizon);
+  RandomPolicy policy;
+  Rng rng(3);
+  const Rollout rollout = play(puzzle, policy, false, 1, rng);
+  const auto& counts = rollout.observation.counts;
+  EXPECT_TRUE(torch::equal(counts[0], torch::tensor({1, 3, 0, 1}, torch::kInt64).expand({8, 4})));
+  const auto chosen = counts.gather(2, rollout.actions.primary.unsqueeze(2)).squeeze(2);
+  EXPECT_TRUE(((rollout.actions.secondary < chosen) | ~rollout.alive).all().item<bool>());
+}
+
+double minimum_found(const std::function<double(const torch::Tensor&)>& f, int64_t n,
+                     Covariance covariance, int generations) {
+  CmaEs strategy(torch::full({n}, 2.0, torch::kFloat64), 0.5, default_population(n), covariance);
+  Rng rng(11);
+  for (int generation = 0; generation < generations; ++generation) {
+    const auto candidates = strategy.ask(rng);
+    auto fitness = torch::empty({candidates.size(0)}, torch::kFloat64);
+    for (int64_t i = 0; i < candidates.size(0); ++i) fitness[i] = -f(candidates[i]);
+    strategy.tell(fitness);
+  }
+  return f(strategy.mean());
+}
+
+double ellipsoid(const torch::Tensor& x) {
+  const auto n = x.size(0);
+  const auto scales = torch::pow(1e4, torch::arange(n, torch::kFloat64) / (n - 1.0));
+  return (scales * x.square()).sum().item<double>();
+}
+
+double rosenbrock(const torch::Tensor& x) {
+  const auto a = x.slice(0, 0, -1), b = x.slice(0, 1);
+  return (100 * (b - a.square()).square() + (1 - a).square()).sum().item<double>();
+}
+
+TEST(CmaEsTest, FullFindsTheMinimumOfTheRosenbrockFunction) {
+  EXPECT_LT(minimum_found(rosenbrock, 5, Covariance::kFull, 400), 1e-9);
+}
+
+TEST(CmaEsTest, BothFindTheMinimumOfAnEllipsoid) {
+  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kFull, 400), 1e-9);
+  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kSeparable, 400), 1e-9);
+}
+
+TEST(LinearControllerTest, StaysWithin3000Parameters) {
+  LatentSpec spec;
+  spec.latent = 64;
+  spec.hidden = 512;
+  spec.env.actions.assign(40, "rule");
+  EXPECT_LE(LinearController(spec, 1).parameters(), 3000);
+  EXPECT_GT(LinearController(spec, 1).parameters(), 2500);
+}
+
+}  // namespace
+}  // namespace reverie
