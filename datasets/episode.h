@@ -16,6 +16,7 @@ struct Transition {
   float reward = 0;
   bool terminated = false;
   bool truncated = false;
+  bool operator==(const Transition&) const = default;
 };
 
 /// A ragged record of T transitions and T + 1 states. Reward and end at index t follow from the
@@ -27,6 +28,7 @@ struct Episode {
   std::vector<Transition> steps;
   int32_t final_state = 0;
   std::vector<double> cost_ms;  ///< T + 1 entries
+  bool operator==(const Episode&) const = default;
 };
 
 enum class Split : uint8_t { kTrain, kValidation, kTest };

@@ -15,21 +15,28 @@ struct RolloutInfo {
   uint64_t seed = 0;
   std::string config;               ///< the resolved YAML of the collecting run
   std::vector<std::string> graphs;  ///< names of the start states
+  int planned_episodes = 0;         ///< what a completed collection holds
+  int shard_episodes = 0;           ///< episodes of each shard but the last
+
+  bool operator==(const RolloutInfo&) const = default;
 };
 
-/// A rollout directory, read back. States are stored once each and loaded on demand; a Rollouts is
-/// safe to read from several threads.
+/// A rollout directory, read back; FORMAT.md says what stands in it. States are kept compact in
+/// memory, whole shards at a time, and decoded when asked for; features have the precision of
+/// float16. A Rollouts is safe to read from several threads; copies share.
 class Rollouts {
  public:
-  /// InputError names file, data set and reason when a shard is damaged, of another schema version,
-  /// or of another environment than the first.
-  static Rollouts open(const std::string& directory);
+  /// Reads and checks every shard. InputError names file, data set and reason when a shard is
+  /// damaged, missing, of another schema version, or of another collection than the first. An
+  /// interrupted collection opens with the episodes it has. Shards beyond `memory_bytes` are dropped
+  /// and read again when needed.
+  static Rollouts open(const std::string& directory, size_t memory_bytes = size_t{2} << 30);
 
   const RolloutInfo& info() const;
-  /// Distinct states over all shards.
+  /// Distinct states over all shards; equal keys are confirmed by content.
   int state_count() const;
   Observation state(int index) const;
-  /// Episodes in order of their seeds; transitions refer to `state` indices.
+  /// Episodes in the order of collection; transitions refer to `state` indices.
   const std::vector<Episode>& episodes() const;
   /// By episode and by start graph, decided when collected; the same for every reader.
   Split split(int episode) const;

@@ -33,6 +33,7 @@ struct EnvSpec {
 
   int primary_actions() const { return static_cast<int>(actions.size()); }
   int no_op() const { return primary_actions() - 1; }
+  bool operator==(const EnvSpec&) const = default;
 };
 
 /// A graph as plain arrays; row-major.

@@ -1,0 +1,138 @@
+#include "datasets/collect.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/base/metrics.h"
+#include "core/base/parallel.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kSplitBlock = 10;
+constexpr size_t kEpisodesAhead = 2;  // per worker
+enum Stream : uint64_t { kSeeds, kActions, kSplits, kTestGraphs };
+
+/// The place of `item` in a permutation of 0 .. n - 1 drawn by `rng`.
+int shuffled_rank(int item, int n, Rng rng) {
+  std::vector<int> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order[static_cast<size_t>(item)];
+}
+
+double improvement_percent(const Episode& episode) {
+  const double first = episode.cost_ms.front();
+  const double best = *std::min_element(episode.cost_ms.begin(), episode.cost_ms.end());
+  return first > 0 ? 100.0 * (first - best) / first : 0.0;
+}
+
+Metrics episode_metrics(const Episode& episode) {
+  double total = 0;
+  for (const Transition& step : episode.steps) total += step.reward;
+  return {{"return", total},
+          {"improvement_percent", improvement_percent(episode)},
+          {"length", static_cast<double>(episode.steps.size())}};
+}
+
+void check_config(const CollectConfig& config, const EnvSpec& spec) {
+  if (config.test_graphs >= spec.start_states && config.test_graphs > 0)
+    throw InputError("collect.test_graphs is {}, but there are only {} start graphs and one at least "
+                     "must be left for training", config.test_graphs, spec.start_states);
+  if (config.epsilons.empty()) throw InputError("collect.epsilons is empty; give at least one share");
+}
+
+}  // namespace
+
+uint64_t episode_seed(uint64_t seed, int episode, int start_states) {
+  const auto n = static_cast<uint64_t>(start_states);
+  const uint64_t drawn = Rng(seed).fork(kSeeds).fork(static_cast<uint64_t>(episode)).bits() >> 1;
+  return drawn - drawn % n + static_cast<uint64_t>(episode) % n;
+}
+
+Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states) {
+  const int graph = episode % start_states, turn = episode / start_states;
+  const Rng root(seed);
+  if (shuffled_rank(graph, start_states, root.fork(kTestGraphs)) < config.test_graphs)
+    return Split::kTest;
+  const Rng stream = root.fork(kSplits).fork(static_cast<uint64_t>(graph))
+                         .fork(static_cast<uint64_t>(turn / kSplitBlock));
+  const double place = (shuffled_rank(turn % kSplitBlock, kSplitBlock, stream) + 0.5) / kSplitBlock;
+  if (place < config.validation) return Split::kValidation;
+  return place < config.validation + config.test ? Split::kTest : Split::kTrain;
+}
+
+RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t seed, Rng rng) {
+  RecordedEpisode recorded;
+  Episode& episode = recorded.episode;
+  env.reset(seed);
+  episode.seed = seed;
+  episode.start_graph =
+      static_cast<int32_t>(seed % static_cast<uint64_t>(env.spec().start_states));
+  episode.agent = agent.begin(env, rng);
+  episode.cost_ms.push_back(env.info().cost_ms);
+  for (;;) {
+    const Observation observation = env.observe();
+    recorded.states.push_back(encode_state(env.spec(), observation));
+    if (!episode.steps.empty() &&
+        (episode.steps.back().terminated || episode.steps.back().truncated))
+      return recorded;
+    const Action action = agent.act(env, observation, rng);
+    const StepResult result = env.step(action);
+    episode.steps.push_back({0, action, static_cast<float>(result.reward), result.terminated,
+                             result.truncated});
+    episode.cost_ms.push_back(result.info.cost_ms);
+  }
+}
+
+CollectResult collect(const Environment& prototype, const CollectAgent& agent,
+                      const CollectConfig& config, const CollectRun& run) {
+  const EnvSpec& spec = prototype.spec();
+  check_config(config, spec);
+  RolloutWriter writer(run.directory, {spec, run.seed, run.config, run.graphs, config.episodes,
+                                       config.shard_episodes});
+  const int first = writer.next_episode();
+  MetricsWriter metrics(run.directory, first);
+  Progress progress("collect", config.episodes, "episodes", run.progress);
+  progress.start_at(first);
+  std::vector<std::unique_ptr<Environment>> environments;
+  std::vector<std::unique_ptr<CollectAgent>> agents;
+  for (int worker = 0; worker < run.workers; ++worker) {
+    environments.push_back(prototype.fork());
+    agents.push_back(agent.fork());
+  }
+  CollectResult result;
+  const auto produce = [&](size_t index, int worker) {
+    const int episode = static_cast<int>(index);
+    const Rng rng = Rng(run.seed).fork(kActions).fork(index);
+    RecordedEpisode recorded = record_episode(
+        *environments[static_cast<size_t>(worker)], *agents[static_cast<size_t>(worker)],
+        episode_seed(run.seed, episode, spec.start_states), rng);
+    recorded.split = split_of(config, run.seed, episode, spec.start_states);
+    return recorded;
+  };
+  const auto consume = [&](size_t index, RecordedEpisode recorded) {
+    result.steps += static_cast<int64_t>(recorded.episode.steps.size());
+    const double improvement = improvement_percent(recorded.episode);
+    result.mean_improvement_percent += improvement / (config.episodes - first);
+    result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+    metrics.write(static_cast<int64_t>(index) + 1, episode_metrics(recorded.episode));
+    writer.append(std::move(recorded));
+    progress.update(static_cast<int64_t>(index) + 1, fmt::format("{} steps", result.steps));
+    if (run.after_episode) run.after_episode(static_cast<int>(index));
+  };
+  const auto start = std::chrono::steady_clock::now();
+  ordered_parallel<RecordedEpisode>(static_cast<size_t>(first), static_cast<size_t>(config.episodes),
+                                    run.workers, kEpisodesAhead * static_cast<size_t>(run.workers),
+                                    produce, consume);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.episodes = config.episodes;
+  result.resumed = first;
+  result.bytes = writer.bytes_written();
+  for (const auto& env : environments) result.counters += env->counters();
+  return result;
+}
+
+}  // namespace reverie

@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "datasets/state_table.h"
+
+namespace reverie {
+namespace {
+
+using hdf5::Half;
+
+size_t total(const CompactInts& counts) {
+  size_t sum = 0;
+  for (size_t i = 0; i < counts.size(); ++i) sum += counts[i];
+  return sum;
+}
+
+void require_below(const hdf5::Reader& reader, const char* name, const CompactInts& values,
+                   size_t limit) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] >= limit)
+      reader.refuse(name, fmt::format("entry {} is {}, it must be below {}", i, values[i], limit));
+}
+
+}  // namespace
+
+void StateTable::write(hdf5::Writer& writer) const {
+  const size_t features = widths_.node_row - 1;
+  CompactInts types;
+  std::vector<Half> nodes, edges;
+  for (size_t i = 0; i < node_rows_.size(); ++i) {
+    if (i % widths_.node_row == 0) types.push_back(node_rows_[i]);
+    else nodes.push_back({node_rows_[i]});
+  }
+  for (const uint16_t bits : edge_rows_) edges.push_back({bits});
+  writer.group("node_rows");
+  writer.array("node_rows/type", types);
+  writer.array("node_rows/features", nodes, features);
+  writer.group("edge_rows");
+  writer.array("edge_rows/features", edges, widths_.edge_row);
+  writer.group("states");
+  writer.array("states/key", keys_);
+  writer.array("states/nodes", node_counts_);
+  writer.array("states/edges", edge_counts_);
+  writer.array("states/node_row", node_row_);
+  writer.array("states/node_target", targets_);
+  writer.array("states/edge_row", edge_row_);
+  writer.array("states/edge_receiver_step", receiver_step_);
+  writer.array("states/edge_sender_back", sender_back_);
+  writer.array("states/globals", globals_, widths_.globals);
+  writer.array("states/action_features", action_features_, widths_.action_features);
+  writer.array("states/mask_count", mask_counts_, widths_.primary);
+  if (widths_.lists) writer.array("states/mask_choice", mask_choices_);
+}
+
+void StateTable::read_rows(const hdf5::Reader& reader) {
+  const size_t rows = reader.count("node_rows/type"), features = widths_.node_row - 1;
+  const CompactInts types = reader.integers("node_rows/type", rows);
+  const auto nodes = reader.array<Half>("node_rows/features", rows * features);
+  for (size_t row = 0; row < rows; ++row) {
+    node_rows_.push_back(static_cast<uint16_t>(types[row]));
+    for (size_t f = 0; f < features; ++f) node_rows_.push_back(nodes[row * features + f].bits);
+  }
+  for (const Half half : reader.array<Half>("edge_rows/features", reader.count("edge_rows/features")))
+    edge_rows_.push_back(half.bits);
+}
+
+void StateTable::read_states(const hdf5::Reader& reader, size_t states) {
+  keys_ = reader.array<uint64_t>("states/key", states);
+  node_counts_ = reader.integers("states/nodes", states);
+  edge_counts_ = reader.integers("states/edges", states);
+  const size_t nodes = total(node_counts_), edges = total(edge_counts_);
+  node_row_ = reader.integers("states/node_row", nodes);
+  targets_ = reader.array<Half>("states/node_target", nodes);
+  edge_row_ = reader.integers("states/edge_row", edges);
+  receiver_step_ = reader.integers("states/edge_receiver_step", edges);
+  sender_back_ = reader.integers("states/edge_sender_back", edges);
+  globals_ = reader.array<float>("states/globals", states * widths_.globals);
+  action_features_ =
+      reader.array<Half>("states/action_features", states * widths_.action_features);
+  mask_counts_ = reader.integers("states/mask_count", states * widths_.primary);
+  if (widths_.lists) mask_choices_ = reader.integers("states/mask_choice", total(mask_counts_));
+}
+
+void StateTable::check(const hdf5::Reader& reader, const EnvSpec& spec) const {
+  for (size_t i = 0; i < node_rows_.size(); i += widths_.node_row)
+    if (node_rows_[i] >= spec.node_types)
+      reader.refuse("node_rows/type", fmt::format("a type is {}, it must be below {}",
+                                                  node_rows_[i], spec.node_types));
+  require_below(reader, "states/node_row", node_row_, node_rows_.size() / widths_.node_row);
+  if (widths_.edge_row > 0)
+    require_below(reader, "states/edge_row", edge_row_, edge_rows_.size() / widths_.edge_row);
+  require_below(reader, "states/mask_count", mask_counts_,
+                static_cast<size_t>(spec.max_secondary) + 1);
+  for (size_t s = 0; s < size(); ++s) {
+    int64_t receiver = 0;
+    for (size_t e = edge_begin_[s]; e < edge_begin_[s + 1]; ++e) {
+      receiver += unzigzag(receiver_step_[e]);
+      const int64_t sender = receiver - unzigzag(sender_back_[e]);
+      if (std::min(receiver, sender) < 0 || std::max(receiver, sender) >= node_counts_[s])
+        reader.refuse("states/edge_receiver_step", fmt::format("an edge of state {} ends at no node", s));
+    }
+  }
+}
+
+StateTable StateTable::read(const hdf5::Reader& reader, const EnvSpec& spec) {
+  StateTable table(spec);
+  table.read_rows(reader);
+  table.read_states(reader, reader.count("states/key"));
+  table.index_offsets();
+  table.check(reader, spec);
+  return table;
+}
+
+}  // namespace reverie

@@ -1,0 +1,239 @@
+#include "datasets/collect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/counting_environment.h"
+#include "tests/support/files_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using testing::CountingEnvironment;
+using testing::files_of;
+
+CollectConfig small(int episodes = 23) {
+  CollectConfig config;
+  config.episodes = episodes;
+  config.shard_episodes = 5;
+  config.no_op = 0.1;
+  return config;
+}
+
+CollectRun run_in(const std::string& directory, int workers = 1) {
+  CollectRun run;
+  run.directory = directory;
+  run.seed = 17;
+  run.config = "collect: {}\n";
+  run.graphs = {"toy"};
+  run.workers = workers;
+  return run;
+}
+
+/// Every field of a record tells which step it belongs to.
+void check_alignment(const Rollouts& rollouts) {
+  for (const Episode& episode : rollouts.episodes()) {
+    Action last{-1, -1};
+    for (size_t t = 0; t <= episode.steps.size(); ++t) {
+      const bool end = t == episode.steps.size();
+      const bool stayed = end && t > 0 && episode.steps.back().terminated;
+      const auto step = static_cast<float>(stayed ? t - 1 : t);
+      const Observation state = rollouts.state(end ? episode.final_state : episode.steps[t].state);
+      EXPECT_EQ(state.graph.globals,
+                (std::vector<float>{step, static_cast<float>(last.primary),
+                                    static_cast<float>(last.secondary),
+                                    static_cast<float>(episode.start_graph)}));
+      EXPECT_EQ(state.graph.nodes[0], step);
+      EXPECT_EQ(state.mask.counts[1], 1 + (static_cast<int>(step) + 1) % 3);
+      EXPECT_EQ(state.action_features[2], 10 * step + 2);
+      EXPECT_EQ(episode.cost_ms[t], 1000.0 - step);
+      if (end) break;
+      const Transition& taken = episode.steps[t];
+      EXPECT_TRUE(allows(state.mask, taken.action));
+      const bool no_op = taken.action.primary == 3;
+      EXPECT_EQ(taken.terminated, no_op);
+      EXPECT_EQ(taken.reward, no_op ? 0 : CountingEnvironment::reward_of(static_cast<int>(t) + 1,
+                                                                         taken.action));
+      EXPECT_EQ(taken.terminated || taken.truncated, t + 1 == episode.steps.size());
+      if (!no_op) last = taken.action;
+    }
+  }
+}
+
+TEST(Collect, EveryPartOfARecordBelongsToItsStep) {
+  for (const bool lists : {false, true}) {
+    const TemporaryDirectory directory;
+    const CountingEnvironment env(9, lists);
+    collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 2));
+    const Rollouts rollouts = Rollouts::open(directory.path());
+    EXPECT_EQ(rollouts.episodes().size(), 23u);
+    check_alignment(rollouts);
+  }
+}
+
+TEST(Collect, BytesDoNotDependOnTheNumberOfWorkers) {
+  const ToyEnvironment env({.blocks = 4, .start_states = 3, .horizon = 0});
+  std::map<std::string, std::string> first;
+  for (const int workers : {1, 2, 4}) {
+    const TemporaryDirectory directory;
+    collect(env, *make_mixed_agent(small()), small(), run_in(directory.path(), workers));
+    const auto files = files_of(directory.path(), ".h5");
+    EXPECT_EQ(files.size(), 5u);
+    if (first.empty()) first = files;
+    EXPECT_EQ(files, first) << workers << " workers";
+  }
+}
+
+TEST(Collect, AKilledRunGoesOnToTheSameBytes) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  const TemporaryDirectory whole;
+  collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
+  struct Killed {};
+  for (const int stop : {0, 4, 5, 11, 22}) {
+    const TemporaryDirectory directory;
+    CollectRun run = run_in(directory.path(), 2);
+    run.after_episode = [&](int episode) {
+      if (episode == stop) throw Killed();
+    };
+    EXPECT_THROW(collect(env, *make_mixed_agent(small()), small(), run), Killed);
+    write_file(directory / "shard-00001.h5.5-5.part", "what a killed writer leaves");
+    run.after_episode = {};
+    const CollectResult result = collect(env, *make_mixed_agent(small()), small(), run);
+    EXPECT_EQ(result.resumed, stop == 22 ? 23 : (stop + 1) / 5 * 5);
+    EXPECT_EQ(files_of(directory.path(), ".h5"), files_of(whole.path(), ".h5"));
+    EXPECT_TRUE(files_of(directory.path(), ".part").empty());
+    EXPECT_EQ(files_of(directory.path(), ".jsonl"), files_of(whole.path(), ".jsonl"));
+  }
+}
+
+TEST(Collect, AnotherSeedGivesOtherEpisodes) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0});
+  const TemporaryDirectory one, two;
+  CollectRun run = run_in(one.path());
+  collect(env, *make_random_agent(small()), small(), run);
+  run.directory = two.path();
+  run.seed = 18;
+  collect(env, *make_random_agent(small()), small(), run);
+  EXPECT_NE(Rollouts::open(one.path()).episodes(), Rollouts::open(two.path()).episodes());
+}
+
+/// How often each primary action comes first in 400 episodes.
+std::vector<int> first_actions(const Environment& prototype, double epsilon) {
+  CollectConfig config;
+  config.epsilons = {epsilon};
+  const auto agent = make_mixed_agent(config);
+  std::vector<int> counts(static_cast<size_t>(prototype.spec().primary_actions()));
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const auto env = prototype.fork();
+    env->reset(1);
+    Rng rng(seed);
+    agent->begin(*env, rng);
+    ++counts[static_cast<size_t>(agent->act(*env, env->observe(), rng).primary)];
+  }
+  return counts;
+}
+
+TEST(Collect, TheMixedAgentFollowsGainsExceptForItsRandomShare) {
+  const ToyEnvironment env({.blocks = 2, .start_states = 2, .horizon = 0});
+  const auto follows = first_actions(env, 0.0), wanders = first_actions(env, 1.0);
+  EXPECT_GT(follows[ToyEnvironment::kMerge], 360);
+  for (const int action : {ToyEnvironment::kMerge, ToyEnvironment::kEnlarge, ToyEnvironment::kSwap}) {
+    EXPECT_GT(wanders[static_cast<size_t>(action)], 90);
+    EXPECT_LT(wanders[static_cast<size_t>(action)], 180);
+  }
+}
+
+TEST(Collect, TheMixedAgentDrawsItsShareForEachEpisode) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0});
+  const TemporaryDirectory directory;
+  collect(env, *make_mixed_agent(small(60)), small(60), run_in(directory.path()));
+  std::set<std::string> agents;
+  const Rollouts rollouts = Rollouts::open(directory.path());
+  for (const Episode& episode : rollouts.episodes()) agents.insert(episode.agent);
+  EXPECT_EQ(agents, (std::set<std::string>{"mixed:0.05", "mixed:0.15", "mixed:0.3", "mixed:0.6"}));
+}
+
+TEST(Collect, CountsItsWork) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0});
+  const TemporaryDirectory directory;
+  const auto result = collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 3));
+  int64_t steps = 0, bytes = 0;
+  const Rollouts rollouts = Rollouts::open(directory.path());
+  for (const Episode& episode : rollouts.episodes())
+    steps += static_cast<int64_t>(episode.steps.size());
+  for (const auto& [name, content] : files_of(directory.path(), ".h5"))
+    bytes += static_cast<int64_t>(content.size());
+  EXPECT_EQ(result.steps, steps);
+  EXPECT_EQ(result.counters.steps, steps);
+  EXPECT_EQ(result.counters.resets, 23);
+  EXPECT_EQ(result.bytes, bytes);
+  EXPECT_EQ(result.episodes, 23);
+}
+
+TEST(Collect, SplitsByEpisodeAndByGraph) {
+  CollectConfig config;
+  config.test_graphs = 2;
+  const int graphs = 5, episodes = 500;
+  std::map<int, std::map<Split, int>> counts;
+  for (int e = 0; e < episodes; ++e) ++counts[e % graphs][split_of(config, 7, e, graphs)];
+  int held_out = 0;
+  for (const auto& [graph, splits] : counts) {
+    if (splits.at(Split::kTest) == episodes / graphs) {
+      ++held_out;
+      continue;
+    }
+    EXPECT_EQ(splits.at(Split::kTest), 10);
+    EXPECT_EQ(splits.at(Split::kValidation), 10);
+    EXPECT_EQ(splits.at(Split::kTrain), 80);
+  }
+  EXPECT_EQ(held_out, 2);
+}
+
+TEST(Collect, TheSeedOfAnEpisodeChoosesItsGraph) {
+  std::set<uint64_t> seeds;
+  for (int episode = 0; episode < 1000; ++episode) {
+    seeds.insert(episode_seed(3, episode, 7));
+    EXPECT_EQ(episode_seed(3, episode, 7) % 7, static_cast<uint64_t>(episode % 7));
+  }
+  EXPECT_EQ(seeds.size(), 1000u);
+}
+
+TEST(Collect, RefusesWhatItCannotDo) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  const TemporaryDirectory directory;
+  CollectConfig config = small();
+  config.test_graphs = 2;
+  EXPECT_THROW(collect(env, *make_random_agent(config), config, run_in(directory.path())), InputError);
+  config = small();
+  config.agent = "nobody";
+  EXPECT_THROW(make_collect_agent(config), InputError);
+}
+
+/// An agent whose every step fails.
+class FailingAgent : public CollectAgent {
+ public:
+  std::string begin(const Environment&, Rng&) override { return "failing"; }
+  Action act(const Environment&, const Observation&, Rng&) override {
+    throw InputError("this agent cannot act");
+  }
+  std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<FailingAgent>(); }
+};
+
+TEST(Collect, WhatAWorkerThrowsReachesTheCaller) {
+  const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
+  for (const int workers : {1, 4}) {
+    const TemporaryDirectory directory;
+    EXPECT_THROW(collect(env, FailingAgent(), small(), run_in(directory.path(), workers)), InputError);
+    EXPECT_TRUE(files_of(directory.path(), ".h5").empty());
+  }
+}
+
+}  // namespace
+}  // namespace reverie
