@@ -1,0 +1,192 @@
+#include "core/exec/cpu/builder.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/exec/reference/reference.h"
+
+namespace reverie::cpu {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+/// The layout in which convolutions like to leave images.
+Desc natural_desc(const TensorType& type) {
+  constexpr int64_t kBlock = 16;
+  if (type.dtype == DType::kFloat32 && type.rank() == 4 && type.shape[1] % kBlock == 0)
+    return {type.shape, dnnl::memory::data_type::f32, Tag::aBcd16b};
+  return plain_desc(type);
+}
+
+/// The reference kernel of one node. An absent input has a type with known() == false and no memory.
+struct ReferenceCall {
+  const OpSchema* op;
+  std::shared_ptr<const Attributes> attributes;
+  std::vector<TensorType> inputs;
+
+  void operator()(std::span<std::byte* const> memory) const {
+    std::vector<Tensor> tensors;
+    size_t at = 0;
+    for (const TensorType& type : inputs) {
+      tensors.push_back(type.known() ? Tensor(type) : Tensor());
+      if (type.known()) std::copy_n(memory[at++], type.bytes(), tensors.back().bytes().data());
+    }
+    for (const Tensor& result : evaluate_node(*op, *attributes, tensors)) {
+      const auto bytes = result.bytes();
+      std::copy(bytes.begin(), bytes.end(), memory[at++]);
+    }
+  }
+};
+
+}  // namespace
+
+Builder::Builder(const Graph& graph, const WeightSource* weights, const CpuOptions& options)
+    : graph_(graph), weights_(weights), options_(options) {
+  places_.resize(static_cast<size_t>(graph.value_capacity()));
+}
+
+void Builder::build() {
+  inputs.assign(graph_.inputs().size(), {});
+  if (!options_.free_layouts)
+    for (const NodeId input : graph_.inputs())
+      bind_input(graph_.output(input), plain_desc(type(graph_.output(input))));
+  for (const NodeId node : graph_.topological_order()) {
+    if (&graph_.op(node) == &input_op()) continue;
+    if (&graph_.op(node) == &opaque_op())
+      throw InputError("operator {} is opaque and cannot be run",
+                       graph_.attributes(node).text("op"));
+    if (&graph_.op(node) == &constant_op()) {
+      add_constant(node);
+    } else if (!lower(node)) {
+      fall_back(node);
+    }
+  }
+  for (const GraphOutput& output : graph_.outputs())
+    outputs.push_back(options_.free_layouts ? at(output.value) : plain(output.value));
+}
+
+bool Builder::lower(NodeId node) {
+  const size_t steps_before = steps.size();
+  const auto buffers_before = static_cast<int>(buffers.size());
+  try {
+    if (try_lower(node)) return true;
+  } catch (const dnnl::error&) {
+  }
+  steps.resize(steps_before);
+  buffers.resize(static_cast<size_t>(buffers_before));
+  const auto is_new = [&](const Slot& slot) { return slot.buffer >= buffers_before; };
+  for (std::vector<Slot>& places : places_) std::erase_if(places, is_new);
+  return false;
+}
+
+bool Builder::try_lower(NodeId node) {
+  const Lowering lowering = find_lowering(graph_.op(node));
+  return lowering != nullptr && lowering(*this, node);
+}
+
+void Builder::add_constant(NodeId node) {
+  const WeightPtr& weight = graph_.weight(node);
+  Slot slot = fresh(plain_desc(weight->type()));
+  Buffer& buffer = buffers[static_cast<size_t>(slot.buffer)];
+  buffer.constant = true;
+  if (weights_ != nullptr) buffer.tensor = (*weights_)(*weight);
+  define(graph_.output(node), slot);
+}
+
+void Builder::fall_back(NodeId node) {
+  std::vector<Slot> reads, writes;
+  for (const ValueId input : graph_.inputs(node))
+    if (input.valid()) reads.push_back(plain(input));
+  for (const ValueId output : graph_.outputs(node)) {
+    writes.push_back(fresh(plain_desc(type(output))));
+    define(output, writes.back());
+  }
+  add(ReferenceCall{&graph_.op(node), graph_.shared_attributes(node), input_types(graph_, node)},
+      reads, writes);
+  if (!graph_.is_constant(node)) ++fallbacks[graph_.op(node).name];
+}
+
+Dims Builder::dims(ValueId value) const {
+  const Shape& shape = type(value).shape;
+  return shape.empty() ? Dims{1} : Dims(shape);
+}
+
+bool Builder::unbound(ValueId value) const {
+  return places_[static_cast<size_t>(value.index)].empty() &&
+         &graph_.op(graph_.producer(value)) == &input_op();
+}
+
+void Builder::bind_input(ValueId value, const Desc& desc) {
+  const auto& all = graph_.inputs();
+  const auto at = std::find(all.begin(), all.end(), graph_.producer(value));
+  const Slot slot = fresh(desc);
+  inputs.resize(all.size());
+  inputs[static_cast<size_t>(at - all.begin())] = slot;
+  define(value, slot);
+}
+
+Slot Builder::at(ValueId value) {
+  if (unbound(value)) bind_input(value, natural_desc(type(value)));
+  return places_[static_cast<size_t>(value.index)].front();
+}
+
+Slot Builder::in_layout(ValueId value, const Desc& desc) {
+  if (unbound(value)) bind_input(value, desc);
+  for (const Slot& slot : places_[static_cast<size_t>(value.index)])
+    if (same_layout(slot.desc, desc)) return {slot.buffer, desc};
+  const Slot slot = converted(at(value), desc);
+  define(value, slot);
+  return slot;
+}
+
+Slot Builder::converted(const Slot& slot, const Desc& desc) {
+  if (same_layout(slot.desc, desc)) return {slot.buffer, desc};
+  const dnnl::reorder::primitive_desc reorder(engine(), slot.desc, engine(), desc);
+  const Slot result = fresh(desc);
+  add(dnnl::reorder(reorder), {{DNNL_ARG_FROM, slot}}, {{DNNL_ARG_TO, result}});
+  return result;
+}
+
+Slot Builder::fresh(const Desc& desc) {
+  buffers.push_back({.bytes = desc.get_size(), .constant = false, .tensor = {}});
+  return {static_cast<int>(buffers.size()) - 1, desc};
+}
+
+void Builder::push(Step step) {
+  const auto buffer = [&](const Argument& argument) -> Buffer& {
+    return buffers[static_cast<size_t>(argument.slot.buffer)];
+  };
+  const auto first_write = step.arguments.begin() + static_cast<ptrdiff_t>(step.reads);
+  step.setup = std::all_of(step.arguments.begin(), first_write,
+                           [&](const Argument& read) { return buffer(read).constant; });
+  std::for_each(first_write, step.arguments.end(),
+                [&](const Argument& write) { buffer(write).constant = step.setup; });
+  steps.push_back(std::move(step));
+}
+
+void Builder::add(const dnnl::primitive& primitive, std::vector<Argument> reads,
+                  std::vector<Argument> writes) {
+  Step step{.primitive = primitive, .native = {}, .arguments = std::move(reads)};
+  step.reads = step.arguments.size();
+  step.arguments.insert(step.arguments.end(), writes.begin(), writes.end());
+  push(std::move(step));
+}
+
+void Builder::add(NativeKernel kernel, const std::vector<Slot>& reads,
+                  const std::vector<Slot>& writes) {
+  Step step{.primitive = {}, .native = std::move(kernel), .arguments = {}};
+  for (const Slot& slot : reads) step.arguments.push_back({0, slot});
+  step.reads = reads.size();
+  for (const Slot& slot : writes) step.arguments.push_back({0, slot});
+  push(std::move(step));
+}
+
+std::optional<double> Builder::scalar(ValueId value) const {
+  const NodeId producer = graph_.producer(value);
+  const WeightPtr& weight = graph_.weight(producer);
+  if (weight == nullptr || type(value).elements() != 1) return std::nullopt;
+  const Tensor tensor = weights_ != nullptr ? (*weights_)(*weight) : weight->materialize();
+  return tensor.to_doubles()[0];
+}
+
+}  // namespace reverie::cpu

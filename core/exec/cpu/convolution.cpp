@@ -1,0 +1,86 @@
+#include "core/exec/cpu/builder.h"
+
+namespace reverie::cpu {
+namespace {
+
+using Primitive = dnnl::convolution_forward;
+
+struct Window {
+  Dims strides, dilations, before, after;
+};
+
+/// oneDNN counts a dense filter's dilation as 0.
+Window window_of(const Attributes& attributes) {
+  const std::vector<int64_t>& pads = attributes.integers("pads");
+  const auto middle = pads.begin() + static_cast<ptrdiff_t>(pads.size() / 2);
+  Window window{attributes.integers("strides"), attributes.integers("dilations"),
+                {pads.begin(), middle}, {middle, pads.end()}};
+  for (int64_t& dilation : window.dilations) --dilation;
+  return window;
+}
+
+/// The filter as oneDNN counts it: with an extent for the groups where there are several.
+Dims filter_dims(const Shape& filter, int64_t groups) {
+  if (groups == 1) return filter;
+  Dims dims = {groups, filter[0] / groups};
+  dims.insert(dims.end(), filter.begin() + 1, filter.end());
+  return dims;
+}
+
+Primitive::primitive_desc choose(const Window& window, const Dims& source, const Dims& filter,
+                                 const std::optional<Dims>& bias, const Desc& target,
+                                 const dnnl::post_ops& ops) {
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(ops);
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const Primitive::desc desc =
+      bias ? Primitive::desc(kind, algorithm, any_layout(source), any_layout(filter),
+                             any_layout(*bias), target, window.strides, window.dilations,
+                             window.before, window.after)
+           : Primitive::desc(kind, algorithm, any_layout(source), any_layout(filter), target,
+                             window.strides, window.dilations, window.before, window.after);
+  return {desc, attr, engine()};
+}
+
+}  // namespace
+
+bool lower_convolution(Builder& builder, NodeId node) {
+  if (!all_float(builder, node)) return false;
+  const auto inputs = builder.graph().inputs(node);
+  const Attributes& attributes = builder.graph().attributes(node);
+  const ValueId output = builder.graph().output(node);
+  const bool has_bias = inputs.size() > 2 && inputs[2].valid();
+  const bool has_residual = inputs.size() > 3 && inputs[3].valid();
+  const Window window = window_of(attributes);
+  const Dims source = builder.dims(inputs[0]);
+  const Dims filter =
+      filter_dims(builder.type(inputs[1]).shape, attributes.integer("group"));
+  const auto bias = has_bias ? std::optional(builder.dims(inputs[2])) : std::nullopt;
+  const std::string activation = attributes.text("activation");
+
+  dnnl::post_ops ops;
+  append_activation(ops, activation);
+  auto chosen = choose(window, source, filter, bias, any_layout(builder.dims(output)), ops);
+  if (has_residual) {
+    const Desc target = chosen.dst_desc();
+    dnnl::post_ops with_residual;
+    with_residual.append_binary(dnnl::algorithm::binary_add, target);
+    append_activation(with_residual, activation);
+    chosen = choose(window, source, filter, bias, target, with_residual);
+  }
+  std::vector<Argument> reads = {
+      {DNNL_ARG_SRC, builder.in_layout(inputs[0], chosen.src_desc())},
+      {DNNL_ARG_WEIGHTS,
+       builder.converted({builder.plain(inputs[1]).buffer, dense(filter)}, chosen.weights_desc())}};
+  if (has_bias) reads.push_back({DNNL_ARG_BIAS, builder.plain(inputs[2])});
+  if (has_residual)
+    reads.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                     builder.in_layout(inputs[3], chosen.dst_desc())});
+  const Slot result = builder.fresh(chosen.dst_desc());
+  builder.add(Primitive(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
+  builder.define(output, result);
+  return true;
+}
+
+}  // namespace reverie::cpu

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <ostream>
+
+#include "core/exec/reference/reference.h"
+#include "tests/core/exec/operator_cases.h"
+
+namespace reverie::testing {
+
+using ExecutorFactory = std::function<std::unique_ptr<Executor>()>;
+
+/// max |a - b| / max |reference|; NaN when a is not finite where the reference is.
+inline double relative_error(const Tensor& result, const Tensor& reference) {
+  const std::vector<double> a = result.to_doubles();
+  const std::vector<double> b = reference.to_doubles();
+  double error = 0, scale = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) && std::isfinite(b[i])) return NAN;
+    error = std::max(error, std::abs(a[i] - b[i]));
+    scale = std::max(scale, std::abs(b[i]));
+  }
+  return scale > 0 ? error / scale : error;
+}
+
+/// Runs both on fresh inputs, twice, so that what the first run left behind shows in the second.
+inline void expect_agreement(Executor& executor, const Graph& graph, double low, double high,
+                             double tolerance = 1e-4) {
+  ReferenceExecutor judge({.precision = Precision::kDouble});
+  for (const uint64_t seed : {1, 2}) {
+    const std::vector<Tensor> inputs = drawn_inputs(graph, seed, low, high);
+    const std::vector<Tensor> expected = judge.run(graph, inputs);
+    const std::vector<Tensor> results = executor.run(graph, inputs);
+    ASSERT_EQ(results.size(), expected.size());
+    ASSERT_FALSE(results.empty());
+    for (size_t i = 0; i < results.size(); ++i) {
+      ASSERT_EQ(results[i].type(), expected[i].type());
+      EXPECT_LE(relative_error(results[i], expected[i]), tolerance) << "output " << i;
+    }
+  }
+}
+
+/// Inputs of another number or type than the graph's are errors that a person can read.
+inline void expect_refusals(Executor& executor) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({2, 3}));
+  graph.add_output("y", graph.add("Relu", {x}));
+  const std::vector<Tensor> other_shape = {Tensor(f32({3, 2}))};
+  const std::vector<Tensor> other_dtype = {Tensor(of(DType::kInt32, {2, 3}))};
+  EXPECT_THROW(executor.run(graph, other_shape), InputError);
+  EXPECT_THROW(executor.run(graph, other_dtype), InputError);
+  EXPECT_THROW(executor.run(graph, {}), InputError);
+}
+
+/// What every executor has to hold. An implementation instantiates it with
+///   INSTANTIATE_TEST_SUITE_P(Mine, ExecutorConformance, conformance_parameters(factory),
+///                            conformance_name);
+using ConformanceParameter = std::tuple<ExecutorFactory, OperatorCase>;
+class ExecutorConformance : public ::testing::TestWithParam<ConformanceParameter> {};
+
+inline auto conformance_parameters(ExecutorFactory factory) {
+  return ::testing::Combine(::testing::Values(std::move(factory)),
+                            ::testing::ValuesIn(operator_cases()));
+}
+
+inline std::string conformance_name(const ::testing::TestParamInfo<ConformanceParameter>& info) {
+  return std::get<1>(info.param).name;
+}
+
+TEST_P(ExecutorConformance, AgreesWithTheReferenceInDouble) {
+  const auto& [factory, one] = GetParam();
+  expect_agreement(*factory(), one.graph, one.low, one.high);
+}
+
+inline void PrintTo(const ConformanceParameter& parameter, std::ostream* out) {
+  *out << std::get<1>(parameter).name;
+}
+
+}  // namespace reverie::testing

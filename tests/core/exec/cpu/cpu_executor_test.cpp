@@ -1,0 +1,178 @@
+#include "core/exec/cpu/cpu_executor.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/core/exec/conformance.h"
+
+namespace reverie {
+namespace testing {
+
+INSTANTIATE_TEST_SUITE_P(Cpu, ExecutorConformance,
+                         conformance_parameters([] {
+                           return std::make_unique<CpuExecutor>(CpuOptions{.poison = true});
+                         }),
+                         conformance_name);
+
+}  // namespace testing
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using testing::drawn_inputs;
+using testing::expect_agreement;
+using testing::f32;
+
+ValueId weight(Graph& graph, Shape shape, uint64_t seed) {
+  Rng rng(seed);
+  return graph.add_constant(Weight::dense(testing::drawn(f32(std::move(shape)), rng, -0.3, 0.3),
+                                          fmt::format("w{}", seed)));
+}
+
+/// A residual block with pooling and branches: layouts flow, convert and meet.
+Graph small_network() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 3, 16, 16}));
+  const std::vector<int64_t> pads = {1, 1, 1, 1};
+  const ValueId stem = graph.add("Conv", {x, weight(graph, {32, 3, 3, 3}, 1)}, {{"pads", pads}});
+  const ValueId a = graph.add("Relu", {stem});
+  const ValueId b = graph.add("Conv", {a, weight(graph, {32, 32, 3, 3}, 2)}, {{"pads", pads}});
+  const ValueId sum = graph.add("Relu", {graph.add("Add", {b, a})});
+  const ValueId left = graph.add("Conv", {sum, weight(graph, {16, 32, 1, 1}, 3)});
+  const ValueId right = graph.add("Conv", {sum, weight(graph, {24, 32, 1, 1}, 4)});
+  const ValueId both = graph.add("Concat", {left, right}, {{"axis", int64_t{1}}});
+  const ValueId pooled = graph.add("MaxPool", {both}, {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                                                       {"strides", std::vector<int64_t>{2, 2}}});
+  const ValueId flat = graph.add("Flatten", {graph.add("GlobalAveragePool", {pooled})});
+  const ValueId logits = graph.add("Gemm", {flat, weight(graph, {40, 10}, 5)});
+  graph.add_output("y", graph.add("Softmax", {logits}));
+  graph.add_output("features", pooled);
+  return graph;
+}
+
+/// Attention over 6 tokens, with folded work on constants and a weight used twice.
+Graph attention() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 6, 32}));
+  const ValueId shared = weight(graph, {32, 32}, 1);
+  const auto heads = [&](ValueId w) {
+    const ValueId split = graph.add("Reshape", {graph.add("MatMul", {x, w})},
+                                    {{"shape", std::vector<int64_t>{1, 6, 4, 8}}});
+    return graph.add("Transpose", {split}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  };
+  const ValueId folded = graph.add("Transpose", {graph.add("Add", {shared, weight(graph, {32}, 2)})});
+  const ValueId k = graph.add("Transpose", {heads(folded)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const ValueId scores = graph.add("Softmax", {graph.add("MatMul", {heads(shared), k})});
+  const ValueId mixed = graph.add("Transpose", {graph.add("MatMul", {scores, heads(weight(graph, {32, 32}, 3))})},
+                                  {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  const ValueId joined = graph.add("Reshape", {mixed}, {{"shape", std::vector<int64_t>{1, 6, 32}}});
+  graph.add_output("y", graph.add("Erf", {graph.add("Add", {joined, x})}));
+  return graph;
+}
+
+TEST(CpuExecutor, RunsWholeModels) {
+  for (const Graph& graph : {small_network(), attention()}) {
+    CpuExecutor executor({.poison = true});
+    expect_agreement(executor, graph, -1, 1);
+    EXPECT_THAT(executor.fallbacks(), ElementsAre());
+  }
+}
+
+TEST(CpuExecutor, APlanRunsAgainAndAgain) {
+  const Graph graph = small_network();
+  CpuPlan plan(graph);
+  CpuExecutor once;
+  for (const uint64_t seed : {1, 2, 3}) {
+    const std::vector<Tensor> inputs = drawn_inputs(graph, seed);
+    EXPECT_EQ(plan.run(inputs)[0].to_doubles(), once.run(graph, inputs)[0].to_doubles());
+  }
+}
+
+TEST(CpuExecutor, WeightsComeFromTheirSource) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({100}));
+  const auto filled = Weight::fill(f32({100}), 0, "zeros");
+  graph.add_output("y", graph.add("Add", {x, graph.add_constant(filled)}));
+  const auto ones = [](const Weight& one) {
+    Tensor tensor(one.type());
+    std::fill(tensor.data<float>().begin(), tensor.data<float>().end(), 1.0f);
+    return tensor;
+  };
+  const std::vector<Tensor> inputs = drawn_inputs(graph, 1);
+  EXPECT_EQ(CpuExecutor().run(graph, inputs, ones)[0].to_doubles()[7],
+            static_cast<double>(inputs[0].data<float>()[7] + 1));
+}
+
+TEST(CpuExecutor, WorkOnConstantsIsDoneAheadOfTime) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4, 32}));
+  const ValueId folded = graph.add("Transpose", {graph.add("Floor", {weight(graph, {32, 32}, 1)})});
+  graph.add_output("y", graph.add("MatMul", {x, folded}));
+  const CpuPlan plan(graph);
+  EXPECT_EQ(plan.kernels(), 1);
+  EXPECT_THAT(plan.fallbacks(), ElementsAre());
+}
+
+TEST(CpuExecutor, ValuesThatDoNotLiveTogetherShareMemory) {
+  Graph graph;
+  ValueId x = graph.add_input("x", f32({1000}));
+  for (int i = 0; i < 20; ++i) x = graph.add("Relu", {x});
+  graph.add_output("y", x);
+  EXPECT_LE(CpuPlan(graph).arena_bytes(), 2 * 4096);
+}
+
+TEST(CpuExecutor, FallbacksAreCounted) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4}));
+  graph.add_output("y", graph.add("Ceil", {graph.add("Floor", {graph.add("Floor", {x})})}));
+  CpuExecutor executor;
+  executor.run(graph, drawn_inputs(graph, 1));
+  EXPECT_THAT(executor.fallbacks(), ElementsAre(Pair("Ceil", 1), Pair("Floor", 2)));
+}
+
+TEST(CpuExecutor, SupportsWhatItHasKernelsFor) {
+  const std::set<std::string> without = {
+      "HardSigmoid",  "Floor",        "Ceil",        "Equal",  "Less",       "Not",
+      "Where",        "Cast",         "Pad",         "Tile",   "Expand",     "Relu_int32",
+      "Abs_int64",    "Add_int64",    "Mul_float64", "Pow_tensor", "ReduceSum_int64",
+      "Concat_int64", "Slice_steps",  "Gemm_beta",   "LayerNormalization_one_scale",
+      "Transpose_int64", "AveragePool_ceil_include_pad",
+      "Add_both", "Sub_both", "Mul_both", "Div_both", "Min_both", "Max_both"};
+  const CpuExecutor executor;
+  for (const testing::OperatorCase& one : testing::operator_cases()) {
+    const NodeId node = one.graph.producer(one.graph.outputs()[0].value);
+    EXPECT_EQ(executor.supports(one.graph, node), !without.count(one.name)) << one.name;
+  }
+}
+
+TEST(CpuExecutor, OpaqueNodesAreRefused) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4}));
+  const NodeId opaque = graph.add_node(
+      opaque_op(), std::vector{x},
+      std::make_shared<const Attributes>(Attributes{{"op", std::string("Magic")},
+                                                    {"domain", std::string()},
+                                                    {"proto", std::string()}}),
+      std::vector{f32({4})});
+  graph.add_output("y", graph.output(opaque));
+  EXPECT_THROW(CpuExecutor().run(graph, drawn_inputs(graph, 1)), InputError);
+}
+
+TEST(CpuExecutor, InputsMustFitTheGraph) {
+  CpuExecutor executor;
+  testing::expect_refusals(executor);
+}
+
+TEST(CpuExecutor, AnInputCanBeAnOutput) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4}));
+  graph.add_input("unused", f32({2}));
+  graph.add_output("y", graph.add("Identity", {x}));
+  const std::vector<Tensor> inputs = drawn_inputs(graph, 1);
+  EXPECT_EQ(CpuExecutor().run(graph, inputs)[0].to_doubles(), inputs[0].to_doubles());
+}
+
+}  // namespace
+}  // namespace reverie

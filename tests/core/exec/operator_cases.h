@@ -1,0 +1,282 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/exec/executor.h"
+
+namespace reverie::testing {
+
+/// A graph of one operator and what to feed it.
+struct OperatorCase {
+  std::string name;
+  Graph graph;
+  double low = -1;  ///< range of floating inputs and weights
+  double high = 1;
+};
+
+inline TensorType f32(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+inline TensorType of(DType dtype, Shape shape) { return {dtype, std::move(shape)}; }
+
+/// Elements uniform in [low, high) where floating, in [0, 3] otherwise.
+inline Tensor drawn(const TensorType& type, Rng& rng, double low, double high) {
+  Tensor values({DType::kFloat64, type.shape});
+  for (double& value : values.data<double>())
+    value = is_floating(type.dtype) ? rng.uniform(low, high) : static_cast<double>(rng.below(4));
+  return values.cast(type.dtype);
+}
+
+/// Inputs of a graph, drawn anew for each seed.
+inline std::vector<Tensor> drawn_inputs(const Graph& graph, uint64_t seed, double low = -1,
+                                        double high = 1) {
+  Rng rng(seed);
+  std::vector<Tensor> tensors;
+  for (const NodeId input : graph.inputs())
+    tensors.push_back(drawn(graph.type(graph.output(input)), rng, low, high));
+  return tensors;
+}
+
+class CaseBuilder {
+ public:
+  CaseBuilder(std::string op, std::vector<TensorType> inputs) : op_(std::move(op)), inputs_(inputs) {}
+  CaseBuilder& with(std::string_view name, AttrValue value) {
+    attributes_.set(name, std::move(value));
+    return *this;
+  }
+  /// Input `index` is a weight.
+  CaseBuilder& constant(size_t index) {
+    constants_.push_back(index);
+    return *this;
+  }
+  CaseBuilder& named(const std::string& suffix) {
+    suffix_ = "_" + suffix;
+    return *this;
+  }
+  CaseBuilder& within(double low, double high) {
+    low_ = low;
+    high_ = high;
+    return *this;
+  }
+  operator OperatorCase() const {  // NOLINT: lists of cases read better
+    OperatorCase result{op_ + suffix_, {}, low_, high_};
+    Rng rng(hash_string(result.name));
+    std::vector<ValueId> values;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const bool constant = std::find(constants_.begin(), constants_.end(), i) != constants_.end();
+      if (!inputs_[i].known()) {
+        values.push_back({});
+      } else if (constant) {
+        values.push_back(result.graph.add_constant(
+            Weight::dense(drawn(inputs_[i], rng, low_, high_), fmt::format("w{}", i))));
+      } else {
+        values.push_back(result.graph.add_input(fmt::format("x{}", i), inputs_[i]));
+      }
+    }
+    const NodeId node = result.graph.add_node(op_named(op_), values, attributes_);
+    for (const ValueId value : result.graph.outputs(node))
+      result.graph.add_output(fmt::format("y{}", value.index), value);
+    return result;
+  }
+
+ private:
+  std::string op_, suffix_;
+  std::vector<TensorType> inputs_;
+  Attributes attributes_;
+  std::vector<size_t> constants_;
+  double low_ = -1, high_ = 1;
+};
+
+using Ints = std::vector<int64_t>;
+
+inline std::vector<OperatorCase> convolution_cases() {
+  const std::string relu = "relu", tanh = "tanh", sigmoid = "sigmoid";
+  return {
+      CaseBuilder("Conv", {f32({2, 3, 9, 11}), f32({5, 3, 3, 3})}),
+      CaseBuilder("Conv", {f32({1, 16, 8, 8}), f32({32, 16, 1, 1})}).constant(1).named("pointwise"),
+      CaseBuilder("Conv", {f32({1, 16, 8, 8}), f32({32, 16, 3, 3}), f32({32})})
+          .constant(1).constant(2).with("pads", Ints{1, 1, 1, 1}).named("bias"),
+      CaseBuilder("Conv", {f32({1, 3, 17, 13}), f32({16, 3, 7, 7}), f32({16})})
+          .constant(1).with("strides", Ints{2, 2}).with("pads", Ints{3, 3, 3, 3}).named("stride"),
+      CaseBuilder("Conv", {f32({1, 4, 12, 12}), f32({6, 4, 3, 3})})
+          .with("dilations", Ints{2, 3}).with("pads", Ints{2, 3, 2, 3}).named("dilated"),
+      CaseBuilder("Conv", {f32({1, 4, 9, 9}), f32({6, 4, 3, 5})})
+          .with("pads", Ints{0, 1, 2, 3}).with("strides", Ints{1, 2}).named("uneven_pads"),
+      CaseBuilder("Conv", {f32({2, 32, 7, 7}), f32({32, 4, 3, 3}), f32({32})})
+          .constant(1).with("group", int64_t{8}).with("pads", Ints{1, 1, 1, 1}).named("groups"),
+      CaseBuilder("Conv", {f32({1, 24, 10, 10}), f32({24, 1, 3, 3})})
+          .constant(1).with("group", int64_t{24}).named("depthwise"),
+      CaseBuilder("Conv", {f32({1, 6, 5, 5}), f32({9, 2, 2, 2})})
+          .with("group", int64_t{3}).named("odd_groups"),
+      CaseBuilder("Conv", {f32({1, 16, 8, 8}), f32({32, 16, 3, 3}), f32({32}), f32({1, 32, 6, 6})})
+          .constant(1).with("activation", relu).named("residual_relu"),
+      CaseBuilder("Conv", {f32({1, 5, 8, 8}), f32({7, 5, 3, 3}), {}, f32({1, 7, 6, 6})})
+          .with("activation", tanh).named("residual_without_bias"),
+      CaseBuilder("Conv", {f32({1, 5, 8, 8}), f32({7, 5, 3, 3}), f32({7})})
+          .with("activation", sigmoid).named("sigmoid"),
+      CaseBuilder("Conv", {f32({2, 4, 15}), f32({6, 4, 3}), f32({6})})
+          .with("pads", Ints{1, 0}).with("strides", Ints{2}).named("one_axis"),
+      CaseBuilder("Conv", {f32({1, 2, 5, 6, 7}), f32({3, 2, 2, 3, 2})}).named("three_axes"),
+  };
+}
+
+inline std::vector<OperatorCase> product_cases() {
+  const std::string relu = "relu", tanh = "tanh";
+  return {
+      CaseBuilder("MatMul", {f32({5, 7}), f32({7, 9})}),
+      CaseBuilder("MatMul", {f32({4, 6, 16}), f32({16, 24})}).constant(1).named("weight"),
+      CaseBuilder("MatMul", {f32({2, 3, 4, 5}), f32({2, 3, 5, 6})}).named("batches"),
+      CaseBuilder("MatMul", {f32({2, 1, 4, 5}), f32({3, 5, 6})}).named("broadcast_batches"),
+      CaseBuilder("MatMul", {f32({4, 5}), f32({3, 5, 6})}).named("broadcast_a"),
+      CaseBuilder("MatMul", {f32({5}), f32({5, 6})}).named("row"),
+      CaseBuilder("MatMul", {f32({3, 4, 5}), f32({5})}).named("column"),
+      CaseBuilder("MatMul", {f32({5}), f32({5})}).named("dot"),
+      CaseBuilder("MatMul", {f32({4, 6, 16}), f32({16, 24}), f32({24}), f32({4, 6, 24})})
+          .constant(1).constant(2).with("activation", tanh).named("fused"),
+      CaseBuilder("MatMul", {f32({4, 6, 16}), f32({16, 24}), f32({6, 24})}).named("matrix_bias"),
+      CaseBuilder("MatMul", {f32({2, 6, 16}), f32({2, 16, 3}), f32({2, 1, 1}), f32({2, 6, 3})})
+          .with("activation", relu).named("batch_bias"),
+      CaseBuilder("MatMul", {f32({1, 1, 16}), f32({16, 24}), {}, f32({1, 1, 24})})
+          .named("one_row_residual"),
+      CaseBuilder("Gemm", {f32({5, 7}), f32({7, 9})}),
+      CaseBuilder("Gemm", {f32({7, 5}), f32({9, 7}), f32({9})})
+          .constant(1).with("transA", int64_t{1}).with("transB", int64_t{1}).named("transposed"),
+      CaseBuilder("Gemm", {f32({5, 7}), f32({9, 7}), f32({5, 1})})
+          .with("transB", int64_t{1}).with("alpha", 0.5).named("scaled"),
+      CaseBuilder("Gemm", {f32({5, 7}), f32({7, 9}), f32({9})}).with("beta", 0.25).named("beta"),
+      CaseBuilder("Gemm", {f32({5, 7}), f32({7, 9}), f32({1}), f32({5, 9})})
+          .with("alpha", 2.0).with("activation", relu).named("fused"),
+  };
+}
+
+inline std::vector<OperatorCase> window_cases() {
+  return {
+      CaseBuilder("MaxPool", {f32({1, 16, 9, 9})})
+          .with("kernel_shape", Ints{3, 3}).with("strides", Ints{2, 2}).with("pads", Ints{1, 1, 1, 1}),
+      CaseBuilder("MaxPool", {f32({2, 3, 10, 8})})
+          .with("kernel_shape", Ints{3, 2}).with("strides", Ints{2, 3}).with("ceil_mode", int64_t{1})
+          .named("ceil"),
+      CaseBuilder("MaxPool", {f32({1, 2, 12, 12})})
+          .with("kernel_shape", Ints{3, 3}).with("dilations", Ints{2, 2}).named("dilated"),
+      CaseBuilder("MaxPool", {f32({1, 3, 11})})
+          .with("kernel_shape", Ints{4}).with("pads", Ints{0, 2}).named("one_axis"),
+      CaseBuilder("AveragePool", {f32({1, 16, 9, 9})})
+          .with("kernel_shape", Ints{3, 3}).with("pads", Ints{1, 1, 1, 1}),
+      CaseBuilder("AveragePool", {f32({1, 5, 9, 9})})
+          .with("kernel_shape", Ints{3, 3}).with("pads", Ints{1, 0, 1, 2})
+          .with("count_include_pad", int64_t{1}).named("include_pad"),
+      CaseBuilder("AveragePool", {f32({1, 5, 10, 10})})
+          .with("kernel_shape", Ints{3, 3}).with("strides", Ints{2, 2}).with("ceil_mode", int64_t{1})
+          .named("ceil"),
+      CaseBuilder("AveragePool", {f32({1, 5, 10, 10})})
+          .with("kernel_shape", Ints{3, 3}).with("strides", Ints{2, 2}).with("ceil_mode", int64_t{1})
+          .with("pads", Ints{1, 1, 1, 1}).with("count_include_pad", int64_t{1})
+          .named("ceil_include_pad"),
+      CaseBuilder("GlobalAveragePool", {f32({2, 16, 7, 5})}),
+      CaseBuilder("GlobalMaxPool", {f32({2, 3, 7, 5})}),
+      CaseBuilder("BatchNormalization", {f32({2, 16, 5, 5}), f32({16}), f32({16}), f32({16}), f32({16})})
+          .constant(1).constant(2).constant(3).constant(4).within(0.5, 2),
+      CaseBuilder("BatchNormalization", {f32({3, 5}), f32({5}), f32({5}), f32({5}), f32({5})})
+          .within(0.5, 2).with("epsilon", 0.01).named("matrix"),
+      CaseBuilder("LayerNormalization", {f32({2, 5, 24}), f32({24}), f32({24})}),
+      CaseBuilder("LayerNormalization", {f32({2, 5, 6}), f32({5, 6})})
+          .with("axis", int64_t{1}).named("two_axes"),
+      CaseBuilder("LayerNormalization", {f32({2, 5, 6}), f32({1}), f32({6})}).named("one_scale"),
+      CaseBuilder("Softmax", {f32({3, 4, 5})}).within(-5, 5),
+      CaseBuilder("Softmax", {f32({3, 4, 5})}).with("axis", int64_t{1}).within(-50, 50).named("axis"),
+      CaseBuilder("ReduceMean", {f32({2, 3, 20})}).with("axes", Ints{-1}),
+      CaseBuilder("ReduceMean", {f32({2, 3, 4, 5})})
+          .with("axes", Ints{1, 3}).with("keepdims", int64_t{0}).named("two_axes"),
+      CaseBuilder("ReduceSum", {f32({2, 3, 4})}).named("all"),
+      CaseBuilder("ReduceSum", {f32({3, 1, 4})}).with("axes", Ints{1}).named("nothing"),
+      CaseBuilder("ReduceMax", {f32({2, 3, 4})}).with("axes", Ints{0}),
+      CaseBuilder("ReduceMin", {f32({2, 3, 4})}).with("axes", Ints{1}),
+      CaseBuilder("ReduceSum", {of(DType::kInt64, {2, 3})}).named("int64"),
+  };
+}
+
+inline std::vector<OperatorCase> elementwise_cases() {
+  std::vector<OperatorCase> cases;
+  for (const char* op : {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "HardSigmoid", "HardSwish",
+                         "Softplus", "Exp", "Neg", "Abs", "Erf", "Floor", "Ceil"})
+    cases.push_back(CaseBuilder(op, {f32({2, 16, 3, 5})}).within(-4, 4));
+  for (const char* op : {"Sqrt", "Log", "Reciprocal"})
+    cases.push_back(CaseBuilder(op, {f32({7, 9})}).within(0.1, 4));
+  cases.push_back(CaseBuilder("Erf", {f32({9000})}).within(-6, 6).named("long"));
+  cases.push_back(CaseBuilder("Clip", {f32({5, 6})}).with("min", -0.5).with("max", 0.25));
+  cases.push_back(CaseBuilder("Clip", {f32({5, 6})}).with("min", -0.5).named("below"));
+  cases.push_back(CaseBuilder("Relu", {of(DType::kInt32, {5})}).named("int32"));
+  cases.push_back(CaseBuilder("Abs", {of(DType::kInt64, {5})}).named("int64"));
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Min", "Max"}) {
+    const auto binary = [&](Shape a, Shape b, const std::string& name) {
+      cases.push_back(CaseBuilder(op, {f32(std::move(a)), f32(std::move(b))}).within(0.5, 2).named(name));
+    };
+    binary({2, 16, 3, 5}, {2, 16, 3, 5}, "equal");
+    binary({2, 16, 3, 5}, {16, 1, 1}, "channel");
+    binary({4, 6}, {6}, "row");
+    binary({6}, {4, 6}, "row_first");
+    binary({4, 6}, {}, "scalar");
+    binary({}, {4, 6}, "scalar_first");
+    binary({4, 1}, {1, 6}, "both");
+    binary({}, {}, "scalars");
+  }
+  cases.push_back(CaseBuilder("Add", {of(DType::kInt64, {4, 6}), of(DType::kInt64, {6})}).named("int64"));
+  cases.push_back(CaseBuilder("Mul", {of(DType::kFloat64, {4}), of(DType::kFloat64, {4})}).named("float64"));
+  for (const double exponent : {2.0, 0.5, 3.0, -1.5}) {
+    OperatorCase power{fmt::format("Pow_{}", cases.size()), {}, 0.1, 2};
+    const ValueId x = power.graph.add_input("x", f32({4, 6}));
+    const auto value = Weight::dense(Tensor::of<float>({}, {static_cast<float>(exponent)}));
+    power.graph.add_output("y", power.graph.add("Pow", {x, power.graph.add_constant(value)}));
+    cases.push_back(power);
+  }
+  cases.push_back(CaseBuilder("Pow", {f32({4, 6}), f32({6})}).within(0.1, 2).named("tensor"));
+  cases.push_back(CaseBuilder("Equal", {of(DType::kInt64, {9}), of(DType::kInt64, {9})}));
+  cases.push_back(CaseBuilder("Less", {f32({4, 6}), f32({6})}));
+  cases.push_back(CaseBuilder("Not", {of(DType::kBool, {9})}));
+  cases.push_back(CaseBuilder("Where", {of(DType::kBool, {4, 1}), f32({4, 6}), f32({})}));
+  cases.push_back(CaseBuilder("Cast", {f32({4, 6})}).with("to", std::string("int32")).within(-9, 9));
+  return cases;
+}
+
+inline std::vector<OperatorCase> movement_cases() {
+  const TensorType index = of(DType::kInt64, {2, 3});
+  return {
+      CaseBuilder("Reshape", {f32({2, 16, 3})}).with("shape", Ints{4, 24}),
+      CaseBuilder("Flatten", {f32({2, 16, 3, 2})}),
+      CaseBuilder("Squeeze", {f32({2, 1, 3, 1})}),
+      CaseBuilder("Unsqueeze", {of(DType::kInt64, {2, 3})}).with("axes", Ints{0, 2}).named("int64"),
+      CaseBuilder("Identity", {of(DType::kFloat64, {2, 3})}).named("float64"),
+      CaseBuilder("Dropout", {f32({2, 3})}),
+      CaseBuilder("Concat", {f32({2, 3, 4}), f32({2, 5, 4}), f32({2, 1, 4})}).with("axis", int64_t{1}),
+      CaseBuilder("Concat", {of(DType::kInt32, {2, 3}), of(DType::kInt32, {1, 3})})
+          .with("axis", int64_t{0}).named("int32"),
+      CaseBuilder("Concat", {of(DType::kInt64, {2}), of(DType::kInt64, {1})})
+          .with("axis", int64_t{0}).named("int64"),
+      CaseBuilder("Transpose", {f32({2, 3, 4, 5})}).with("perm", Ints{0, 2, 1, 3}),
+      CaseBuilder("Transpose", {f32({3, 5})}).named("matrix"),
+      CaseBuilder("Transpose", {of(DType::kBool, {3, 5})}).named("bool"),
+      CaseBuilder("Transpose", {of(DType::kInt64, {3, 5})}).named("int64"),
+      CaseBuilder("Split", {f32({2, 9, 4})}).with("axis", int64_t{1}).with("split", Ints{2, 3, 4}),
+      CaseBuilder("Slice", {f32({5, 6, 7})})
+          .with("starts", Ints{1, -3}).with("ends", Ints{4, 1000}).with("axes", Ints{0, 2}),
+      CaseBuilder("Slice", {f32({5, 6})})
+          .with("starts", Ints{4, 0}).with("ends", Ints{-100, 6}).with("steps", Ints{-1, 2})
+          .named("steps"),
+      CaseBuilder("Gather", {f32({6, 5}), index}),
+      CaseBuilder("Gather", {f32({3, 6, 5}), of(DType::kInt32, {4})}).with("axis", int64_t{1}).named("axis"),
+      CaseBuilder("Pad", {f32({2, 3})}).with("pads", Ints{1, 0, 2, 3}).with("value", 0.5),
+      CaseBuilder("Tile", {f32({2, 3})}).with("repeats", Ints{2, 1}),
+      CaseBuilder("Expand", {f32({3, 1})}).with("shape", Ints{2, 3, 4}),
+  };
+}
+
+/// Many shapes, attributes and element types of every family of operators.
+inline std::vector<OperatorCase> operator_cases() {
+  std::vector<OperatorCase> all;
+  for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases})
+    for (OperatorCase& one : family()) all.push_back(std::move(one));
+  return all;
+}
+
+}  // namespace reverie::testing
