@@ -17,16 +17,16 @@ namespace fs = std::filesystem;
 MappedFile::MappedFile(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0)
-    throw InputError("cannot open '{}': {}", path.string(), std::strerror(errno));
+    throw InputError("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   struct stat status = {};
   const bool regular = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
   size_ = regular ? static_cast<size_t>(status.st_size) : 0;
   void* mapping = nullptr;
   if (size_ > 0) mapping = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
   ::close(descriptor);
-  if (!regular) throw InputError("'{}' is no regular file", path.string());
+  if (!regular) throw InputError("{}: is no regular file", path.string());
   if (mapping == MAP_FAILED)
-    throw InputError("cannot read '{}': {}", path.string(), std::strerror(errno));
+    throw InputError("{}: cannot be read: {}", path.string(), std::strerror(errno));
   data_ = static_cast<const std::byte*>(mapping);
 }
 

@@ -273,7 +273,7 @@ namespace reverie {
 
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
   const onnx::ModelProto model = proto::read_model(path);
-  return with_context(fmt::format("'{}'", path.string()), [&] {
+  return with_context(path.string(), [&] {
     return proto::Importer(model, path.parent_path()).run(options);
   });
 }

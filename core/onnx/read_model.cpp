@@ -61,7 +61,7 @@ void require_supported_opset(const onnx::ModelProto& model) {
 
 onnx::ModelProto read_model(const std::filesystem::path& path) {
   const MappedFile file(path);
-  return with_context(fmt::format("'{}'", path.string()), [&] {
+  return with_context(path.string(), [&] {
     onnx::ModelProto model = parse(file.bytes());
     require_supported_opset(model);
     ExternalFiles files(path.parent_path());

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "core/ir/graph.h"
+#include "core/onnx/model_info.h"
+
+namespace reverie {
+
+struct ExportOptions {
+  /// Weights of more bytes than this in total go to `<file>.data` beside the model: protobuf allows
+  /// no message of 2 GiB.
+  int64_t max_inline_bytes = int64_t{3} << 29;
+};
+
+/// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The
+/// opset is the original's, raised where nodes need a newer one. The ONNX checker and full shape
+/// inference accept the file before it gets its name. Importing it gives a graph isomorphic to
+/// lower(graph), as long as large fills and lazy weights keep their identity (the former: names are
+/// unique; the latter: the identity is that of the content).
+///
+/// InputError when the folder cannot be written to, or when nodes need a newer opset than the one
+/// that opaque nodes were written for.
+void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesystem::path& path,
+                 const ExportOptions& options = {});
+
+}  // namespace reverie

@@ -1,0 +1,224 @@
+#include "core/onnx/exporter.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/onnx/captures.h"
+#include "core/onnx/tensors.h"
+
+namespace reverie::proto {
+namespace {
+
+onnx::NodeProto opaque_node(const Graph& graph, NodeId id) {
+  onnx::NodeProto node;
+  REVERIE_CHECK(node.ParseFromString(graph.attributes(id).text("proto")));
+  return node;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+/// IR version that came with each opset (ONNX's table of versions).
+int64_t ir_version_for(int opset) {
+  if (opset <= 9) return 4;
+  if (opset <= 11) return opset - 5;
+  return opset <= 14 ? 7 : 8;
+}
+
+bool is_stored_as_fill(const Weight& weight, int opset) {
+  return weight.is_fill() && !weight.is_small() && opset >= 9 &&
+         weight.type().dtype != DType::kBFloat16;
+}
+
+}  // namespace
+
+Exporter::Exporter(const Graph& graph, const ModelInfo& info)
+    : graph_(graph),
+      info_(info),
+      opset_(common_opset(graph, static_cast<int>(info.opset_imports.contains("")
+                                                      ? info.opset_imports.at("")
+                                                      : ModelInfo().opset_imports.at("")))),
+      names_(static_cast<size_t>(graph.value_capacity())) {}
+
+ModelSkeleton Exporter::run() {
+  name_values();
+  write_header();
+  write_interface();
+  write_constants();
+  write_nodes();
+  write_outputs();
+  return std::move(skeleton_);
+}
+
+std::string Exporter::fresh_name(const std::string& stem) {
+  while (true) {
+    const std::string name = fmt::format("{}_{}", stem, next_number_[stem]++);
+    if (claim(name)) return name;
+  }
+}
+
+/// Inputs and outputs keep their names, then weights where they can; names inside of untouched
+/// subgraphs are avoided, since a name means one thing throughout a model.
+void Exporter::name_values() {
+  for (const NodeId id : graph_.nodes())
+    if (&graph_.op(id) == &opaque_op()) taken_.merge(local_names(opaque_node(graph_, id)));
+  for (const NodeId input : graph_.inputs()) {
+    names_[static_cast<size_t>(graph_.output(input).index)] = graph_.input_name(input);
+    claim(graph_.input_name(input));
+  }
+  for (const GraphOutput& output : graph_.outputs()) {
+    std::string& name = names_[static_cast<size_t>(output.value.index)];
+    const WeightPtr& weight = graph_.weight(graph_.producer(output.value));
+    const bool renames_fill = weight != nullptr && is_stored_as_fill(*weight, opset_) &&
+                              weight->name() != output.name;
+    const bool is_free = claim(output.name);
+    if (!is_free && name != output.name)
+      throw InputError("output '{}' has the name of another value", output.name);
+    if (name.empty() && !renames_fill) name = output.name;
+  }
+  name_constants();
+  for (const NodeId id : graph_.topological_order())
+    for (const ValueId value : graph_.outputs(id)) {
+      std::string& name = names_[static_cast<size_t>(value.index)];
+      if (name.empty()) name = fresh_name(lower_case(graph_.op(id).name));
+    }
+}
+
+void Exporter::name_constants() {
+  for (const bool fills : {true, false})
+    for (const NodeId id : graph_.topological_order()) {
+      const WeightPtr& weight = graph_.weight(id);
+      if (weight == nullptr || is_stored_as_fill(*weight, opset_) != fills) continue;
+      std::string& name = names_[static_cast<size_t>(graph_.output(id).index)];
+      if (!name.empty()) continue;
+      const std::string& own = weight->name();
+      name = !own.empty() && claim(own) ? own : fresh_name(own.empty() ? "weight" : own);
+    }
+}
+
+std::vector<std::string> Exporter::names_of(std::span<const ValueId> values) const {
+  std::vector<std::string> names;
+  for (const ValueId value : values)
+    names.push_back(value.valid() ? name_of_value(value) : std::string());
+  return names;
+}
+
+void Exporter::write_header() {
+  onnx::ModelProto& model = skeleton_.model;
+  int64_t ir_version = std::max(info_.ir_version, ir_version_for(opset_));
+  if (!info_.functions.empty()) ir_version = std::max<int64_t>(ir_version, 8);
+  model.set_ir_version(std::min<int64_t>(ir_version, onnx::IR_VERSION));
+  for (const auto& [domain, version] : info_.opset_imports) {
+    auto* import = model.add_opset_import();
+    import->set_domain(domain);
+    import->set_version(domain.empty() ? opset_ : version);
+  }
+  if (!info_.opset_imports.contains("")) model.add_opset_import()->set_version(opset_);
+  model.set_producer_name(info_.producer_name);
+  model.set_producer_version(info_.producer_version);
+  model.set_domain(info_.domain);
+  model.set_model_version(info_.model_version);
+  model.set_doc_string(info_.doc_string);
+  for (const auto& [key, value] : info_.metadata) {
+    auto* entry = model.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  for (const std::string& function : info_.functions)
+    REVERIE_CHECK(model.add_functions()->ParseFromString(function));
+  model.mutable_graph()->set_name(info_.graph_name.empty() ? "graph" : info_.graph_name);
+  model.mutable_graph()->set_doc_string(info_.graph_doc_string);
+}
+
+onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorType& type) const {
+  onnx::ValueInfoProto value;
+  const auto original = info_.value_infos.find(name);
+  if (original != info_.value_infos.end())
+    REVERIE_CHECK(value.ParseFromString(original->second));
+  value.set_name(name);
+  if (type.known()) {
+    value.clear_type();
+    set_tensor_type(type, value.mutable_type());
+  }
+  return value;
+}
+
+void Exporter::write_interface() {
+  onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
+  for (const NodeId input : graph_.inputs())
+    *graph.add_input() = value_info(graph_.input_name(input), graph_.type(graph_.output(input)));
+  for (const GraphOutput& output : graph_.outputs())
+    *graph.add_output() = value_info(output.name, graph_.type(output.value));
+}
+
+void Exporter::write_constants() {
+  for (const NodeId id : graph_.topological_order()) {
+    const WeightPtr& weight = graph_.weight(id);
+    if (weight == nullptr) continue;
+    const std::string& name = name_of_value(graph_.output(id));
+    if (is_stored_as_fill(*weight, opset_)) {
+      write_fill(name, *weight);
+    } else {
+      skeleton_.weights.push_back({name, weight});
+    }
+  }
+}
+
+void Exporter::write_fill(const std::string& name, const Weight& weight) {
+  onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
+  Target target = {&graph, opset_, [&](const std::string& stem) { return fresh_name(stem); }};
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type("ConstantOfShape");
+  node.add_input(target.add_integers(weight.type().shape, name + "_shape"));
+  node.add_output(name);
+  auto* attribute = node.add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  const Tensor element = Tensor::of<double>({1}, {weight.fill_value()}).cast(weight.type().dtype);
+  write_tensor(element, "", attribute->mutable_t());
+}
+
+void Exporter::write_opaque(NodeId id) {
+  onnx::NodeProto node = opaque_node(graph_, id);
+  const std::vector<std::string> inputs = names_of(graph_.inputs(id));
+  const auto name_at = [&](size_t index) { return index < inputs.size() ? inputs[index] : ""; };
+  const auto own = static_cast<size_t>(node.input_size());
+  for (size_t i = 0; i < own; ++i) node.set_input(static_cast<int>(i), name_at(i));
+  for (int i = 0; i < node.output_size(); ++i)
+    if (!node.output(i).empty()) node.set_output(i, name_of_value(graph_.output(id, i)));
+  const std::vector<std::string> captured = captured_names(node);
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < captured.size(); ++i) renamed.emplace(captured[i], name_at(own + i));
+  rename_captured(&node, renamed);
+  *skeleton_.model.mutable_graph()->add_node() = std::move(node);
+}
+
+void Exporter::write_nodes() {
+  Target target = {skeleton_.model.mutable_graph(), opset_,
+                   [&](const std::string& stem) { return fresh_name(stem); }};
+  for (const NodeId id : graph_.topological_order()) {
+    if (!graph_.is_work(id)) continue;
+    if (&graph_.op(id) == &opaque_op()) {
+      write_opaque(id);
+    } else {
+      write_node(graph_, id, names_of(graph_.inputs(id)), names_of(graph_.outputs(id)), target);
+    }
+  }
+}
+
+/// An output whose value has another name (an input, or a value that is two outputs).
+void Exporter::write_outputs() {
+  for (const GraphOutput& output : graph_.outputs()) {
+    const std::string& name = name_of_value(output.value);
+    if (name == output.name) continue;
+    onnx::NodeProto& node = *skeleton_.model.mutable_graph()->add_node();
+    node.set_op_type("Identity");
+    node.add_input(name);
+    node.add_output(output.name);
+  }
+}
+
+}  // namespace reverie::proto

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/onnx/export.h"
+#include "core/onnx/write_node.h"
+
+namespace reverie::proto {
+
+/// A weight that goes into the model, and the name it has there.
+struct StoredWeight {
+  std::string name;
+  WeightPtr weight;
+};
+
+/// The model without the data of its large weights.
+struct ModelSkeleton {
+  onnx::ModelProto model;
+  std::vector<StoredWeight> weights;
+};
+
+/// Writes a lowered graph into a model.
+class Exporter {
+ public:
+  /// InputError when no opset fits all nodes.
+  Exporter(const Graph& graph, const ModelInfo& info);
+  ModelSkeleton run();
+
+ private:
+  int choose_opset() const;
+  void name_values();
+  void name_constants();
+  std::string fresh_name(const std::string& stem);
+  bool claim(const std::string& name) { return taken_.insert(name).second; }
+
+  void write_header();
+  void write_interface();
+  void write_constants();
+  void write_fill(const std::string& name, const Weight& weight);
+  void write_opaque(NodeId node);
+  void write_nodes();
+  void write_outputs();
+
+  const std::string& name_of_value(ValueId value) const {
+    return names_[static_cast<size_t>(value.index)];
+  }
+  std::vector<std::string> names_of(std::span<const ValueId> values) const;
+  onnx::ValueInfoProto value_info(const std::string& name, const TensorType& type) const;
+
+  const Graph& graph_;
+  const ModelInfo& info_;
+  int opset_;
+  ModelSkeleton skeleton_;
+  std::vector<std::string> names_;
+  std::set<std::string> taken_;
+  std::unordered_map<std::string, int> next_number_;
+};
+
+/// The opset at which every node of a lowered graph can be written, and opaque standard nodes mean
+/// what they meant at `original`: the oldest from `original` on. InputError when there is none.
+int common_opset(const Graph& graph, int original);
+
+}  // namespace reverie::proto

@@ -1,0 +1,177 @@
+#include "core/onnx/save.h"
+
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/onnx/lower.h"
+#include "core/onnx/tensors.h"
+
+namespace reverie::proto {
+namespace {
+namespace fs = std::filesystem;
+
+/// A file that is removed unless it gets its name.
+class PendingFile {
+ public:
+  explicit PendingFile(const fs::path& path)
+      : path_(path), file_(path.string()), stream_(file_.temporary(), std::ios::binary) {
+    if (!stream_) throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  }
+
+  std::ofstream& stream() { return stream_; }
+  std::string name() const { return path_.filename().string(); }
+  std::string temporary_name() const { return fs::path(file_.temporary()).filename().string(); }
+
+  void finish() {
+    stream_.close();
+    if (!stream_) throw InputError("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+  }
+  void commit() { file_.commit(); }
+
+ private:
+  fs::path path_;
+  AsideFile file_;
+  std::ofstream stream_;
+};
+
+/// Weights smaller than this stay in the model even when others go outside.
+constexpr int64_t kSmallestExternal = 1024;
+constexpr int64_t kAlignment = 64;
+
+void set_entry(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
+  auto* entry = tensor->add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
+}
+
+void append_external(const StoredWeight& stored, PendingFile& file, onnx::TensorProto* out) {
+  const TensorType& type = stored.weight->type();
+  const Tensor tensor = stored.weight->materialize();
+  int64_t offset = file.stream().tellp();
+  while (offset % kAlignment != 0) {
+    file.stream().put('\0');
+    ++offset;
+  }
+  const auto bytes = tensor.bytes();
+  file.stream().write(reinterpret_cast<const char*>(bytes.data()),
+                      static_cast<std::streamsize>(bytes.size()));
+  out->set_name(stored.name);
+  out->set_data_type(onnx_type_of(type.dtype));
+  for (const int64_t extent : type.shape) out->add_dims(extent);
+  out->set_data_location(onnx::TensorProto::EXTERNAL);
+  set_entry(out, "location", file.temporary_name());
+  set_entry(out, "offset", std::to_string(offset));
+  set_entry(out, "length", std::to_string(type.bytes()));
+}
+
+void set_location(const std::string& name, onnx::GraphProto* graph) {
+  for (auto& tensor : *graph->mutable_initializer())
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+      tensor.mutable_external_data(0)->set_value(name);
+}
+
+bool has_opaque_domain(const onnx::ModelProto& model) {
+  for (const auto& node : model.graph().node())
+    if (!is_standard_domain(node.domain())) return true;
+  return model.functions_size() > 0;
+}
+
+/// ONNX's own verdict, with external data in `folder`.
+void check(const onnx::ModelProto& model, const fs::path& folder) {
+  onnx::checker::CheckerContext context;
+  context.set_ir_version(static_cast<int>(model.ir_version()));
+  context.set_model_dir(folder.string());
+  std::unordered_map<std::string, int> opsets;
+  for (const auto& import : model.opset_import())
+    opsets[import.domain()] = static_cast<int>(import.version());
+  context.set_opset_imports(std::move(opsets));
+  const onnx::checker::LexicalScopeContext scope;
+  onnx::checker::check_graph(model.graph(), context, scope);
+  if (model.functions_size() > 0)
+    onnx::checker::check_model_local_functions(model, context, scope);
+}
+
+/// Full shape inference; `model` lacks the large weights' data.
+void check_shapes(onnx::ModelProto model) {
+  const bool strict = !has_opaque_domain(model);
+  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                     onnx::ShapeInferenceOptions(true, strict ? 1 : 0, true));
+}
+
+/// What this program writes is valid; a verdict to the contrary is its own bug.
+template <typename Check>
+void must_pass(Check&& check) {
+  try {
+    check();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw InternalError("ONNX rejects the exported model: " + one_line(error.what()));
+  }
+}
+
+void declare_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
+  for (const StoredWeight& stored : weights) {
+    if (stored.weight->is_small()) {
+      write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
+    } else {
+      auto* tensor = graph->add_initializer();
+      tensor->set_name(stored.name);
+      tensor->set_data_type(onnx_type_of(stored.weight->type().dtype));
+      for (const int64_t extent : stored.weight->type().shape) tensor->add_dims(extent);
+    }
+  }
+}
+
+int64_t total_bytes(const std::vector<StoredWeight>& weights) {
+  int64_t total = 0;
+  for (const StoredWeight& stored : weights) total += stored.weight->type().bytes();
+  return total;
+}
+
+}  // namespace
+
+void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes) {
+  onnx::ModelProto& model = skeleton.model;
+  onnx::ModelProto declared = model;
+  declare_weights(skeleton.weights, declared.mutable_graph());
+  must_pass([&] { check_shapes(std::move(declared)); });
+  PendingFile file(path);
+  std::optional<PendingFile> data;
+  if (total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
+  onnx::GraphProto* graph = model.mutable_graph();
+  for (const StoredWeight& stored : skeleton.weights) {
+    if (data && stored.weight->type().bytes() >= kSmallestExternal)
+      append_external(stored, *data, graph->add_initializer());
+    else
+      write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
+  }
+  if (data) data->finish();
+  must_pass([&] { check(model, path.parent_path().empty() ? "." : path.parent_path()); });
+  if (data) set_location(data->name(), graph);
+  model.SerializeToOstream(&file.stream());
+  file.finish();
+  if (data) data->commit();
+  file.commit();
+}
+
+}  // namespace reverie::proto
+
+namespace reverie {
+
+void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesystem::path& path,
+                 const ExportOptions& options) {
+  const Graph lowered = lower(graph);
+  proto::ModelSkeleton skeleton =
+      with_context(path.string(), [&] { return proto::Exporter(lowered, info).run(); });
+  proto::save(std::move(skeleton), path, options.max_inline_bytes);
+}
+
+}  // namespace reverie

@@ -1,0 +1,203 @@
+#include "core/onnx/write_node.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/onnx/tensors.h"
+
+namespace reverie::proto {
+namespace {
+
+const onnx::OpSchema* onnx_schema(const std::string& op, int opset) {
+  return onnx::OpSchemaRegistry::Schema(op, opset, "");
+}
+
+bool takes_type(const onnx::OpSchema& schema, size_t input, DType dtype) {
+  const auto& formal = schema.inputs();
+  if (formal.empty()) return false;
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(onnx_type_of(dtype));
+  const auto& allowed = formal[std::min(input, formal.size() - 1)].GetTypes();
+  return allowed.contains(onnx::Utils::DataTypeUtils::ToType(type));
+}
+
+/// Attributes that become an input from the opset on, in the order of the inputs.
+struct MovedAttribute {
+  const char* op;
+  const char* attribute;
+  int since;
+  bool integers;
+};
+
+constexpr MovedAttribute kMoved[] = {
+    {"Reshape", "shape", 5, true},    {"Expand", "shape", 8, true},
+    {"Tile", "repeats", 6, true},     {"Squeeze", "axes", 13, true},
+    {"Unsqueeze", "axes", 13, true},  {"ReduceSum", "axes", 13, true},
+    {"Slice", "starts", 10, true},    {"Slice", "ends", 10, true},
+    {"Slice", "axes", 10, true},      {"Slice", "steps", 10, true},
+    {"Pad", "pads", 11, true},        {"Pad", "value", 11, false},
+    {"Clip", "min", 11, false},       {"Clip", "max", 11, false},
+    {"Split", "split", 13, true},
+};
+
+bool moved(const OpSchema& op, const std::string& attribute, int opset) {
+  return std::any_of(std::begin(kMoved), std::end(kMoved), [&](const MovedAttribute& row) {
+    return op.is(row.op) && attribute == row.attribute && opset >= row.since;
+  });
+}
+
+bool is_default(const OpSchema& op, const std::string& name, const AttrValue& value) {
+  for (const AttrSpec& spec : op.attributes)
+    if (spec.name == name && spec.fallback) return *spec.fallback == value;
+  const auto* list = std::get_if<std::vector<int64_t>>(&value);
+  const auto ones = [](int64_t extent) { return extent == 1; };
+  return (name == "dilations" || name == "steps") && list != nullptr &&
+         std::all_of(list->begin(), list->end(), ones);
+}
+
+bool keeps_zero_extent(const Graph& graph, NodeId node) {
+  const Shape& from = graph.type(graph.inputs(node)[0]).shape;
+  const Shape& to = graph.attributes(node).integers("shape");
+  for (size_t i = 0; i < to.size(); ++i)
+    if (to[i] == 0 && (i >= from.size() || from[i] != 0)) return true;
+  return false;
+}
+
+bool trailing_extents_are_one(const Graph& graph, NodeId node) {
+  const Shape& shape = graph.type(graph.inputs(node)[0]).shape;
+  const auto axis = graph.attributes(node).integer("axis");
+  return std::all_of(shape.begin() + axis + 1, shape.end(), [](int64_t e) { return e == 1; });
+}
+
+bool reduces_nothing(const Graph& graph, NodeId node) {
+  return graph.op(node).name.starts_with("Reduce") &&
+         graph.attributes(node).integers("axes").empty() &&
+         graph.type(graph.inputs(node)[0]).rank() > 0;
+}
+
+/// What an older operator set cannot say although it has the operator and its attributes.
+bool has_meaning(const Graph& graph, NodeId node, int opset) {
+  const OpSchema& op = graph.op(node);
+  if (op.is("Softmax")) return opset >= 13 || trailing_extents_are_one(graph, node);
+  if (op.is("Reshape")) return opset >= 14 || !keeps_zero_extent(graph, node);
+  if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
+  if (reduces_nothing(graph, node)) return op.is("ReduceSum") && opset >= 13;
+  if (op.is("Min") || op.is("Max")) return opset >= 8;
+  return true;
+}
+
+void set_attribute(const std::string& name, const AttrValue& value,
+                   onnx::AttributeProto::AttributeType type, onnx::NodeProto* node) {
+  onnx::AttributeProto* out = node->add_attribute();
+  out->set_name(name);
+  out->set_type(type);
+  switch (type) {
+    case onnx::AttributeProto::INT: out->set_i(std::get<int64_t>(value)); break;
+    case onnx::AttributeProto::FLOAT:
+      out->set_f(static_cast<float>(std::get<double>(value)));
+      break;
+    case onnx::AttributeProto::STRING: out->set_s(std::get<std::string>(value)); break;
+    case onnx::AttributeProto::INTS:
+      for (const int64_t entry : std::get<std::vector<int64_t>>(value)) out->add_ints(entry);
+      break;
+    case onnx::AttributeProto::FLOATS:
+      for (const double entry : std::get<std::vector<double>>(value))
+        out->add_floats(static_cast<float>(entry));
+      break;
+    default: throw InternalError("attribute '" + name + "' has a type that no node has");
+  }
+}
+
+Tensor scalar(double value, DType dtype) {
+  return Tensor::of<double>({}, {value}).cast(dtype);
+}
+
+void write_attributes(const OpSchema& op, const Attributes& attributes, int opset,
+                      onnx::NodeProto* node) {
+  const onnx::OpSchema* schema = onnx_schema(op.name, opset);
+  REVERIE_CHECK(schema != nullptr, "{} at opset {}", op.name, opset);
+  for (const auto& [name, value] : attributes.entries()) {
+    if (moved(op, name, opset)) continue;
+    const auto known = schema->attributes().find(name);
+    if (known != schema->attributes().end()) set_attribute(name, value, known->second.type, node);
+  }
+}
+
+void write_moved_attributes(const Graph& graph, NodeId id, onnx::NodeProto* node, Target& target) {
+  const OpSchema& op = graph.op(id);
+  const Attributes& attributes = graph.attributes(id);
+  for (const MovedAttribute& row : kMoved) {
+    if (!op.is(row.op) || target.opset < row.since) continue;
+    const AttrValue* value = attributes.find(row.attribute);
+    if (value == nullptr) {
+      node->add_input("");
+    } else if (row.integers) {
+      node->add_input(
+          target.add_integers(std::get<std::vector<int64_t>>(*value), row.attribute));
+    } else {
+      const DType dtype = graph.type(graph.inputs(id)[0]).dtype;
+      node->add_input(target.add_constant(scalar(std::get<double>(*value), dtype), row.attribute));
+    }
+  }
+  while (node->input_size() > 0 && node->input(node->input_size() - 1).empty())
+    node->mutable_input()->RemoveLast();
+}
+
+void add_integer(const char* name, int64_t value, onnx::NodeProto* node) {
+  set_attribute(name, value, onnx::AttributeProto::INT, node);
+}
+
+}  // namespace
+
+std::string Target::add_constant(const Tensor& tensor, const std::string& stem) {
+  const std::string name = fresh_name(stem);
+  write_tensor(tensor, name, graph->add_initializer());
+  return name;
+}
+
+std::string Target::add_integers(const std::vector<int64_t>& values, const std::string& stem) {
+  return add_constant(Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values), stem);
+}
+
+bool can_write(const Graph& graph, NodeId node, int opset) {
+  const OpSchema& op = graph.op(node);
+  const onnx::OpSchema* schema = onnx_schema(op.name, opset);
+  if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
+  const auto inputs = graph.inputs(node);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].valid() && !takes_type(*schema, i, graph.type(inputs[i]).dtype)) return false;
+  for (const auto& [name, value] : graph.attributes(node).entries())
+    if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
+        !is_default(op, name, value))
+      return false;
+  return true;
+}
+
+void write_node(const Graph& graph, NodeId id, const std::vector<std::string>& inputs,
+                const std::vector<std::string>& outputs, Target& target) {
+  const OpSchema& op = graph.op(id);
+  onnx::NodeProto node;
+  node.set_op_type(op.name);
+  node.set_name(target.fresh_name("node_" + op.name));
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const std::string& output : outputs) node.add_output(output);
+  Attributes attributes = graph.attributes(id);
+  if (op.is("Cast")) {
+    attributes.erase("to");
+    add_integer("to", onnx_type_of(dtype_named(graph.attributes(id).text("to"))), &node);
+  }
+  if (op.is("Conv")) {
+    const Shape& filter = graph.type(graph.inputs(id)[1]).shape;
+    attributes.set("kernel_shape", Shape(filter.begin() + 2, filter.end()));
+  }
+  if (op.is("Reshape") && keeps_zero_extent(graph, id)) add_integer("allowzero", 1, &node);
+  if (reduces_nothing(graph, id)) add_integer("noop_with_empty_axes", 1, &node);
+  write_attributes(op, attributes, target.opset, &node);
+  write_moved_attributes(graph, id, &node, target);
+  *target.graph->add_node() = std::move(node);
+}
+
+}  // namespace reverie::proto
