@@ -69,10 +69,10 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
       for (const ValueId output : graph.outputs(affected[i]))
         affected.insert(affected.end(), graph.users(output).begin(), graph.users(output).end());
     make_unique();
+    if (level == kRadius) std::for_each(affected.begin(), affected.end(), discount);
     for (const NodeId node : affected) compute(graph, node, level);
   }
   for (const NodeId node : affected) {
-    discount(node);
     nodes_[node.index].counted = true;
     sum_ += mix64(nodes_[node.index].level[kRadius]);
   }
