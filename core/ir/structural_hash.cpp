@@ -20,7 +20,7 @@ StructuralHash::StructuralHash(const Graph& graph) {
   update(graph, nodes, {});
 }
 
-uint64_t StructuralHash::value() const { return hash_combine(sum_, outputs_); }
+uint64_t StructuralHash::value() const { return value_; }
 
 uint64_t StructuralHash::of(NodeId node) const { return nodes_[node.index].level[kRadius]; }
 
@@ -77,12 +77,24 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
     sum_ += mix64(nodes_[node.index].level[kRadius]);
   }
 
-  outputs_ = graph.outputs().size();
+  outputs_.clear();
+  output_indices_.clear();
   for (const GraphOutput& output : graph.outputs()) {
-    const uint64_t producer = nodes_[graph.producer(output.value).index].level[kRadius];
-    outputs_ = hash_combine(outputs_, hash_combine(hash_string(output.name), producer));
-    outputs_ = hash_combine(outputs_, static_cast<uint64_t>(graph.output_index(output.value)));
+    outputs_.push_back(of(graph.producer(output.value)));
+    output_indices_.push_back(graph.output_index(output.value));
   }
+  value_ = combine(sum_, graph, outputs_, output_indices_);
+}
+
+uint64_t StructuralHash::combine(uint64_t sum, const Graph& graph,
+                                 std::span<const uint64_t> producers,
+                                 std::span<const int> output_indices) {
+  uint64_t hash = producers.size();
+  for (size_t i = 0; i < producers.size(); ++i) {
+    hash = hash_combine(hash, hash_combine(hash_string(graph.outputs()[i].name), producers[i]));
+    hash = hash_combine(hash, static_cast<uint64_t>(output_indices[i]));
+  }
+  return hash_combine(sum, hash);
 }
 
 bool isomorphic(const Graph& a, const Graph& b) {

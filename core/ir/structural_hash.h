@@ -25,6 +25,14 @@ class StructuralHash {
               std::span<const NodeId> removed);
   /// The node's own part of the sum (its neighbourhood of radius kRadius).
   uint64_t of(NodeId node) const;
+  /// The node with its ancestors up to `level` steps away, level <= kRadius; for computing the hash
+  /// of a graph that differs a little without building it.
+  uint64_t level(NodeId node, int level) const { return nodes_[node.index].level[level]; }
+  /// The part of `value` that the nodes make up: the sum of mix64(of(node)).
+  uint64_t sum() const { return sum_; }
+  /// `value` from that sum and the hashes of the outputs' producers (`of`) in order.
+  static uint64_t combine(uint64_t sum, const Graph& graph, std::span<const uint64_t> producers,
+                          std::span<const int> output_indices);
 
  private:
   struct Levels {
@@ -36,7 +44,9 @@ class StructuralHash {
 
   std::vector<Levels> nodes_;
   uint64_t sum_ = 0;
-  uint64_t outputs_ = 0;
+  uint64_t value_ = 0;
+  std::vector<uint64_t> outputs_;
+  std::vector<int> output_indices_;
 };
 
 /// Hash of operator, attributes, output types and identity of constants, without neighbours.

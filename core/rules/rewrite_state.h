@@ -35,7 +35,7 @@ class RewriteState {
   int location_count(int rule) const;
 
   /// Difference in cost of taking the match; propose(match).cost_delta, kept per match.
-  const Cost& cost_delta(const Match& match) const;
+  Cost cost_delta(const Match& match) const;
   /// Pure and small: what comes, the difference in cost and in bytes of weights.
   Rewrite propose(const Match& match) const;
   /// hash() of the state that committing `rewrite` leads to. Work in proportion to the change.

@@ -27,6 +27,7 @@ class Rule {
   /// "FILE:LINE".
   const std::string& origin() const;
   const RulePattern& pattern() const { return *pattern_; }
+  const std::shared_ptr<const RulePattern>& shared_pattern() const { return pattern_; }
 
  private:
   std::shared_ptr<const RulePattern> pattern_;

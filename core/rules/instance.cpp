@@ -1,0 +1,279 @@
+#include "core/rules/instance.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+
+namespace reverie {
+namespace {
+
+using Variables = std::vector<std::optional<AttrValue>>;
+
+/// Evaluates conditions in order. False as soon as one fails.
+bool conditions_hold(const RulePattern& pattern, const ExprScope& scope, Variables& variables,
+                     bool about_uses) {
+  for (const Condition& condition : pattern.conditions) {
+    if (reads_uses(condition.expr) != about_uses) continue;
+    if (condition.variable < 0) {
+      if (!holds(condition.expr, scope)) return false;
+      continue;
+    }
+    auto value = evaluate(condition.expr, scope);
+    if (!value) return false;
+    variables[static_cast<size_t>(condition.variable)] = std::move(*value);
+  }
+  return true;
+}
+
+class Instantiator {
+ public:
+  Instantiator(const RulePattern& pattern, const Graph& graph, const Binding& binding,
+               CostModel& cost_model)
+      : pattern_(pattern),
+        graph_(graph),
+        binding_(binding),
+        cost_model_(cost_model),
+        variables_(pattern.variables.size()),
+        scope_{graph, binding, variables_},
+        made_(static_cast<size_t>(pattern.target_values)) {}
+
+  std::shared_ptr<const Instance> run() {
+    if (!conditions_hold(pattern_, scope_, variables_, false)) return nullptr;
+    try {
+      for (const TargetStep& step : pattern_.target)
+        if (!make(step)) return nullptr;
+    } catch (const InputError&) {
+      return nullptr;  // shape inference refuses the replacement
+    }
+    if (!map_outputs()) return nullptr;
+    note_dropped_inputs();
+    return std::make_shared<const Instance>(std::move(instance_));
+  }
+
+ private:
+  using Operands = std::vector<Operand>;
+
+  Operands resolve(const TargetValue& value) const {
+    if (!value.source) return made_[static_cast<size_t>(value.index)];
+    Operands result;
+    const auto i = static_cast<size_t>(value.index);
+    for (int32_t at = binding_.offsets[i]; at < binding_.offsets[i + 1]; ++at)
+      result.push_back(binding_.values[static_cast<size_t>(at)].valid() ? Operand{-1, at}
+                                                                        : Operand{});
+    return result;
+  }
+
+  ValueId existing(const Operand& operand) const {
+    return binding_.values[static_cast<size_t>(operand.index)];
+  }
+  const TensorType& type(const Operand& operand) const {
+    if (operand.node < 0) return graph_.type(existing(operand));
+    return instance_.nodes[static_cast<size_t>(operand.node)]
+        .types[static_cast<size_t>(operand.index)];
+  }
+  bool constant(const Operand& operand) const {
+    return operand.node < 0 ? graph_.is_constant(existing(operand))
+                            : instance_.nodes[static_cast<size_t>(operand.node)].constant;
+  }
+
+  bool make(const TargetStep& step) {
+    switch (step.kind) {
+      case TargetStep::Kind::kElse: {
+        Operands first = resolve(step.inputs[0]);
+        const bool absent = std::all_of(first.begin(), first.end(),
+                                        [](const Operand& operand) { return operand.absent(); });
+        result(step, 0) = absent ? resolve(step.inputs[1]) : std::move(first);
+        return true;
+      }
+      case TargetStep::Kind::kFill: return make_fill(step);
+      case TargetStep::Kind::kOperator: break;
+    }
+    std::vector<Operands> inputs;
+    for (const TargetValue& input : step.inputs) inputs.push_back(resolve(input));
+    return step.map ? make_each(step, inputs) : make_one(step, inputs);
+  }
+
+  Operands& result(const TargetStep& step, size_t output) {
+    return made_[static_cast<size_t>(step.outputs[output])];
+  }
+
+  bool is_sequence(const TargetValue& value) const {
+    return value.source ? pattern_.values[static_cast<size_t>(value.index)].sequence
+                        : resolve(value).size() != 1;
+  }
+
+  bool make_each(const TargetStep& step, const std::vector<Operands>& inputs) {
+    size_t count = 1;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (is_sequence(step.inputs[i])) count = inputs[i].size();
+    for (size_t element = 0; element < count; ++element) {
+      Operands arguments;
+      for (const Operands& input : inputs) {
+        if (input.size() != 1 && input.size() != count) return false;
+        arguments.push_back(input[input.size() == 1 ? 0 : element]);
+      }
+      const int node = add(step, std::move(arguments));
+      if (node < 0) return false;
+      result(step, 0).push_back({node, 0});
+    }
+    return true;
+  }
+
+  bool make_one(const TargetStep& step, const std::vector<Operands>& inputs) {
+    Operands arguments;
+    for (const Operands& input : inputs)
+      arguments.insert(arguments.end(), input.begin(), input.end());
+    while (!arguments.empty() && arguments.back().absent()) arguments.pop_back();
+    const auto required = step.op->max_inputs == OpSchema::kVariadic
+                              ? static_cast<int>(arguments.size())
+                              : step.op->min_inputs;
+    bool complete = static_cast<int>(arguments.size()) >= std::max(required, 1);
+    for (int i = 0; complete && i < required; ++i)
+      complete = !arguments[static_cast<size_t>(i)].absent();
+    if (!complete) {
+      for (size_t i = 0; i < step.outputs.size(); ++i)
+        result(step, i) = step.sequence_output ? Operands{} : Operands{Operand{}};
+      return true;
+    }
+    const int node = add(step, std::move(arguments));
+    if (node < 0) return false;
+    const auto outputs = static_cast<int32_t>(instance_.nodes.back().types.size());
+    if (step.sequence_output) {
+      for (int32_t i = 0; i < outputs; ++i) result(step, 0).push_back({node, i});
+      return true;
+    }
+    if (outputs != static_cast<int32_t>(step.outputs.size())) return false;
+    for (int32_t i = 0; i < outputs; ++i) result(step, static_cast<size_t>(i)) = {{node, i}};
+    return true;
+  }
+
+  /// The number of the new node; -1 when an attribute has no value.
+  int add(const TargetStep& step, Operands inputs) {
+    NewNode node;
+    node.op = step.op;
+    Attributes attributes;
+    if (step.like >= 0)
+      attributes = graph_.attributes(binding_.nodes[static_cast<size_t>(step.like)]);
+    for (const auto& [name, expr] : step.attributes) {
+      auto value = evaluate(expr, scope_);
+      if (!value) return -1;
+      attributes.set(name, std::move(*value));
+    }
+    if (static_cast<int>(inputs.size()) > step.op->max_inputs) return -1;
+    OpSignature signature;
+    signature.op = step.op;
+    node.constant = true;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool known = !inputs[i].absent();
+      signature.inputs.push_back(known ? type(inputs[i]) : TensorType{});
+      const bool is_constant = known && constant(inputs[i]);
+      if (is_constant && i < 32) signature.constant_inputs |= 1u << i;
+      node.constant = node.constant && (is_constant || !known);
+    }
+    signature.attributes = node.attributes = std::make_shared<const Attributes>(
+        step.op->resolve(std::move(attributes), signature.inputs));
+    node.types = step.op->infer({signature.inputs, {}, *node.attributes});
+    signature.outputs = node.types;
+    if (!node.constant) node.cost = cost_model_.cost(signature);
+    node.inputs = std::move(inputs);
+    return append(std::move(node));
+  }
+
+  bool make_fill(const TargetStep& step) {
+    const auto value = evaluate(step.arguments[0], scope_);
+    const auto extents = evaluate(step.arguments[1], scope_);
+    const auto dtype = evaluate(step.arguments[2], scope_);
+    if (!value || !extents || !dtype || !std::holds_alternative<Shape>(*extents) ||
+        !std::holds_alternative<std::string>(*dtype))
+      return false;
+    const TensorType type{dtype_named(std::get<std::string>(*dtype)), std::get<Shape>(*extents)};
+    if (type.elements() > Weight::kSmallWeight) return false;
+    double number = 0;
+    if (const auto* real = std::get_if<double>(&*value)) number = *real;
+    else if (const auto* whole = std::get_if<int64_t>(&*value)) number = static_cast<double>(*whole);
+    else return false;
+    NewNode node;
+    node.op = &constant_op();
+    node.attributes = std::make_shared<const Attributes>();
+    node.weight = Weight::fill(type, number, "");
+    node.types = {type};
+    node.constant = true;
+    result(step, 0) = {{append(std::move(node)), 0}};
+    return true;
+  }
+
+  int append(NewNode node) {
+    node.local_hash = hash_combine(hash_string(node.op->name), node.attributes->hash());
+    if (node.weight) node.local_hash = hash_combine(node.local_hash, node.weight->identity());
+    for (const TensorType& type : node.types)
+      node.local_hash = hash_combine(node.local_hash, hash_of(type));
+    instance_.nodes.push_back(std::move(node));
+    return static_cast<int>(instance_.nodes.size()) - 1;
+  }
+
+  bool map_outputs() {
+    for (const MappedOutput& output : pattern_.outputs) {
+      const Operands from = resolve({true, output.source});
+      const Operands to = resolve(output.target);
+      if (from.size() != to.size()) return false;
+      for (size_t i = 0; i < from.size(); ++i) {
+        if (to[i].absent() || type(from[i]) != type(to[i]) || constant(from[i]) ||
+            constant(to[i]))
+          return false;
+        instance_.outputs.emplace_back(from[i].index, to[i]);
+      }
+    }
+    return !instance_.outputs.empty();
+  }
+
+  void note_dropped_inputs() {
+    std::vector<bool> kept(binding_.values.size(), false);
+    const auto keep = [&](const Operand& operand) {
+      if (operand.node < 0 && operand.index >= 0) kept[static_cast<size_t>(operand.index)] = true;
+    };
+    for (const NewNode& node : instance_.nodes)
+      std::for_each(node.inputs.begin(), node.inputs.end(), keep);
+    for (const auto& output : instance_.outputs) keep(output.second);
+    for (size_t i = 0; i < pattern_.values.size(); ++i)
+      for (int32_t at = binding_.offsets[i]; at < binding_.offsets[i + 1]; ++at)
+        if (pattern_.values[i].producer < 0 && binding_.values[static_cast<size_t>(at)].valid() &&
+            !kept[static_cast<size_t>(at)])
+          instance_.drops_inputs = true;
+  }
+
+  const RulePattern& pattern_;
+  const Graph& graph_;
+  const Binding& binding_;
+  CostModel& cost_model_;
+  Variables variables_;
+  ExprScope scope_;
+  std::vector<Operands> made_;
+  Instance instance_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Instance> instantiate(const RulePattern& pattern, const Graph& graph,
+                                            const Binding& binding, CostModel& cost_model) {
+  return Instantiator(pattern, graph, binding, cost_model).run();
+}
+
+bool uses_hold(const RulePattern& pattern, const Graph& graph, const Binding& binding) {
+  Variables variables(pattern.variables.size());
+  return conditions_hold(pattern, {graph, binding, variables}, variables, true);
+}
+
+const InstanceCache::Entry* InstanceCache::find(uint64_t key) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = entries_.find(key);
+  return at == entries_.end() ? nullptr : &at->second;
+}
+
+const InstanceCache::Entry* InstanceCache::insert(uint64_t key,
+                                                  std::shared_ptr<const Instance> instance) {
+  const std::unique_lock lock(mutex_);
+  return &entries_.try_emplace(key, Entry{std::move(instance)}).first->second;
+}
+
+}  // namespace reverie

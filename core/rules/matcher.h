@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ir/graph.h"
+#include "core/rules/pattern.h"
+
+namespace reverie {
+
+/// How the operators of a pattern are reached one after another from a node that stands for one of
+/// them, along the edges of the graph.
+struct MatchPlan {
+  enum class Via { kAnchor, kProducer, kUser };
+  struct Step {
+    int op = -1;
+    Via via = Via::kAnchor;
+    int value = -1;  ///< the pattern value whose producer or user it is
+  };
+  std::vector<Step> steps;
+};
+
+/// A rule made ready for matching.
+struct MatchRule {
+  std::shared_ptr<const RulePattern> pattern;
+  std::vector<MatchPlan> plans;  ///< by the source operator that the anchor stands for
+  bool reads_uses = false;
+  /// Pattern values from which the target computes an output although they need not be computed
+  /// before it; unless they are constants a cycle is possible.
+  std::vector<int> risky_values;
+};
+
+/// The rules of a set with an index by operator.
+class MatchProgram {
+ public:
+  struct Anchor {
+    int rule = -1;
+    int op = -1;
+  };
+  explicit MatchProgram(const RuleSet& rules);
+
+  const std::vector<MatchRule>& rules() const { return rules_; }
+  /// Source operators with that row.
+  std::span<const Anchor> anchors(const OpSchema& op) const {
+    return by_op_[static_cast<size_t>(op.id)];
+  }
+  bool reads_uses() const { return reads_uses_; }
+
+ private:
+  std::vector<MatchRule> rules_;
+  std::vector<std::vector<Anchor>> by_op_;
+  bool reads_uses_ = false;
+};
+
+/// A pattern laid over a graph: one node per source operator and values per pattern value.
+class Embedding {
+ public:
+  NodeId node(int op) const { return nodes_[static_cast<size_t>(op)]; }
+  std::span<const NodeId> nodes() const { return nodes_; }
+  std::span<const ValueId> values(int value) const {
+    return values_[static_cast<size_t>(value)];
+  }
+  Binding binding() const;
+
+ private:
+  friend class Matcher;
+  std::vector<NodeId> nodes_;
+  std::vector<std::vector<ValueId>> values_;
+  std::vector<uint8_t> bound_;
+};
+
+/// Finds the embeddings of patterns; one object can be used for many searches.
+class Matcher {
+ public:
+  /// Whether a node may stand for a source operator.
+  using Filter = std::function<bool(int op, NodeId node)>;
+  using Sink = std::function<void(const Embedding&)>;
+
+  explicit Matcher(const Graph& graph) : graph_(graph) {}
+  /// Every embedding in which `node` stands for source operator `op`, structure and plain attribute
+  /// values checked; conditions are the caller's.
+  void find(const MatchRule& rule, int op, NodeId node, const Filter& filter, const Sink& sink);
+
+ private:
+  struct Lists {
+    int inputs = 0;   ///< ways to lay the pattern's inputs over the node's
+    int outputs = 0;
+    bool swappable = false;
+  };
+  void extend(size_t step);
+  void try_node(size_t step, NodeId node);
+  Lists alternatives(const SourceOp& op, NodeId node) const;
+  bool attributes_fit(const SourceOp& op, NodeId node) const;
+  bool lay(const std::vector<int>& patterns, std::span<const ValueId> actual, int way, bool swap);
+  bool bind(int value, std::span<const ValueId> actual);
+  void undo(size_t mark);
+
+  const Graph& graph_;
+  const RulePattern* pattern_ = nullptr;
+  const MatchPlan* plan_ = nullptr;
+  NodeId anchor_;
+  const Filter* filter_ = nullptr;
+  const Sink* sink_ = nullptr;
+  Embedding embedding_;
+  std::vector<int> trail_;
+};
+
+}  // namespace reverie

@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include "core/rules/rule.h"
+#include "core/rules/verify/example_check.h"
+
+namespace reverie {
+namespace {
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < RuleSet::builtin().size(); ++i) names.push_back(RuleSet::builtin().name(i));
+  return names;
+}
+
+class BuiltinRule : public testing::TestWithParam<std::string> {};
+
+TEST_P(BuiltinRule, BothSidesAgreeOnItsExamples) {
+  const RuleSet& rules = RuleSet::builtin();
+  const RuleCheck check = check_examples(rules[rules.find(GetParam())], 3, 7);
+  EXPECT_EQ(check.failure, "");
+  EXPECT_GT(check.examples, 0) << "a rule states at least one example";
+  EXPECT_GE(check.compared, check.examples);
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, BuiltinRule, testing::ValuesIn(rule_names()),
+                         [](const auto& info) { return info.param; });
+
+std::string failure_of(const char* text) {
+  const RuleSet rules = RuleSet::parse(text, "planted");
+  return check_examples(rules[0], 3, 7).failure;
+}
+
+TEST(PlantedRule, WrongSplitPointIsCaught) {
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y1 = Conv(x, w1)
+  y2 = Conv(x, w2)
+where
+  dim(w1, 0) == dim(w2, 0)
+replace
+  y2, y1 = Split(Conv(x, Concat(w1, w2; axis = 0)); axis = 1, split = [dim(w1, 0), dim(w2, 0)])
+example x: [1, 2, 4, 4], w1: const [3, 2, 1, 1], w2: const [3, 2, 1, 1]
+)"), "");
+}
+
+TEST(PlantedRule, WrongAxisIsCaught) {
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y = Concat(Transpose(a; perm = [1, 0]), Transpose(b; perm = [1, 0]); axis = k)
+replace
+  y = Transpose(Concat(a, b; axis = k); perm = [1, 0])
+example a: [4, 4], b: [4, 4], y.axis = 1
+)"), "");
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y = Softmax(Transpose(x; perm = [1, 0]); axis = k)
+replace
+  y = Transpose(Softmax(x; axis = k); perm = [1, 0])
+example x: [4, 4], y.axis = 1
+)"), "");
+}
+
+TEST(PlantedRule, ActivationMovedAcrossAnAddIsCaught) {
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y = Relu(Add(a, b))
+replace
+  y = Add(Relu(a), Relu(b))
+example a: [4, 4], b: [4, 4]
+)"), "");
+}
+
+TEST(PlantedRule, DroppedMultiplierIsCaught) {
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y = Mul(Conv(x, w), m)
+replace
+  y = Conv(x, w)
+example x: [1, 2, 4, 4], w: const [3, 2, 1, 1], m: const [1, 3, 4, 1]
+)"), "");
+}
+
+TEST(PlantedRule, AnExampleInWhichTheRuleDoesNotApplyIsAFailure) {
+  EXPECT_NE(failure_of(R"(
+rule planted
+match
+  y = Relu(x)
+where
+  rank(x) == 3
+replace
+  y = Relu(Relu(x))
+example x: [4, 4]
+)"), "");
+}
+
+TEST(PlantedRule, ASoundRulePassesTheSameMachinery) {
+  EXPECT_EQ(failure_of(R"(
+rule sound
+match
+  c = Concat(xs...; axis = k)
+  y = Relu(c)
+replace
+  y = Concat(Relu(xs)...; axis = k)
+example xs: ([2, 3], [2, 4], [2, 1]), c.axis = 1
+)"), "");
+}
+
+}  // namespace
+}  // namespace reverie

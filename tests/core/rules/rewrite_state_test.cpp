@@ -1,0 +1,137 @@
+#include "core/rules/rewrite_state.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/rewrite_checks.h"
+
+namespace reverie {
+namespace {
+
+std::shared_ptr<const RuleSet> builtin() {
+  return std::make_shared<const RuleSet>(RuleSet::builtin());
+}
+
+/// Two unequal branches of convolutions with batch normalization that meet in an addition.
+Graph branches() {
+  Graph g;
+  int count = 0;
+  const auto weight = [&](Shape shape) {
+    return g.add_constant(Weight::fill({DType::kFloat32, shape}, 0.5, fmt::format("w{}", count++)));
+  };
+  const auto unit = [&](ValueId x, int64_t in, int64_t out, int64_t kernel) {
+    const ValueId c = g.add("Conv", {x, weight({out, in, kernel, kernel})},
+                            {{"pads", std::vector<int64_t>(4, kernel / 2)}});
+    const ValueId n = g.add("BatchNormalization",
+                            {c, weight({out}), weight({out}), weight({out}), weight({out})});
+    return g.add("Relu", {n});
+  };
+  const ValueId x = g.add_input("x", {DType::kFloat32, {1, 8, 16, 16}});
+  const ValueId a = unit(x, 8, 96, 3);
+  const ValueId b = unit(x, 8, 96, 1);
+  const ValueId c = unit(unit(x, 8, 80, 1), 80, 96, 3);
+  const ValueId sum = g.add("Add", {g.add("Add", {a, b}), c});
+  g.add_output("y", g.add("Relu", {g.add("Relu", {sum})}));
+  return g;
+}
+
+TEST(RewriteState, StaysConsistentAlongARandomWalk) {
+  const auto rules = builtin();
+  const auto cost = make_cost_model("roofline:t4");
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Rng rng(seed);
+    RewriteState state(branches(), rules, cost);
+    for (int step = 0; step < 40; ++step) {
+      const Match match = random_match(state, rng);
+      if (match.slot < 0) break;
+      const Rewrite rewrite = state.propose(match);
+      const Cost expected = state.cost() + rewrite.cost_delta;
+      const int64_t bytes = state.graph().weight_bytes() + rewrite.weight_bytes_delta;
+      const uint64_t hash = state.hash_after(rewrite);
+      state.commit(rewrite);
+      EXPECT_EQ(state.cost(), expected);
+      EXPECT_EQ(state.graph().weight_bytes(), bytes);
+      EXPECT_EQ(state.hash(), hash);
+      expect_consistent(state, rules, cost);
+      expect_canonical(state, rules, cost);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(RewriteState, ACopyIsIndependent) {
+  const auto rules = builtin();
+  const auto cost = make_cost_model("roofline:t4");
+  RewriteState first(branches(), rules, cost);
+  const uint64_t hash = first.hash();
+  const int rule = rules->find("conv_batchnorm");
+  const std::vector<Match> matches = first.locations(rule);
+  ASSERT_EQ(matches.size(), 4u);
+  RewriteState second = first;
+  second.commit(second.propose(matches[0]));
+  EXPECT_EQ(first.hash(), hash);
+  EXPECT_EQ(first.locations(rule).size(), 4u);
+  EXPECT_EQ(second.locations(rule).size(), 3u);
+  first.commit(first.propose(matches[1]));
+  expect_consistent(first, rules, cost);
+  expect_consistent(second, rules, cost);
+}
+
+TEST(RewriteState, SymmetricMatchesAreOne) {
+  const auto rules = builtin();
+  RewriteState state(branches(), rules, make_cost_model("roofline:t4"));
+  // Of the three convolutions of x two have kernel 1: one pair, not two.
+  EXPECT_EQ(state.location_count(rules->find("conv_merge")), 1);
+  EXPECT_EQ(state.location_count(rules->find("add_commute")), 2);
+}
+
+TEST(RewriteState, AMatchThatWouldCloseACircleIsNoLocation) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
+rule merge
+symmetric
+match
+  y1 = MatMul(x, a)
+  y2 = MatMul(x, b)
+replace
+  y1, y2 = Split(MatMul(x, Concat(a, b; axis = 1)); axis = 1, split = [dim(a, 1), dim(b, 1)])
+)", "test"));
+  const auto build = [](bool chained) {
+    Graph g;
+    const ValueId x = g.add_input("x", {DType::kFloat32, {4, 4}});
+    const ValueId a = g.add_input("a", {DType::kFloat32, {4, 4}});
+    const ValueId first = g.add("MatMul", {x, a});
+    const ValueId b = chained ? g.add("Relu", {first}) : g.add("Relu", {a});
+    const ValueId second = g.add("MatMul", {x, b});
+    g.add_output("y", g.add("Add", {first, second}));
+    return g;
+  };
+  const auto cost = make_cost_model("roofline:t4");
+  EXPECT_EQ(RewriteState(build(false), rules, cost).location_count(0), 1);
+  EXPECT_EQ(RewriteState(build(true), rules, cost).location_count(0), 0);
+}
+
+TEST(RewriteState, WhatIsStillUsedStaysAndIsPaidFor) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
+rule fuse
+match
+  c = Conv(x, w; activation = "none")
+  y = Relu(c)
+replace
+  y = Conv(x, w; like c, activation = "relu")
+)", "test"));
+  Graph g;
+  const ValueId x = g.add_input("x", {DType::kFloat32, {1, 4, 8, 8}});
+  const ValueId w = g.add_constant(Weight::fill({DType::kFloat32, {4, 4, 1, 1}}, 1, "w"));
+  const ValueId c = g.add("Conv", {x, w});
+  g.add_output("y", g.add("Relu", {c}));
+  g.add_output("c", c);
+  const auto cost = make_cost_model("roofline:t4");
+  RewriteState state(g, rules, cost);
+  ASSERT_EQ(state.location_count(0), 1);
+  const Rewrite rewrite = state.propose(state.locations(0)[0]);
+  EXPECT_GT(rewrite.cost_delta.runtime.count, 0);
+  state.commit(rewrite);
+  expect_consistent(state, rules, cost);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/ir/structural_hash.h"
+#include "core/rules/rewrite_state.h"
+
+namespace reverie {
+
+/// Everything that is kept by difference equals what is computed from scratch.
+inline void expect_consistent(const RewriteState& state, std::shared_ptr<const RuleSet> rules,
+                              std::shared_ptr<CostModel> cost) {
+  state.graph().validate();
+  EXPECT_EQ(state.cost(), graph_cost(*cost, state.graph()));
+  EXPECT_EQ(state.hash(), StructuralHash(state.graph()).value());
+  const RewriteState fresh(state.graph(), rules, cost);
+  for (int rule = 0; rule < rules->size(); ++rule) {
+    const auto& kept = state.locations(rule);
+    const auto& found = fresh.locations(rule);
+    ASSERT_EQ(kept.size(), found.size()) << rules->name(rule);
+    EXPECT_EQ(state.location_count(rule), static_cast<int>(kept.size()));
+    for (size_t i = 0; i < kept.size(); ++i) {
+      EXPECT_EQ(kept[i].binding->nodes, found[i].binding->nodes) << rules->name(rule);
+      EXPECT_EQ(kept[i].binding->values, found[i].binding->values) << rules->name(rule);
+      EXPECT_EQ(state.cost_delta(kept[i]), fresh.propose(found[i]).cost_delta)
+          << rules->name(rule);
+    }
+  }
+}
+
+/// The order of locations does not depend on ids.
+inline void expect_canonical(const RewriteState& state, std::shared_ptr<const RuleSet> rules,
+                             std::shared_ptr<CostModel> cost) {
+  const RewriteState renumbered(state.graph().compacted(), rules, cost);
+  EXPECT_EQ(state.hash(), renumbered.hash());
+  const auto positions = [](const RewriteState& s, const Match& match) {
+    std::map<NodeId, int> at;
+    for (const NodeId node : s.graph().topological_order())
+      at.emplace(node, static_cast<int>(at.size()));
+    std::vector<int> result;
+    for (const NodeId node : match.nodes()) result.push_back(at[node]);
+    return result;
+  };
+  for (int rule = 0; rule < rules->size(); ++rule) {
+    const auto& here = state.locations(rule);
+    const auto& there = renumbered.locations(rule);
+    ASSERT_EQ(here.size(), there.size()) << rules->name(rule);
+    for (size_t i = 0; i < here.size(); ++i)
+      EXPECT_EQ(positions(state, here[i]), positions(renumbered, there[i])) << rules->name(rule);
+  }
+}
+
+/// A match drawn uniformly over the rules that apply; slot -1 when none does.
+inline Match random_match(const RewriteState& state, Rng& rng) {
+  std::vector<int> rules;
+  for (int rule = 0; rule < state.rules().size(); ++rule)
+    if (state.location_count(rule) > 0) rules.push_back(rule);
+  if (rules.empty()) return {};
+  const auto& matches = state.locations(rules[rng.below(rules.size())]);
+  return matches[rng.below(matches.size())];
+}
+
+}  // namespace reverie
