@@ -41,12 +41,15 @@ struct LatentActions {
 
 struct LatentStep {
   torch::Tensor reward;      ///< [B] float32
-  torch::Tensor terminated;  ///< [B] bool
-  torch::Tensor truncated;   ///< [B] bool
+  torch::Tensor terminated;  ///< [B] bool, and stays so until the next reset
+  torch::Tensor truncated;   ///< [B] bool, likewise; never together with `terminated`
 };
 
 /// The pivot between dream and reality: B trajectories stepped by one call. A trajectory that has
-/// ended ignores actions and gives zero reward until the next reset.
+/// ended ignores actions and gives zero reward until the next reset; it shows the state in which its
+/// last action was taken when it was terminated, and the state it reached when it was truncated.
+/// Tensors that are given out are never written again. Every implementation passes the
+/// suite in tests/worldmodel/latent_conformance.h.
 class LatentEnvironment {
  public:
   virtual ~LatentEnvironment() = default;

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/random.h"
+#include "worldmodel/latent.h"
+
+namespace reverie::testing {
+
+using MakeLatentEnvironment = std::function<std::unique_ptr<LatentEnvironment>()>;
+
+/// Uniform over valid primary choices, then over indices; NO-OP only where nothing else is valid.
+inline LatentActions random_latent_actions(const torch::Tensor& counts, Rng& rng) {
+  const int64_t batch = counts.size(0), no_op = counts.size(1) - 1;
+  LatentActions actions{torch::full({batch}, no_op, torch::kInt64),
+                        torch::zeros({batch}, torch::kInt64)};
+  for (int64_t b = 0; b < batch; ++b) {
+    std::vector<int64_t> valid;
+    for (int64_t a = 0; a < no_op; ++a)
+      if (counts[b][a].item<int64_t>() > 0) valid.push_back(a);
+    if (valid.empty()) continue;
+    const int64_t primary = valid[rng.below(valid.size())];
+    actions.primary[b] = primary;
+    actions.secondary[b] = static_cast<int64_t>(
+        rng.below(static_cast<uint64_t>(counts[b][primary].item<int64_t>())));
+  }
+  return actions;
+}
+
+inline void expect_equal(const LatentObservation& a, const LatentObservation& b) {
+  EXPECT_TRUE(torch::equal(a.z, b.z));
+  EXPECT_TRUE(torch::equal(a.h, b.h));
+  EXPECT_TRUE(torch::equal(a.counts, b.counts));
+  EXPECT_TRUE(torch::equal(a.to_go, b.to_go));
+}
+
+inline LatentObservation copy(const LatentObservation& o) {
+  return {o.z.clone(), o.h.clone(), o.counts.clone(), o.to_go.clone()};
+}
+
+inline void check_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
+  const int64_t batch = environment.batch();
+  const auto& spec = environment.spec();
+  ASSERT_EQ(o.z.sizes(), (std::vector<int64_t>{batch, spec.latent}));
+  ASSERT_EQ(o.h.sizes(), (std::vector<int64_t>{batch, spec.hidden}));
+  ASSERT_EQ(o.counts.sizes(), (std::vector<int64_t>{batch, spec.env.primary_actions()}));
+  ASSERT_EQ(o.to_go.sizes(), (std::vector<int64_t>{batch}));
+  ASSERT_EQ(o.counts.scalar_type(), torch::kInt64);
+  EXPECT_LE(o.z.abs().max().item<float>(), 1.0f);
+  EXPECT_TRUE(o.counts.select(1, spec.env.no_op()).eq(1).all().item<bool>());
+  EXPECT_GE(o.counts.min().item<int64_t>(), 0);
+  EXPECT_LE(o.counts.max().item<int64_t>(), spec.env.max_secondary);
+  EXPECT_GE(o.to_go.min().item<float>(), 0.0f);
+  EXPECT_LE(o.to_go.max().item<float>(), 1.0f);
+  for (const auto& tensor : {o.z, o.h, o.to_go}) EXPECT_FALSE(tensor.requires_grad());
+}
+
+/// Random play until everything has ended: shapes, the mask, monotonous ends and to_go, at most
+/// `horizon` steps, and observations that were given out stay as they were.
+inline void check_random_play(const MakeLatentEnvironment& make) {
+  const auto environment = make();
+  Rng rng(3);
+  auto before = environment->reset(5);
+  auto ended = torch::zeros({environment->batch()}, torch::kBool);
+  int steps = 0;
+  while (!ended.all().item<bool>()) {
+    ASSERT_LT(steps++, environment->spec().env.horizon);
+    check_shapes(*environment, before);
+    const auto kept = copy(before);
+    const LatentStep step = environment->step(random_latent_actions(before.counts, rng));
+    expect_equal(before, kept);
+    const auto now = step.terminated.logical_or(step.truncated);
+    EXPECT_FALSE(step.terminated.logical_and(step.truncated).any().item<bool>());
+    EXPECT_TRUE(now.logical_or(ended.logical_not()).all().item<bool>());
+    EXPECT_TRUE(step.reward.masked_select(ended).eq(0).all().item<bool>());
+    const auto after = environment->observe();
+    EXPECT_TRUE(after.to_go.le(before.to_go).all().item<bool>());
+    EXPECT_TRUE(after.to_go.lt(before.to_go).logical_or(now).all().item<bool>());
+    ended = now;
+    before = after;
+  }
+}
+
+/// NO-OP ends a trajectory, and what has ended stays as it is whatever the action.
+inline void check_no_op_ends(const MakeLatentEnvironment& make) {
+  const auto environment = make();
+  auto observation = environment->reset(5);
+  const int no_op = environment->spec().env.no_op();
+  Rng rng(4);
+  auto actions = random_latent_actions(observation.counts, rng);
+  actions.primary[0] = no_op;
+  actions.secondary[0] = 0;
+  EXPECT_TRUE(environment->step(actions).terminated[0].item<bool>());
+  const auto row = [](const LatentObservation& o) {
+    return LatentObservation{o.z[0].clone(), o.h[0].clone(), o.counts[0].clone(),
+                             o.to_go[0].clone()};
+  };
+  const auto at_end = row(environment->observe());
+  for (int i = 0; i < 3; ++i) {
+    observation = environment->observe();
+    auto more = random_latent_actions(observation.counts, rng);
+    const auto step = environment->step(more);
+    EXPECT_EQ(step.reward[0].item<float>(), 0);
+    EXPECT_TRUE(step.terminated[0].item<bool>());
+    expect_equal(row(environment->observe()), at_end);
+  }
+}
+
+/// Equal seeds give equal trajectories, also after other play on the same object; other seeds do
+/// not all give the same.
+inline void check_determinism(const MakeLatentEnvironment& make) {
+  const auto play = [](LatentEnvironment& environment, uint64_t seed) {
+    Rng rng(9);
+    auto observation = environment.reset(seed);
+    auto sum = torch::zeros({environment.batch()});
+    for (int i = 0; i < environment.spec().env.horizon; ++i) {
+      sum += environment.step(random_latent_actions(observation.counts, rng)).reward;
+      observation = environment.observe();
+    }
+    return torch::cat({observation.z.flatten(), sum, observation.to_go});
+  };
+  const auto first = make();
+  const auto second = make();
+  const auto reference = play(*first, 1);
+  EXPECT_TRUE(torch::equal(reference, play(*second, 1)));
+  bool any_differs = false;
+  for (uint64_t seed = 2; seed < 8; ++seed)
+    any_differs = any_differs || !torch::equal(reference, play(*first, seed));
+  EXPECT_TRUE(any_differs);
+  EXPECT_TRUE(torch::equal(reference, play(*first, 1)));
+}
+
+inline void check_latent_environment(const MakeLatentEnvironment& make) {
+  check_random_play(make);
+  check_no_op_ends(make);
+  check_determinism(make);
+}
+
+}  // namespace reverie::testing

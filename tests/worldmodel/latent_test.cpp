@@ -1,0 +1,154 @@
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/counting_environment.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/worldmodel/latent_conformance.h"
+#include "worldmodel/dream.h"
+#include "worldmodel/live.h"
+#include "worldmodel/train_vae.h"
+
+namespace reverie {
+namespace {
+
+using testing::CountingEnvironment;
+
+constexpr int kBatch = 5;
+
+/// Untrained V and M for an environment, and episodes of it.
+struct Fixture {
+  explicit Fixture(std::unique_ptr<Environment> real)
+      : environment(std::move(real)), data(testing::random_episodes(*environment, 20, 1)) {
+    torch::manual_seed(7);
+    EncoderConfig vae;
+    vae.latent = 6;
+    vae.width = 8;
+    encoder = std::make_shared<GraphEncoder>(vae, environment->spec());
+    WorldModelConfig mdn;
+    mdn.hidden = 12;
+    LatentSpec spec;
+    spec.latent = vae.latent;
+    spec.hidden = mdn.hidden;
+    spec.env = environment->spec();
+    world = std::make_shared<MdnWorldModel>(MdnRnn(mdn, spec));
+  }
+
+  std::unique_ptr<LatentEnvironment> live() const {
+    return std::make_unique<LiveLatentEnvironment>(*environment, encoder, world, kBatch);
+  }
+  std::unique_ptr<LatentEnvironment> dream(DreamConfig config = {}) const {
+    const LatentEpisodes episodes(data, encode_states(data, *encoder));
+    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world, config), config,
+                                              kBatch);
+  }
+
+  std::unique_ptr<Environment> environment;
+  MemoryEpisodes data;
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<WorldModel> world;
+};
+
+Fixture toy() { return Fixture(std::make_unique<ToyEnvironment>(ToyConfig{3, 4, 12})); }
+
+TEST(LatentEnvironment, LiveConforms) {
+  const Fixture fixture = toy();
+  testing::check_latent_environment([&] { return fixture.live(); });
+}
+
+TEST(LatentEnvironment, DreamConforms) {
+  const Fixture fixture = toy();
+  testing::check_latent_environment([&] { return fixture.dream(); });
+}
+
+TEST(LatentEnvironment, LiveConformsWithExplicitLists) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  testing::check_latent_environment([&] { return fixture.live(); });
+}
+
+TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  const auto live = fixture.live();
+  live->reset(4);
+  LatentActions actions{torch::tensor({0L, 1L, 2L, 3L, 0L}), torch::tensor({0L, 1L, 0L, 0L, 0L})};
+  // Trajectory 1 began at seed 5; index 1 among the choices 0, 2, .. is secondary 2.
+  const LatentStep step = live->step(actions);
+  EXPECT_EQ(step.reward[1].item<float>(), CountingEnvironment::reward_of(1, {1, 2}));
+  EXPECT_TRUE(step.terminated[3].item<bool>());
+  auto real = fixture.environment->fork();
+  real->reset(5);
+  real->step({1, 2});
+  const Observation seen = real->observe();
+  const std::vector<const Observation*> one = {&seen};
+  EXPECT_TRUE(torch::allclose(live->observe().z[1], fixture.encoder->encode(one)[0], 1e-4, 1e-5));
+  EXPECT_EQ(live->observe().counts[1][0].item<int64_t>(), seen.mask.counts[0]);
+  EXPECT_EQ(live->counters().steps, kBatch);
+}
+
+TEST(LatentEnvironment, LiveRefusesOtherActions) {
+  const Fixture fixture = toy();
+  EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
+               InputError);
+}
+
+TEST(Dream, NeverTouchesTheRealEnvironment) {
+  const Fixture fixture = toy();
+  const EnvCounters before = fixture.environment->counters();
+  const auto dream = fixture.dream();
+  Rng rng(1);
+  auto observation = dream->reset(1);
+  for (int i = 0; i < 12; ++i) {
+    dream->step(testing::random_latent_actions(observation.counts, rng));
+    observation = dream->observe();
+  }
+  const EnvCounters after = fixture.environment->counters();
+  EXPECT_EQ(after.steps, before.steps);
+  EXPECT_EQ(after.resets, before.resets);
+  EXPECT_EQ(after.cost_lookups, before.cost_lookups);
+  EXPECT_EQ(dream->counters().steps, 0);
+}
+
+TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
+  const Fixture fixture = toy();
+  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
+  const StartStates starts =
+      collect_starts(episodes, fixture.data.episodes_in(Split::kTrain), *fixture.world, true);
+  int64_t row = 0;
+  for (const int index : fixture.data.episodes_in(Split::kTrain)) {
+    const Episode& episode = fixture.data.episodes()[index];
+    for (size_t t = 0; t < episode.steps.size(); ++t, ++row) {
+      const ActionMask mask = fixture.data.mask(episode.steps[t].state);
+      ASSERT_EQ(starts.episode[row].item<int64_t>(), index);
+      ASSERT_EQ(starts.steps[row].item<int64_t>(), static_cast<int64_t>(t));
+      for (size_t a = 0; a < mask.counts.size(); ++a)
+        ASSERT_EQ(starts.counts[row][static_cast<int64_t>(a)].item<int64_t>(), mask.counts[a]);
+      ASSERT_TRUE(torch::equal(starts.state.z[row], episodes.latents()[episode.steps[t].state]));
+      ASSERT_EQ(starts.state.hidden[0][row].abs().sum().item<float>() == 0, t == 0);
+    }
+  }
+  EXPECT_EQ(row, starts.size());
+}
+
+TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
+  const Fixture fixture = toy();
+  DreamConfig config;
+  config.depth = 2;
+  config.temperature = 0;
+  config.from_first_states = true;
+  const auto dream = fixture.dream(config);
+  const auto run = [&](uint64_t seed) {
+    auto observation = dream->reset(seed);
+    EXPECT_TRUE(observation.to_go.eq(1).all().item<bool>());
+    Rng rng(2);
+    dream->step(testing::random_latent_actions(observation.counts, rng));
+    const auto z = dream->observe().z;
+    observation = dream->observe();
+    const auto last = dream->step(testing::random_latent_actions(observation.counts, rng));
+    EXPECT_TRUE(last.terminated.logical_or(last.truncated).all().item<bool>());
+    return z;
+  };
+  EXPECT_TRUE(torch::equal(run(3), run(3)));
+}
+
+}  // namespace
+}  // namespace reverie

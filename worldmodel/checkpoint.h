@@ -1,0 +1,59 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "env/environment.h"
+
+namespace reverie {
+
+/// A file of trained state. Layout, little-endian:
+///
+///     8 bytes   "REVERIE1"
+///     uint64    length of the header
+///     header    JSON: kind, spec, config, counters, scores, and name, type, shape, offset and size
+///               of each tensor and blob
+///     bytes     tensors and blobs, one after the other
+///     uint32    CRC-32C of everything before
+///
+/// Equal content gives equal bytes.
+struct Checkpoint {
+  std::string kind;    ///< "encoder", "world", "policy", or one of these with "-training"
+  EnvSpec spec;        ///< of the environment, rule-set fingerprint included
+  uint64_t data = 0;   ///< fingerprint of what it was trained on
+  std::string config;  ///< resolved YAML
+  std::map<std::string, std::string> configs;  ///< of the parts, by name, as YAML
+  std::map<std::string, int64_t> counters;
+  std::map<std::string, double> scores;
+  std::map<std::string, torch::Tensor> tensors;  ///< float32, float64, int64 or uint8
+  std::map<std::string, std::string> blobs;      ///< optimizer and other opaque state
+};
+
+/// Written aside and renamed.
+void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+/// InputError, one line, when the file is missing, damaged or of another kind than the one wanted
+/// (any where `kind` is empty).
+Checkpoint load_checkpoint(const std::string& path, const std::string& kind);
+
+/// InputError when the checkpoint belongs to another environment or rule set than `spec`. Horizon
+/// and start states may differ.
+void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
+                          const EnvSpec& spec);
+
+/// Parameters and buffers under `prefix` + "." + name.
+void store_module(Checkpoint& checkpoint, const std::string& prefix,
+                  const torch::nn::Module& module);
+/// InputError when one is missing or has another shape.
+void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
+                    torch::nn::Module& module);
+
+void store_optimizer(Checkpoint& checkpoint, const std::string& name,
+                     const torch::optim::Optimizer& optimizer);
+void restore_optimizer(const Checkpoint& checkpoint, const std::string& name,
+                       torch::optim::Optimizer& optimizer);
+
+
+}  // namespace reverie

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <torch/torch.h>
+
+namespace reverie {
+
+/// How M speaks of the next action mask: per primary action one class, either "none" or a change of
+/// the count from a fixed list, dense around 0. Copying the last mask is one class; a large change
+/// is rounded to the nearest entry, and the next step can correct it.
+class CountCode {
+ public:
+  /// Of the class that means "no valid choice".
+  static constexpr int64_t kNone = 0;
+  static int classes();
+
+  /// Classes for going from `current` to `next`; int64 [*] each.
+  static torch::Tensor encode(const torch::Tensor& current, const torch::Tensor& next);
+  /// The next counts that classes mean: 0, or in 1 .. max_secondary.
+  static torch::Tensor decode(const torch::Tensor& current, const torch::Tensor& classes,
+                              int max_secondary);
+};
+
+}  // namespace reverie

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+
+#include "core/base/config.h"
+#include "worldmodel/latent.h"
+#include "worldmodel/starts.h"
+#include "worldmodel/world_model.h"
+
+namespace reverie {
+
+struct DreamConfig {
+  double temperature = 1;
+  int depth = 0;
+  bool from_first_states = false;
+  bool warm_up = true;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("temperature", temperature, "Temperature of the mixture; 0 takes the likeliest",
+            at_least(0));
+    v.field("depth", depth, "Steps after which a dream is truncated; 0 for the rest of the horizon",
+            at_least(0));
+    v.field("from_first_states", from_first_states,
+            "Begin only where episodes begin, not at every stored state");
+    v.field("warm_up", warm_up, "Carry the recurrent state along the real steps before the start");
+  }
+};
+
+/// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
+/// drawn with the seed.
+class DreamEnvironment : public LatentEnvironment {
+ public:
+  /// `starts` on the world model's device; see `dream_starts`.
+  DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts, const DreamConfig& config,
+                   int batch);
+
+  const LatentSpec& spec() const override { return world_->spec(); }
+  int batch() const override { return batch_; }
+  LatentObservation reset(uint64_t seed) override;
+  LatentStep step(const LatentActions& actions) override;
+  LatentObservation observe() const override;
+  EnvCounters counters() const override { return {}; }
+
+  void set_depth(int depth) { config_.depth = depth; }
+
+ private:
+  std::shared_ptr<WorldModel> world_;
+  StartStates starts_;
+  DreamConfig config_;
+  int batch_;
+  torch::Generator noise_;
+  LatentState state_;
+  torch::Tensor counts_;      // [B, A]
+  torch::Tensor steps_;       // [B] int64, real steps before the start included
+  torch::Tensor terminated_;  // [B] bool
+  torch::Tensor truncated_;   // [B] bool
+  int dreamed_ = 0;
+};
+
+/// Starts for a dream from the training split, as `config` wants them.
+StartStates dream_starts(const LatentEpisodes& data, WorldModel& world, const DreamConfig& config);
+
+}  // namespace reverie

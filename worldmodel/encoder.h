@@ -1,0 +1,125 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/config.h"
+#include "worldmodel/checkpoint.h"
+#include "worldmodel/graph_batch.h"
+#include "worldmodel/graph_network.h"
+#include "worldmodel/modules.h"
+
+namespace reverie {
+
+enum class EncoderKind { kVariational, kRandom };
+
+inline EnumNames<EncoderKind> enum_names(EncoderKind) {
+  return {{EncoderKind::kVariational, "variational"}, {EncoderKind::kRandom, "random"}};
+}
+
+struct EncoderConfig {
+  EncoderKind kind = EncoderKind::kVariational;
+  int latent = 32;
+  int width = 64;
+  int blocks = 3;
+  bool see_actions = true;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("kind", kind, "variational, or random: never trained, a control for comparisons");
+    v.field("latent", latent, "Width of the latent", at_least(1));
+    v.field("width", width, "Width of the graph network", at_least(1));
+    v.field("blocks", blocks, "Message-passing blocks", at_least(1));
+    v.field("see_actions", see_actions,
+            "Whether the encoder also sees mask counts and cost changes per rule");
+  }
+};
+
+/// V: from observations to latents.
+class Encoder {
+ public:
+  virtual ~Encoder() = default;
+  virtual const EnvSpec& spec() const = 0;
+  virtual int latent() const = 0;
+  /// Posterior means, [B, latent], in (-1, 1); on the encoder's device, without gradients.
+  virtual torch::Tensor encode(const ObservationBatch& batch) = 0;
+  virtual void to_device(torch::Device device) = 0;
+  virtual torch::Device device() const = 0;
+  /// Adds everything that `load_encoder` needs, tensors under "encoder".
+  virtual void store(Checkpoint& checkpoint) const = 0;
+
+  torch::Tensor encode(std::span<const Observation* const> observations);
+};
+
+/// Statistics of observations over the training split, as part of the model.
+struct ObservationNormalizerImpl : torch::nn::Module {
+  explicit ObservationNormalizerImpl(const EnvSpec& spec);
+  ObservationBatch forward(const ObservationBatch& batch);
+  /// log(1 + count), normalised: [B, A].
+  torch::Tensor counts(const torch::Tensor& counts);
+
+  Normalizer nodes{nullptr}, edges{nullptr}, globals{nullptr}, features{nullptr},
+      log_counts{nullptr}, sizes{nullptr};
+};
+TORCH_MODULE(ObservationNormalizer);
+
+/// Gathers the statistics of an ObservationNormalizer.
+class ObservationStatistics {
+ public:
+  explicit ObservationStatistics(const EnvSpec& spec);
+  void add(const ObservationBatch& batch);
+  void store(ObservationNormalizerImpl& normalizer) const;
+
+ private:
+  ColumnStatistics nodes_, edges_, globals_, features_, log_counts_, sizes_;
+};
+
+/// log(1 + nodes) and log(1 + edges) of each graph, [B, 2].
+torch::Tensor log_sizes(const GraphBatch& graph);
+
+/// Of the latent before it is bounded by tanh.
+struct Posterior {
+  torch::Tensor mean;          ///< [B, latent]
+  torch::Tensor log_variance;  ///< [B, latent]
+};
+
+/// A graph network with a Gaussian posterior (Kingma and Welling 2014) whose sample is bounded by
+/// tanh. The latent of a state is tanh(mean).
+class GraphEncoder : public torch::nn::Module, public Encoder {
+ public:
+  GraphEncoder(const EncoderConfig& config, const EnvSpec& spec);
+
+  /// `batch` as it came from the environment, on the module's device.
+  Posterior posterior(const ObservationBatch& batch);
+  ObservationNormalizerImpl& normalizer() { return *normalizer_; }
+  const EncoderConfig& config() const { return config_; }
+
+  const EnvSpec& spec() const override { return spec_; }
+  int latent() const override { return config_.latent; }
+  torch::Tensor encode(const ObservationBatch& batch) override;
+  using Encoder::encode;
+  void to_device(torch::Device device) override { to(device); }
+  torch::Device device() const override { return normalizer_->sizes->mean.device(); }
+  void store(Checkpoint& checkpoint) const override;
+
+ private:
+  GraphHidden embed(const ObservationBatch& normal);
+  torch::Tensor read_out(const GraphHidden& hidden, const ObservationBatch& normal);
+
+  EncoderConfig config_;
+  EnvSpec spec_;
+  ObservationNormalizer normalizer_{nullptr};
+  torch::nn::Embedding types_{nullptr};
+  torch::nn::Linear nodes_{nullptr}, edges_{nullptr}, globals_{nullptr}, actions_{nullptr};
+  torch::nn::ModuleList blocks_{nullptr};
+  Mlp head_{nullptr};
+};
+
+/// From a checkpoint of kind "encoder", "world" or "policy".
+std::shared_ptr<Encoder> load_encoder(const Checkpoint& checkpoint);
+
+}  // namespace reverie

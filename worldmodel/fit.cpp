@@ -1,0 +1,163 @@
+#include "worldmodel/fit.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numbers>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+
+namespace reverie {
+namespace {
+
+double cosine(double from, double to, double progress) {
+  return to + 0.5 * (from - to) * (1 + std::cos(std::numbers::pi * progress));
+}
+
+double value_of(const FitMetrics& metrics, const std::string& name) {
+  for (const auto& [key, value] : metrics)
+    if (key == name) return value;
+  throw InternalError("a fit must report its validation loss");
+}
+
+class Fitter {
+ public:
+  Fitter(FitProblem& problem, const FitConfig& config, uint64_t seed, std::string directory,
+         const std::string& name)
+      : problem_(problem),
+        config_(config),
+        rng_(seed),
+        best_path_(directory + "/" + name),
+        training_path_(directory + "/training.pt"),
+        optimizer_(problem.module().parameters(), torch::optim::AdamOptions(config.learning_rate)) {}
+
+  void resume() {
+    if (!file_exists(training_path_)) return;
+    const Checkpoint wanted = problem_.checkpoint();
+    const Checkpoint saved = load_checkpoint(training_path_, wanted.kind + "-training");
+    with_context(training_path_, [&] {
+      if (saved.data != wanted.data)
+        throw InputError("it was trained on other data; start again without --resume");
+      if (saved.configs != wanted.configs)
+        throw InputError("it has another configuration; start again without --resume");
+      restore_module(saved, "module", problem_.module());
+      restore_optimizer(saved, "optimizer", optimizer_);
+    });
+    epoch_ = static_cast<int>(saved.counters.at("epoch"));
+    best_epoch_ = static_cast<int>(saved.counters.at("best_epoch"));
+    best_loss_ = saved.scores.at("best_loss");
+    rng_.set_state(static_cast<uint64_t>(saved.counters.at("random")));
+  }
+
+  FitResult run(const std::function<void(const FitProgress&)>& observe) {
+    while (epoch_ < config_.epochs && epoch_ - best_epoch_ < config_.patience) {
+      const auto start = std::chrono::steady_clock::now();
+      FitProgress progress;
+      progress.epochs = config_.epochs;
+      progress.metrics = train_epoch();
+      const FitMetrics validation = problem_.validate();
+      ++epoch_;
+      progress.best = keep_best(value_of(validation, "loss"));
+      save_training_state();
+      for (const auto& [key, value] : validation)
+        progress.metrics.emplace_back("validation/" + key, value);
+      progress.epoch = epoch_;
+      progress.best_loss = best_loss_;
+      progress.seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (observe) observe(progress);
+    }
+    problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
+    return {epoch_, best_epoch_, best_loss_};
+  }
+
+ private:
+  FitMetrics train_epoch() {
+    problem_.module().train();
+    set_learning_rate();
+    const int minibatches = problem_.begin_epoch(epoch_, rng_);
+    FitMetrics sums;
+    for (int i = 0; i < minibatches; ++i) step(problem_.loss(i, make_generator(rng_.bits())), sums);
+    for (auto& [key, value] : sums) value /= minibatches;
+    sums.emplace_back("train/learning_rate", learning_rate());
+    return sums;
+  }
+
+  void step(const LossTerms& losses, FitMetrics& sums) {
+    optimizer_.zero_grad();
+    const auto total = losses.total();
+    if (!std::isfinite(total.item<double>()))
+      throw InputError("the loss is no longer finite; lower fit.learning_rate");
+    total.backward();
+    torch::nn::utils::clip_grad_norm_(problem_.module().parameters(), config_.clip);
+    optimizer_.step();
+    if (sums.empty()) {
+      sums.emplace_back("train/loss", 0);
+      for (const auto& [key, value] : losses.terms) sums.emplace_back("train/" + key, 0);
+    }
+    sums[0].second += total.item<double>();
+    for (size_t i = 0; i < losses.terms.size(); ++i)
+      sums[i + 1].second += losses.terms[i].second.item<double>();
+  }
+
+  double learning_rate() const {
+    return cosine(config_.learning_rate, config_.final_learning_rate,
+                  static_cast<double>(epoch_) / config_.epochs);
+  }
+
+  void set_learning_rate() {
+    for (auto& group : optimizer_.param_groups())
+      static_cast<torch::optim::AdamOptions&>(group.options()).lr(learning_rate());
+  }
+
+  bool keep_best(double loss) {
+    if (best_epoch_ > 0 && loss >= best_loss_) return false;
+    best_loss_ = loss;
+    best_epoch_ = epoch_;
+    Checkpoint best = problem_.checkpoint();
+    record_progress(best);
+    save_checkpoint(best_path_, best);
+    return true;
+  }
+
+  void save_training_state() const {
+    Checkpoint state = problem_.checkpoint();
+    state.kind += "-training";
+    state.tensors.clear();
+    store_module(state, "module", problem_.module());
+    store_optimizer(state, "optimizer", optimizer_);
+    record_progress(state);
+    save_checkpoint(training_path_, state);
+  }
+
+  void record_progress(Checkpoint& checkpoint) const {
+    checkpoint.counters["epoch"] = epoch_;
+    checkpoint.counters["best_epoch"] = best_epoch_;
+    checkpoint.counters["random"] = static_cast<int64_t>(rng_.state());
+    checkpoint.scores["best_loss"] = best_loss_;
+  }
+
+  FitProblem& problem_;
+  const FitConfig& config_;
+  Rng rng_;
+  std::string best_path_;
+  std::string training_path_;
+  torch::optim::Adam optimizer_;
+  int epoch_ = 0;
+  int best_epoch_ = 0;
+  double best_loss_ = std::numeric_limits<double>::max();
+};
+
+}  // namespace
+
+FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
+              const std::string& directory, const std::string& name, bool resume,
+              const std::function<void(const FitProgress&)>& observe) {
+  Fitter fitter(problem, config, seed, directory, name);
+  if (resume) fitter.resume();
+  return fitter.run(observe);
+}
+
+}  // namespace reverie

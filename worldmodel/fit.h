@@ -1,0 +1,79 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/config.h"
+#include "core/base/random.h"
+#include "worldmodel/checkpoint.h"
+#include "worldmodel/modules.h"
+
+namespace reverie {
+
+struct FitConfig {
+  int epochs = 60;
+  int patience = 10;
+  double learning_rate = 2e-3;
+  double final_learning_rate = 2e-4;
+  double clip = 1;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("epochs", epochs, "Most passes over the training split", at_least(1));
+    v.field("patience", patience, "Stop after this many epochs without a better validation loss",
+            at_least(1));
+    v.field("learning_rate", learning_rate, "Step size of Adam", above(0));
+    v.field("final_learning_rate", final_learning_rate, "Step size at the last epoch (cosine)",
+            above(0));
+    v.field("clip", clip, "Largest norm of the gradient", above(0));
+  }
+};
+
+/// Named values of one epoch, in a fixed order.
+using FitMetrics = std::vector<std::pair<std::string, double>>;
+
+/// What is fitted: a module, its minibatches and its validation.
+class FitProblem {
+ public:
+  virtual ~FitProblem() = default;
+  virtual torch::nn::Module& module() = 0;
+  /// Draws the minibatches of an epoch and returns their number.
+  virtual int begin_epoch(int epoch, Rng& rng) = 0;
+  virtual LossTerms loss(int minibatch, torch::Generator noise) = 0;
+  /// On the validation split, in the same way every time; "loss" is what is minimised.
+  virtual FitMetrics validate() = 0;
+  /// What the steps that follow need: kind, spec, configurations, fingerprint of the data, weights.
+  virtual Checkpoint checkpoint() const = 0;
+  /// Takes the weights of such a checkpoint.
+  virtual void restore(const Checkpoint& checkpoint) = 0;
+};
+
+struct FitProgress {
+  int epoch = 0;   ///< epochs done
+  int epochs = 0;  ///< at most
+  bool best = false;
+  double best_loss = 0;
+  double seconds = 0;  ///< of this epoch
+  FitMetrics metrics;  ///< "train/..." and "validation/..."
+};
+
+struct FitResult {
+  int epochs = 0;
+  int best_epoch = 0;
+  double best_loss = 0;
+};
+
+/// Minimises by Adam (Kingma and Ba 2015) with early stopping. After every epoch `directory`/`name`
+/// is the best checkpoint so far and `directory`/training.pt allows to resume: stopping after any
+/// epoch and resuming gives the same result as not stopping. Ends with the best weights in the
+/// module. InputError when the state to resume belongs to other data or configuration, and when the
+/// loss is not finite.
+FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
+              const std::string& directory, const std::string& name, bool resume,
+              const std::function<void(const FitProgress&)>& observe);
+
+}  // namespace reverie

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "worldmodel/encoder.h"
+#include "worldmodel/latent.h"
+#include "worldmodel/world_model.h"
+
+namespace reverie {
+
+/// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories
+/// are encoded in one batch; the mask is the environment's own. Trajectory b of `reset(seed)` is
+/// the episode of seed `seed + b`.
+class LiveLatentEnvironment : public LatentEnvironment {
+ public:
+  /// Forks `environment` B times. InputError when V or M were trained for other actions.
+  LiveLatentEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,
+                        std::shared_ptr<WorldModel> world, int batch);
+
+  const LatentSpec& spec() const override { return spec_; }
+  int batch() const override { return static_cast<int>(environments_.size()); }
+  LatentObservation reset(uint64_t seed) override;
+  LatentStep step(const LatentActions& actions) override;
+  LatentObservation observe() const override;
+  EnvCounters counters() const override;
+
+  /// Trajectory b's real environment, to look at.
+  const Environment& environment(int b) const { return *environments_.at(b); }
+
+ private:
+  /// Encodes the environments of these trajectories and takes their masks.
+  void look(const std::vector<int64_t>& rows);
+  /// Takes the recurrent states of these trajectories over the actions and looks at what they reach.
+  void move(const LatentActions& actions, const std::vector<int64_t>& rows);
+  bool ended(int b) const { return terminated_[b] || truncated_[b]; }
+  /// Steps trajectory b's environment; returns the reward.
+  float step_real(int b, int primary, int index);
+
+  LatentSpec spec_;
+  std::shared_ptr<Encoder> encoder_;
+  std::shared_ptr<WorldModel> world_;
+  std::vector<std::unique_ptr<Environment>> environments_;
+  std::vector<ActionMask> masks_;
+  LatentState state_;
+  torch::Tensor counts_;  // [B, A]
+  std::vector<int> steps_;
+  std::vector<char> terminated_;
+  std::vector<char> truncated_;
+};
+
+}  // namespace reverie

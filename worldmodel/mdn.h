@@ -1,0 +1,26 @@
+#pragma once
+
+#include <torch/torch.h>
+
+namespace reverie {
+
+/// A mixture of K Gaussians with diagonal covariance over D dimensions (Bishop 1994, equations 22
+/// to 26), for any leading dimensions.
+struct Mixture {
+  torch::Tensor logits;     ///< [*, K]
+  torch::Tensor means;      ///< [*, K, D]
+  torch::Tensor log_sigma;  ///< [*, K, D]
+
+  /// From 2 K D + K columns.
+  static Mixture from_columns(const torch::Tensor& columns, int mixtures, int dimensions);
+
+  /// -log density of x [*, D], one value a row.
+  torch::Tensor negative_log_likelihood(const torch::Tensor& x) const;
+  /// Expectation, [*, D].
+  torch::Tensor mean() const;
+  /// A sample at temperature tau: logits / tau, sigma * sqrt(tau) (Ha and Schmidhuber 2018). At
+  /// tau = 0 the mean of the likeliest component. Leading dimensions must be one, B.
+  torch::Tensor sample(double temperature, torch::Generator noise) const;
+};
+
+}  // namespace reverie

@@ -1,0 +1,40 @@
+#include "worldmodel/spec_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace reverie {
+namespace {
+
+template <class Visit>
+void visit_fields(Visit&& visit) {
+  visit("name", &EnvSpec::name);
+  visit("node_types", &EnvSpec::node_types);
+  visit("node_features", &EnvSpec::node_features);
+  visit("edge_features", &EnvSpec::edge_features);
+  visit("global_features", &EnvSpec::global_features);
+  visit("action_features", &EnvSpec::action_features);
+  visit("actions", &EnvSpec::actions);
+  visit("max_secondary", &EnvSpec::max_secondary);
+  visit("horizon", &EnvSpec::horizon);
+  visit("start_states", &EnvSpec::start_states);
+  visit("deterministic", &EnvSpec::deterministic);
+  visit("prefix_masks", &EnvSpec::prefix_masks);
+  visit("fingerprint", &EnvSpec::fingerprint);
+  visit("cost_source", &EnvSpec::cost_source);
+}
+
+}  // namespace
+
+nlohmann::json spec_to_json(const EnvSpec& spec) {
+  nlohmann::json value;
+  visit_fields([&](const char* name, auto member) { value[name] = spec.*member; });
+  return value;
+}
+
+EnvSpec spec_from_json(const nlohmann::json& value) {
+  EnvSpec spec;
+  visit_fields([&](const char* name, auto member) { value.at(name).get_to(spec.*member); });
+  return spec;
+}
+
+}  // namespace reverie

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "worldmodel/episode_source.h"
+#include "worldmodel/fit.h"
+#include "worldmodel/vae.h"
+
+namespace reverie {
+
+struct TrainVaeConfig {
+  EncoderConfig encoder;
+  VaeLossConfig loss;
+  FitConfig fit;
+  int minibatch_nodes = 6000;
+  int minibatch_graphs = 64;
+  int states_per_epoch = 2000;
+  int validation_states = 500;
+
+  template <class V>
+  void fields(V& v) {
+    v.section("encoder", encoder, "V");
+    v.section("loss", loss, "Weights of the reconstruction losses");
+    v.section("fit", fit, "Optimization");
+    v.field("minibatch_nodes", minibatch_nodes, "Most nodes in a minibatch", at_least(1));
+    v.field("minibatch_graphs", minibatch_graphs, "Most graphs in a minibatch", at_least(1));
+    v.field("states_per_epoch", states_per_epoch, "Most distinct states in an epoch", at_least(1));
+    v.field("validation_states", validation_states, "Most states in a validation", at_least(1));
+  }
+};
+
+/// Trains V on the distinct states of the training split and writes `directory`/encoder.pt.
+/// A random V is written as it was initialised, its input statistics set.
+FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uint64_t seed,
+                    const std::string& directory, bool resume, torch::Device device,
+                    const std::function<void(const FitProgress&)>& observe);
+
+/// Latents of all states of `data`, [states, latent] on the CPU, each encoded once. `observe` is
+/// called with the number of states done.
+torch::Tensor encode_states(const EpisodeSource& data, Encoder& encoder,
+                            const std::function<void(int)>& observe = {});
+
+}  // namespace reverie

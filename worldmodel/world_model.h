@@ -1,0 +1,68 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+
+#include "worldmodel/checkpoint.h"
+#include "worldmodel/latent.h"
+#include "worldmodel/mdn_rnn.h"
+
+namespace reverie {
+
+/// What M believes to follow from B actions.
+struct WorldPrediction {
+  torch::Tensor z;       ///< [B, latent], in [-1, 1]
+  torch::Tensor reward;  ///< [B], in the environment's units
+  torch::Tensor end;     ///< [B] bool; says nothing of NO-OP, which always ends
+  torch::Tensor counts;  ///< [B, A] int64; NO-OP is 1
+};
+
+/// M: carries a recurrent state along a trajectory and predicts. Tensors that it returns are new and
+/// have no gradients. Not for concurrent use.
+class WorldModel {
+ public:
+  virtual ~WorldModel() = default;
+  virtual const LatentSpec& spec() const = 0;
+
+  /// States of B new episodes at the latents z [B, latent]: recurrent state zero.
+  LatentState begin(const torch::Tensor& z) const;
+  /// Takes the recurrent state over B actions that are taken at state.z under the mask `counts`;
+  /// z stays.
+  virtual void advance(LatentState& state, const torch::Tensor& counts,
+                       const LatentActions& actions) = 0;
+  /// The same, and what follows, sampled at `temperature` (0: the likeliest).
+  virtual WorldPrediction step(LatentState& state, const torch::Tensor& counts,
+                               const LatentActions& actions, double temperature,
+                               torch::Generator noise) = 0;
+
+  virtual void to_device(torch::Device device) = 0;
+  virtual torch::Device device() const = 0;
+  /// Adds everything that `load_world_model` needs, tensors under "world".
+  virtual void store(Checkpoint& checkpoint) const = 0;
+};
+
+/// The flat model: MDN-LSTM over one latent of the whole graph.
+class MdnWorldModel : public WorldModel {
+ public:
+  /// Shares the network, which may go on being trained.
+  explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)) {}
+
+  const LatentSpec& spec() const override { return network_->spec; }
+  void advance(LatentState& state, const torch::Tensor& counts,
+               const LatentActions& actions) override;
+  WorldPrediction step(LatentState& state, const torch::Tensor& counts,
+                       const LatentActions& actions, double temperature,
+                       torch::Generator noise) override;
+  void to_device(torch::Device device) override { network_->to(device); }
+  torch::Device device() const override { return network_->reward_scale.device(); }
+  void store(Checkpoint& checkpoint) const override;
+
+ private:
+  MdnRnn network_;
+};
+
+/// From a checkpoint of kind "world" or "policy".
+std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint);
+
+}  // namespace reverie
