@@ -15,7 +15,8 @@ int run(int argc, char** argv) {
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(1);
-  for (const auto add : {reverie::register_inspect, reverie::register_version}) add(app);
+  for (const auto add : {reverie::register_inspect, reverie::register_model,
+                         reverie::register_version}) add(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/models/models.h"
+#include "core/onnx/export.h"
+#include "tools/command.h"
+
+namespace reverie {
+namespace {
+
+/// One command-line option per field of a configuration.
+struct OptionAdder {
+  CLI::App& app;
+
+  template <class T>
+  void field(const std::string& name, T& value, const std::string& help) {
+    if constexpr (std::is_same_v<T, bool>) app.add_flag("--" + name, value, help);
+    else app.add_option("--" + name, value, help);
+  }
+};
+
+void list_models() {
+  for (const ModelKind& kind : all_models()) fmt::print("{:<18}{}\n", kind.name, kind.description);
+}
+
+void write_model(const std::string& name, const ModelOptions& options, const std::string& out) {
+  const Graph graph = build_model(name, options);
+  ModelInfo info;
+  info.graph_name = name;
+  export_onnx(graph, info, out);
+  int work = 0;
+  for (const NodeId node : graph.nodes()) work += graph.is_work(node);
+  fmt::print("{}: {} operators, {} parameters\n", out, work, parameter_count(graph));
+}
+
+struct Arguments {
+  std::string name;
+  std::string out;
+  bool list = false;
+  ModelOptions options;
+};
+
+}  // namespace
+
+void register_model(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("model", "Write a benchmark network with random weights as ONNX");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("name", arguments->name, "The network; --list shows all");
+  command->add_option("--out", arguments->out, "File to write");
+  command->add_flag("--list", arguments->list, "List the networks");
+  OptionAdder adder{*command};
+  arguments->options.fields(adder);
+  command->callback([arguments] {
+    if (arguments->list) return list_models();
+    if (arguments->name.empty()) throw InputError("model needs a name (see reverie model --list)");
+    if (arguments->out.empty()) throw InputError("model needs --out FILE");
+    write_model(arguments->name, arguments->options, arguments->out);
+  });
+}
+
+}  // namespace reverie
