@@ -51,6 +51,7 @@ class CostModel {
   struct Counters {
     int64_t lookups = 0;       ///< calls of `cost`
     int64_t measurements = 0;  ///< operators or graphs timed on hardware
+    int64_t estimates = 0;     ///< signatures that a measuring or recorded source had to estimate
   };
 
   virtual ~CostModel() = default;

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cost/measured.h"
 #include "core/cost/roofline.h"
+#include "core/cost/table.h"
 
 namespace reverie {
 namespace {
@@ -21,6 +23,8 @@ const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"roofline:<device>",
        [](const std::string& device) { return make_roofline(device_profile(device)); }},
+      {"cpu", [](const std::string&) { return make_measured_cost_model(); }},
+      {"table:<file>", [](const std::string& file) { return make_table_cost_model(file); }},
   };
   return table;
 }

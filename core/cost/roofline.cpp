@@ -61,7 +61,7 @@ class Roofline : public CostModel {
   std::string name() const override { return fmt::format("roofline:{}", device_.name); }
   CostSource source() const override { return CostSource::kEstimated; }
   bool deterministic() const override { return true; }
-  Counters counters() const override { return {.lookups = lookups_.load(), .measurements = 0}; }
+  Counters counters() const override { return {.lookups = lookups_.load()}; }
 
   Cost cost(const OpSignature& signature) override {
     lookups_.fetch_add(1, std::memory_order_relaxed);

@@ -20,12 +20,6 @@ int64_t all_bytes(const OpSignature& signature) {
 
 }  // namespace
 
-bool is_view(const OpSchema& op) {
-  static constexpr std::string_view kViews[] = {"Reshape",   "Flatten",  "Squeeze",
-                                                "Unsqueeze", "Identity", "Dropout"};
-  return is_one_of(op, kViews);
-}
-
 bool is_matrix_work(const OpSchema& op) {
   static constexpr std::string_view kMatrix[] = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
   return is_one_of(op, kMatrix);
@@ -33,7 +27,7 @@ bool is_matrix_work(const OpSchema& op) {
 
 Cost work_of(const OpSignature& signature) {
   const OpSchema& op = *signature.op;
-  if (is_view(op)) return {};
+  if (op.view) return {};
   const OpContext context{signature.inputs, signature.outputs, *signature.attributes};
   Cost work;
   work.flops = op.flops ? op.flops(context) : 0;

@@ -4,9 +4,6 @@
 
 namespace reverie {
 
-/// Renames data without touching it: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout.
-bool is_view(const OpSchema& op);
-
 /// A convolution or matrix product, which runs at another rate than everything else.
 bool is_matrix_work(const OpSchema& op);
 

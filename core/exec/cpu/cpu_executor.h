@@ -78,6 +78,8 @@ class CpuExecutor : public Executor {
 
 /// oneDNN's version and the instruction set that it uses: "oneDNN 2.6.3, avx512_core".
 std::string cpu_library();
+/// Threads that a plan with CpuOptions::threads == `threads` uses.
+int cpu_threads(int threads);
 /// The processor's model name as its vendor gives it, or "unknown".
 std::string cpu_model();
 

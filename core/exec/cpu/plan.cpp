@@ -183,6 +183,8 @@ void CpuPlan::Impl::run_kernels() {
   stream.wait();
 }
 
+int cpu_threads(int threads) { return threads > 0 ? threads : omp_get_max_threads(); }
+
 CpuPlan::CpuPlan(const Graph& graph, const WeightSource& weights, CpuOptions options)
     : impl_(std::make_unique<Impl>(graph, weights, options)) {}
 CpuPlan::~CpuPlan() = default;

@@ -1,0 +1,206 @@
+#include "core/cost/measured.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/hash.h"
+#include "core/cost/roofline.h"
+#include "core/cost/signature_cache.h"
+#include "core/cost/work.h"
+#include "core/exec/cpu/cpu_executor.h"
+#include "core/exec/node_graph.h"
+
+namespace reverie {
+namespace {
+
+constexpr char kProfile[] = "cpu";
+
+CostTable empty_table(int threads) {
+  return {.device = fmt::format("{}, {} threads", cpu_model(), cpu_threads(threads)),
+          .library = cpu_library(),
+          .profile = kProfile,
+          .entries = {}};
+}
+
+/// Letters and digits, everything else as single dashes.
+std::string slug(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!result.empty() && result.back() != '-') {
+      result += '-';
+    }
+  }
+  return result;
+}
+
+/// The operator alone. Floating constants hold 2, which is also a usual exponent and no variance to
+/// stumble over; others hold 0, a valid index.
+Graph single_operator(const OpSignature& signature) {
+  std::vector<WeightPtr> constants(signature.inputs.size());
+  for (size_t i = 0; i < constants.size() && i < 32; ++i)
+    if ((signature.constant_inputs >> i & 1) != 0)
+      constants[i] = Weight::fill(signature.inputs[i],
+                                  is_floating(signature.inputs[i].dtype) ? 2 : 0,
+                                  fmt::format("constant{}", i));
+  return node_graph(*signature.op, signature.attributes, signature.inputs, signature.outputs,
+                    constants);
+}
+
+/// One process at a time brings a table up to date.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path)
+      : file_(open((path + ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (file_ < 0) throw InputError("cannot write '{}.lock'; set REVERIE_CACHE", path);
+    flock(file_, LOCK_EX);
+  }
+  ~FileLock() { close(file_); }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
+
+class MeasuredCosts : public CostModel {
+ public:
+  explicit MeasuredCosts(const MeasureOptions& options)
+      : options_(options),
+        path_(measured_table_path(options)),
+        table_(empty_table(options.threads)),
+        device_(device_profile(kProfile)) {
+    if (path_.empty()) return;
+    create_directory(options.directory + "/costs");
+    if (file_exists(path_)) table_ = read_kept();
+  }
+
+  ~MeasuredCosts() override {
+    try {
+      save();
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "measured costs were not kept: {}\n", error.what());
+    }
+  }
+
+  std::string name() const override { return "cpu"; }
+  CostSource source() const override { return CostSource::kMeasured; }
+  bool deterministic() const override { return false; }
+  Counters counters() const override {
+    return {.lookups = lookups_.load(),
+            .measurements = measurements_.load(),
+            .estimates = estimates_.load()};
+  }
+
+  Cost cost(const OpSignature& signature) override {
+    lookups_.fetch_add(1, std::memory_order_relaxed);
+    return cache_.find_or(signature, [&] {
+      Cost cost = work_of(signature);
+      if (cost.launches > 0) cost.runtime = runtime(signature, cost);
+      return cost;
+    });
+  }
+
+ private:
+  Picoseconds runtime(const OpSignature& signature, const Cost& work) {
+    const std::lock_guard lock(mutex_);
+    if (signature.op == &opaque_op()) {
+      ++estimates_;
+      return roofline_time(device_, signature);
+    }
+    const std::string text = signature.text();
+    const auto known = table_.entries.find(text);
+    if (known != table_.entries.end()) return known->second.runtime;
+    const TableEntry entry = measure(signature, work);
+    ++measurements_;
+    table_.entries[text] = entry;
+    unsaved_ = true;
+    save_now_and_then();
+    return entry.runtime;
+  }
+
+  TableEntry measure(const OpSignature& signature, const Cost& work) {
+    CpuPlan plan(single_operator(signature), materialized,
+                 {.threads = options_.threads, .free_layouts = true});
+    Rng rng(signature.hash());
+    plan.draw_inputs(rng);
+    const MedianInterval time = time_repeatedly([&] { plan.execute(); }, options_.timing);
+    return {.runtime = Picoseconds::from_seconds(time.median),
+            .spread = time.spread(),
+            .repeats = time.samples,
+            .estimate = roofline_time(device_, signature),
+            .flops = work.flops,
+            .bytes = work.bytes,
+            .launches = work.launches};
+  }
+
+  CostTable read_kept() const {
+    CostTable kept = with_context("measured costs (remove the file to measure anew)",
+                                  [&] { return read_cost_table(path_); });
+    return kept;
+  }
+
+  void save_now_and_then() {
+    constexpr std::chrono::seconds kPeriod{5};
+    const auto now = std::chrono::steady_clock::now();
+    if (now - saved_at_ < kPeriod) return;
+    saved_at_ = now;
+    save();
+  }
+
+  /// Joined with what other processes measured meanwhile.
+  void save() {
+    if (path_.empty() || !unsaved_) return;
+    const FileLock lock(path_);
+    if (file_exists(path_)) table_.entries.merge(read_kept().entries);
+    write_cost_table(path_, table_);
+    unsaved_ = false;
+  }
+
+  MeasureOptions options_;
+  std::string path_;
+  std::mutex mutex_;  // guards the table, and that one operator is timed at a time
+  CostTable table_;
+  DeviceProfile device_;
+  bool unsaved_ = false;
+  std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
+  SignatureCache cache_;
+  std::atomic<int64_t> lookups_{0}, measurements_{0}, estimates_{0};
+};
+
+}  // namespace
+
+std::string cache_directory() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  if (const std::string own = variable("REVERIE_CACHE"); !own.empty()) return own;
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/reverie";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/reverie";
+  throw InputError("no place to keep measured costs: set REVERIE_CACHE to a directory");
+}
+
+std::string measured_table_path(const MeasureOptions& options) {
+  if (options.directory.empty()) return "";
+  const CostTable key = empty_table(options.threads);
+  return fmt::format("{}/costs/{}-{:08x}.h5", options.directory, slug(key.device + " " + key.library),
+                     static_cast<uint32_t>(hash_string(key.device + "\n" + key.library)));
+}
+
+std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options) {
+  return std::make_shared<MeasuredCosts>(options);
+}
+
+}  // namespace reverie

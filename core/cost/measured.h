@@ -1,0 +1,68 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cost/cost_model.h"
+#include "core/cost/table.h"
+#include "core/cost/timing.h"
+#include "core/exec/executor.h"
+
+namespace reverie {
+
+/// Where measurements are kept between runs: $REVERIE_CACHE, else $XDG_CACHE_HOME/reverie, else
+/// $HOME/.cache/reverie.
+std::string cache_directory();
+
+struct MeasureOptions {
+  TimingOptions timing;
+  int threads = 0;  ///< of the executor; 0: as many as it takes by itself
+  /// Directory of the cost table; "" keeps measurements in memory alone.
+  std::string directory = cache_directory();
+};
+
+/// "cpu": each operator alone on the CPU executor, weights laid out ahead, its other inputs and its
+/// outputs in the layout that its kernel likes best, as inside a larger graph: conversions between
+/// layouts are not counted, and what a graph takes end to end can be more. The median of repeated
+/// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
+/// of this processor, library version and number of threads; the table is brought up to date while
+/// measuring and at the end. Opaque operators are estimated. Several threads may ask; one measures
+/// at a time.
+std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
+
+/// The file in which `options` keep their measurements; empty when in memory alone.
+std::string measured_table_path(const MeasureOptions& options);
+
+struct EndToEndOptions {
+  int repeats = 30;         ///< runs at least (rounds, when interleaved)
+  double min_seconds = 0.2; ///< and for this long at least
+  int threads = 0;
+};
+
+/// A whole graph, timed.
+struct EndToEnd {
+  Picoseconds median;
+  Picoseconds low;   ///< 95% interval of the median, see MedianInterval
+  Picoseconds high;
+  int repeats = 0;
+  int fallbacks = 0;  ///< nodes that ran on the reference kernels
+};
+
+/// One graph on the CPU executor: compiled once, warmed up, run again and again on random inputs.
+EndToEnd measure_end_to_end(const Graph& graph, const EndToEndOptions& options = {},
+                            const WeightSource& weights = materialized);
+
+struct Interleaved {
+  std::vector<EndToEnd> graphs;
+  /// Per graph: median and 95% interval of its time divided by the first graph's time in the same
+  /// round. Drift of the machine meets all graphs of a round alike.
+  std::vector<MedianInterval> ratio_to_first;
+};
+
+/// Several graphs in turn, A B C A B C ..., for paired comparison. InputError when there is none.
+Interleaved measure_interleaved(const std::vector<Graph>& graphs,
+                                const EndToEndOptions& options = {},
+                                const WeightSource& weights = materialized);
+
+}  // namespace reverie

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/cost/cost_model.h"
+
+namespace reverie {
+
+/// One measured operator.
+struct TableEntry {
+  Picoseconds runtime;   ///< median
+  double spread = 0;     ///< half width of the median's 95% interval, as a share of the median
+  int32_t repeats = 0;   ///< samples behind the median
+  Picoseconds estimate;  ///< of the table's roofline profile, for scaling to signatures not measured
+  int64_t flops = 0;
+  int64_t bytes = 0;
+  int64_t launches = 0;
+
+  bool operator==(const TableEntry&) const = default;
+};
+
+/// Measured costs of operators on one device. As a file: a seal of 512 bytes, which holds the lines
+/// "reverie cost table", "version 1", "bytes N" (of the whole file) and "checksum H" (hash_bytes of
+/// what follows the seal), then HDF5 without times, so that equal content is equal bytes. Attributes
+/// of the root: `device`, `library`, `profile`. Data sets, all of one dimension and by ascending
+/// signature: `signatures` (uint8, all texts one after the other), `ends` (int64, the end of each
+/// text), `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64), `repeats` (int32) and
+/// `spread` (float64).
+struct CostTable {
+  std::string device;   ///< "AMD EPYC, 2 threads"
+  std::string library;  ///< "oneDNN 2.6.3, avx512_core"
+  std::string profile;  ///< the roofline device of the estimates: "cpu"
+  std::map<std::string, TableEntry> entries;  ///< by OpSignature::text()
+
+  bool operator==(const CostTable&) const = default;
+};
+
+/// InputError with one line when the file is missing, is no cost table, of another version or
+/// damaged.
+CostTable read_cost_table(const std::string& path);
+/// Written aside and renamed.
+void write_cost_table(const std::string& path, const CostTable& table);
+/// Whether the file begins as a cost table; false for missing files too.
+bool is_cost_table(const std::string& path);
+
+/// For `reverie inspect`: device, library, counts by operator, the dearest operators, spread.
+std::string describe(const CostTable& table);
+
+/// "table:FILE"; recorded, deterministic. A signature that was not measured gets the time of the
+/// nearest one of its operator (by the ratio of their FLOPs and bytes), times the ratio of their
+/// estimates; where the operator was never measured, its own estimate times the table's median ratio
+/// of time to estimate. Both are counted as estimated.
+std::shared_ptr<CostModel> make_table_cost_model(const std::string& path);
+
+}  // namespace reverie

@@ -1,0 +1,71 @@
+#include "core/cost/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+constexpr double kSampleSeconds = 100e-6;
+constexpr int kFewestSamples = 5;
+
+double time_calls(const std::function<void()>& run, int64_t calls) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < calls; ++i) run();
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  return elapsed.count() / static_cast<double>(calls);
+}
+
+/// Runs until the time is over; returns the fastest call.
+double warm_up(const std::function<void()>& run, double seconds) {
+  double fastest = time_once(run);
+  for (double total = fastest; total < seconds;) {
+    const double once = time_once(run);
+    fastest = std::min(fastest, once);
+    total += std::max(once, 1e-9);
+  }
+  return fastest;
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::span<const double> samples) {
+  REVERIE_CHECK(!samples.empty());
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<double>(sorted.size());
+  const size_t last = sorted.size() - 1;
+  const double half = 0.98 * std::sqrt(n);
+  // Ranks of the theorem count from 1.
+  const auto low = static_cast<int64_t>(std::floor(n / 2 - half)) - 1;
+  const auto high = static_cast<int64_t>(std::ceil(n / 2 + 1 + half)) - 1;
+  return {.median = (sorted[last / 2] + sorted[(last + 1) / 2]) / 2,
+          .low = sorted[static_cast<size_t>(std::max<int64_t>(low, 0))],
+          .high = sorted[std::min(static_cast<size_t>(high), last)],
+          .samples = static_cast<int>(sorted.size())};
+}
+
+double time_once(const std::function<void()>& run) { return time_calls(run, 1); }
+
+MedianInterval time_repeatedly(const std::function<void()>& run, const TimingOptions& options) {
+  const double fastest = warm_up(run, options.warm_up_seconds);
+  const auto calls = static_cast<int64_t>(std::ceil(kSampleSeconds / std::max(fastest, 1e-9)));
+  std::vector<double> samples;
+  double total = 0;
+  MedianInterval interval;
+  for (;;) {
+    samples.push_back(time_calls(run, calls));
+    total += samples.back() * static_cast<double>(calls);
+    const auto count = static_cast<int>(samples.size());
+    if (count < kFewestSamples) continue;
+    const bool out_of_time = total >= options.max_seconds;
+    if (!out_of_time && (count < options.min_samples || count % 4 != 0)) continue;
+    interval = median_interval(samples);
+    if (out_of_time || interval.spread() <= options.target_spread) return interval;
+  }
+}
+
+}  // namespace reverie

@@ -1,0 +1,146 @@
+#include "core/cost/measured.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+constexpr TimingOptions kQuick{.warm_up_seconds = 0,
+                               .target_spread = 1,
+                               .min_samples = 5,
+                               .max_seconds = 0.001};
+
+TensorType floats(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
+
+/// A chain with two equal operators, a view, and work on constants.
+Graph chain() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({8, 32}));
+  const auto w = graph.add_constant(Weight::fill(floats({32, 32}), 0.5, "w"));
+  const ValueId folded = graph.add("Transpose", {w});
+  const ValueId y = graph.add("Relu", {graph.add("MatMul", {x, folded})});
+  const ValueId flat = graph.add("Reshape", {graph.add("Relu", {y})},
+                                 {{"shape", std::vector<int64_t>{256}}});
+  graph.add_output("y", flat);
+  return graph;
+}
+
+MeasureOptions in(const std::string& directory) {
+  return {.timing = kQuick, .threads = 1, .directory = directory};
+}
+
+TEST(MeasuredCost, EachSignatureIsMeasuredOnce) {
+  const auto model = make_measured_cost_model(in(""));
+  const Cost first = graph_cost(*model, chain());
+  EXPECT_EQ(model->counters().measurements, 2);  // MatMul and Relu
+  EXPECT_EQ(model->counters().lookups, 4);
+  EXPECT_EQ(graph_cost(*model, chain()), first);
+  EXPECT_EQ(model->counters().measurements, 2);
+  EXPECT_GT(first.runtime.count, 0);
+  EXPECT_EQ(first.launches, 3);
+  EXPECT_EQ(model->source(), CostSource::kMeasured);
+}
+
+TEST(MeasuredCost, AKeptMeasurementIsNotRepeated) {
+  const TemporaryDirectory directory;
+  const Cost measured = graph_cost(*make_measured_cost_model(in(directory.path())), chain());
+  const auto again = make_measured_cost_model(in(directory.path()));
+  EXPECT_EQ(graph_cost(*again, chain()), measured);
+  EXPECT_EQ(again->counters().measurements, 0);
+  const CostTable table = read_cost_table(measured_table_path(in(directory.path())));
+  EXPECT_EQ(table.entries.size(), 2u);
+  EXPECT_GE(table.entries.begin()->second.repeats, 5);
+  const auto recorded = make_table_cost_model(measured_table_path(in(directory.path())));
+  EXPECT_EQ(graph_cost(*recorded, chain()), measured);
+}
+
+TEST(MeasuredCost, TwoAtOnceKeepWhatBothMeasured) {
+  const TemporaryDirectory directory;
+  auto a = make_measured_cost_model(in(directory.path()));
+  auto b = make_measured_cost_model(in(directory.path()));
+  graph_cost(*a, chain());
+  Graph other;
+  other.add_output("y", other.add("Tanh", {other.add_input("x", floats({16}))}));
+  graph_cost(*b, other);
+  a.reset();
+  b.reset();
+  EXPECT_EQ(read_cost_table(measured_table_path(in(directory.path()))).entries.size(), 3u);
+}
+
+TEST(MeasuredCost, ManyThreadsMeasureOnce) {
+  const auto model = make_measured_cost_model(in(""));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { graph_cost(*model, chain()); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(model->counters().measurements, 2);
+}
+
+TEST(MeasuredCost, ADamagedTableIsRefused) {
+  const TemporaryDirectory directory;
+  create_directory(directory / "costs");
+  write_file(measured_table_path(in(directory.path())), "no table");
+  EXPECT_THROW(make_measured_cost_model(in(directory.path())), InputError);
+  EXPECT_THROW(make_measured_cost_model(in("/proc/none")), InputError);
+}
+
+TEST(MeasuredCost, OpaqueOperatorsAreEstimated) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({4}));
+  const NodeId opaque = graph.add_node(
+      opaque_op(), std::vector{x},
+      std::make_shared<const Attributes>(Attributes{{"op", std::string("Magic")},
+                                                    {"domain", std::string()},
+                                                    {"proto", std::string()}}),
+      std::vector{floats({4})});
+  graph.add_output("y", graph.output(opaque));
+  const auto model = make_measured_cost_model(in(""));
+  EXPECT_GT(graph_cost(*model, graph).runtime.count, 0);
+  EXPECT_EQ(model->counters().measurements, 0);
+  EXPECT_EQ(model->counters().estimates, 1);
+}
+
+TEST(EndToEnd, TimesAWholeGraph) {
+  const EndToEnd time = measure_end_to_end(chain(), {.repeats = 7, .min_seconds = 0, .threads = 1});
+  EXPECT_EQ(time.repeats, 7);
+  EXPECT_LE(time.low, time.median);
+  EXPECT_LE(time.median, time.high);
+  EXPECT_GT(time.low.count, 0);
+  EXPECT_EQ(time.fallbacks, 0);
+}
+
+TEST(EndToEnd, PairedRatiosAreToTheFirst) {
+  const Interleaved both =
+      measure_interleaved({chain(), chain()}, {.repeats = 9, .min_seconds = 0, .threads = 1});
+  ASSERT_EQ(both.graphs.size(), 2u);
+  EXPECT_EQ(both.graphs[1].repeats, 9);
+  EXPECT_EQ(both.ratio_to_first[0].median, 1);
+  EXPECT_GT(both.ratio_to_first[1].low, 0);
+  EXPECT_THROW(measure_interleaved({}), InputError);
+}
+
+TEST(MedianInterval, HasTheRanksOfTheTheorem) {
+  std::vector<double> samples;
+  for (int i = 100; i >= 1; --i) samples.push_back(i);
+  const MedianInterval interval = median_interval(samples);
+  EXPECT_EQ(interval.median, 50.5);
+  EXPECT_EQ(interval.low, 40);   // floor(50 - 9.8)
+  EXPECT_EQ(interval.high, 61);  // ceil(51 + 9.8)
+  EXPECT_EQ(median_interval(std::vector<double>{3.0}).high, 3);
+}
+
+TEST(MedianInterval, TimingStopsAtItsLimits) {
+  int calls = 0;
+  const MedianInterval time = time_repeatedly([&] { ++calls; }, kQuick);
+  EXPECT_GE(time.samples, 5);
+  EXPECT_GE(calls, time.samples);
+}
+
+}  // namespace
+}  // namespace reverie
