@@ -114,6 +114,12 @@ std::vector<ValueId> positive_values(const Graph& graph) {
   return found;
 }
 
+double root_mean_square(const Tensor& tensor) {
+  double sum = 0;
+  for (const double x : tensor.data<double>()) sum += x * x;
+  return std::sqrt(sum / static_cast<double>(std::max<int64_t>(tensor.elements(), 1)));
+}
+
 bool is_source(const Graph& graph, NodeId node) {
   return graph.weight(node) != nullptr || &graph.op(node) == &input_op();
 }
@@ -145,6 +151,25 @@ DrawPlan::DrawPlan(std::span<const Graph* const> graphs) {
 DrawRole& DrawPlan::role_of(const Graph& graph, NodeId node) {
   return graph.weight(node) ? weights_[graph.weight(node)->identity()]
                             : inputs_[graph.input_name(node)];
+}
+
+void DrawPlan::calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& results) {
+  const auto inputs = graph.inputs(node);
+  Walk walk;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].valid() && graph.is_constant(inputs[i]) && fan_in(graph, node, i) > 0)
+      walk.enter(inputs[i]);
+  ValueId value;
+  if (graph.is_constant(node) || !walk.next(value)) return;
+  const double size = root_mean_square(results[0]);
+  if (!(size > kLargest)) return;
+  for (double& x : results[0].data<double>()) x /= size;
+  do {
+    const NodeId from = graph.producer(value);
+    if (graph.weight(from)) role_of(graph, from).variance /= size * size;
+    if (moves(graph.op(from)) || graph.op(from).is("Add"))
+      for (const ValueId input : graph.inputs(from)) walk.enter(input);
+  } while (walk.next(value));
 }
 
 const DrawRole& DrawPlan::weight(uint64_t identity) const { return weights_.at(identity); }

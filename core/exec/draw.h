@@ -26,6 +26,12 @@ class DrawPlan {
   explicit DrawPlan(std::span<const Graph* const> graphs);
   const DrawRole& weight(uint64_t identity) const;
   const DrawRole& input(const std::string& name) const;
+  /// Keeps the numbers of a deep graph in range: `results` are those of `node`, and where it is a
+  /// product with weights whose root mean square exceeds kLargest, the variance of the weights is
+  /// lowered and the results are scaled so that it is one. (After the layer-sequential unit-variance
+  /// initialisation of Mishkin and Matas, 2016.)
+  void calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& results);
+  static constexpr double kLargest = 8;
 
  private:
   DrawRole& role_of(const Graph& graph, NodeId node);

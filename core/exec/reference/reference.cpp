@@ -83,10 +83,11 @@ std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
 class Run {
  public:
   Run(const Graph& graph, std::span<const ValueId> wanted, const WeightSource& weights,
-      const ReferenceOptions& options)
+      const ReferenceOptions& options, const ReferenceExecutor::Observer& observer)
       : graph_(graph),
         weights_(weights),
         options_(options),
+        observer_(observer),
         order_(graph.topological_order(wanted)),
         wanted_(wanted.begin(), wanted.end()),
         values_(static_cast<size_t>(graph.value_capacity())),
@@ -125,6 +126,7 @@ class Run {
       inputs.push_back(input.valid() ? values_[static_cast<size_t>(input.index)] : Tensor());
     std::vector<Tensor> results =
         run_kernel(op, graph_.attributes(node), inputs, options_.poison);
+    if (observer_) observer_(node, results);
     for (size_t i = 0; i < results.size(); ++i)
       keep(graph_.outputs(node)[i], std::move(results[i]));
     for (const ValueId input : graph_.inputs(node)) release(input);
@@ -146,6 +148,7 @@ class Run {
   const Graph& graph_;
   const WeightSource& weights_;
   const ReferenceOptions& options_;
+  const ReferenceExecutor::Observer& observer_;
   std::vector<NodeId> order_;
   std::vector<ValueId> wanted_;
   std::vector<Tensor> values_;
@@ -167,7 +170,7 @@ std::vector<Tensor> ReferenceExecutor::run(const Graph& graph, std::span<const T
                      inputs.size());
   std::vector<ValueId> wanted;
   for (const GraphOutput& output : graph.outputs()) wanted.push_back(output.value);
-  Run run(graph, wanted, weights, options_);
+  Run run(graph, wanted, weights, options_, observer_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId value = graph.output(graph.inputs()[i]);
     const TensorType& type = graph.type(value);
@@ -197,7 +200,7 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
   REVERIE_CHECK(graph.is_constant(value));
   const ReferenceOptions options{.precision = Precision::kDouble};
-  return Run(graph, {&value, 1}, weights, options).finish().at(0);
+  return Run(graph, {&value, 1}, weights, options, {}).finish().at(0);
 }
 
 }  // namespace reverie

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct ReferenceOptions {
 class ReferenceExecutor : public Executor {
  public:
   explicit ReferenceExecutor(ReferenceOptions options = {}) : options_(options) {}
+  /// Called with the results of every node as soon as they are there; may change their elements.
+  using Observer = std::function<void(NodeId, std::vector<Tensor>&)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
   std::string name() const override { return "reference"; }
   bool supports(const Graph& graph, NodeId node) const override;
   /// With kDouble, floating inputs and weights may also come as float64.
@@ -36,6 +40,7 @@ class ReferenceExecutor : public Executor {
 
  private:
   ReferenceOptions options_;
+  Observer observer_;
 };
 
 /// One node by itself. `attributes` need not be canonical; an absent optional input is a

@@ -1,5 +1,6 @@
 #include "core/exec/compare.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +142,24 @@ TEST(Compare, ValuesOfUnknownTypeAreComparedByPairing) {
   EXPECT_TRUE(compare(original, with_opaque("p", 2, false)).agree);
   EXPECT_FALSE(compare(original, with_opaque("p", 3, false)).agree);
   EXPECT_FALSE(compare(original, with_opaque("q", 2, false)).agree);
+}
+
+/// Every layer cubes its input, so that weights of usual size lead beyond the largest double.
+TEST(Compare, WeightsAreMadeSmallerWhereNumbersWouldOverflow) {
+  const auto cubes = [](bool wrong) {
+    Graph graph;
+    ValueId x = graph.add_input("x", floats({16, 16}));
+    for (int layer = 0; layer < 9; ++layer) {
+      const ValueId w = graph.add_constant(large({16, 16}, fmt::format("w{}", layer)));
+      const ValueId q = graph.add("MatMul", {x, w});
+      x = graph.add("MatMul", {graph.add("MatMul", {q, q}), wrong && layer == 2 ? x : q});
+    }
+    graph.add_output("y", x);
+    return graph;
+  };
+  const Agreement result = compare(cubes(false), cubes(false));
+  EXPECT_TRUE(result.agree) << result.reason;
+  EXPECT_FALSE(compare(cubes(false), cubes(true)).agree);
 }
 
 TEST(Compare, NanWhereTheReferenceHasNoneIsADisagreement) {
