@@ -278,6 +278,21 @@ Result inverse(const ExprScope& scope, Args args) {
   return result;
 }
 
+/// keeps_order(shape, perm): whether transposing leaves all elements in their order, since only axes
+/// of extent 1 move.
+Result keeps_order(const ExprScope& scope, Args args) {
+  const auto extents = integers(scope, args[0]);
+  const auto perm = integers(scope, args[1]);
+  if (!extents || !perm || extents->size() != perm->size() || !is_permutation(*perm)) return {};
+  int64_t last = -1;
+  for (const int64_t axis : *perm) {
+    if ((*extents)[static_cast<size_t>(axis)] == 1) continue;
+    if (axis < last) return int64_t{0};
+    last = axis;
+  }
+  return int64_t{1};
+}
+
 // --- Tensors ------------------------------------------------------------------------------------
 
 Result shape(const ExprScope& scope, Args args) {
@@ -416,6 +431,7 @@ const std::vector<ExprFunction>& functions() {
       {"max", 2, 2, 0, false, extreme<false>},
       {"gather", 2, 2, 0, false, gather},
       {"inverse", 1, 1, 0, false, inverse},
+      {"keeps_order", 2, 2, 0, false, keeps_order},
       {"broadcast", 2, 2, 0, false, broadcast_shape},
       {"shape", 1, 1, 1, false, shape},
       {"rank", 1, 1, 1, false, rank},
