@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -79,7 +80,6 @@ struct RewriteState::Impl {
 
   struct Locations {
     bool listed = false;
-    int count = -1;
     std::vector<Match> list;
   };
   mutable std::mutex mutex;
@@ -302,37 +302,35 @@ void RewriteState::Impl::list_locations(int rule) {
   Locations& result = locations[static_cast<size_t>(rule)];
   if (result.listed) return;
   result.listed = true;
-  std::vector<int32_t> slots = matches.of_rule(rule);
-  std::erase_if(slots, [&](int32_t slot) {
-    return matches[slot].risky && makes_cycle(matches[slot]);
-  });
-  if (slots.size() > 1) {
-    order();
-    std::sort(slots.begin(), slots.end(), [&](int32_t a, int32_t b) { return before(a, b); });
-  }
-  std::set<std::vector<NodeId>> seen;
-  const bool symmetric = (*rules)[rule].pattern().symmetric;
+  const std::vector<int32_t>& slots = matches.of_rule(rule);
+  if (slots.empty()) return;
+  std::vector<std::pair<int32_t, int32_t>> places;  // position of the root, slot
+  if (slots.size() > 1) order();
   for (const int32_t slot : slots) {
     const StoredMatch& match = matches[slot];
-    if (symmetric) {
-      std::vector<NodeId> nodes = match.binding->nodes;
-      std::sort(nodes.begin(), nodes.end());
-      if (!seen.insert(std::move(nodes)).second) continue;
-    }
+    if (match.risky && makes_cycle(match)) continue;
+    places.emplace_back(
+        slots.size() > 1 ? positions[static_cast<size_t>(match.root.index)] : 0, slot);
+  }
+  std::sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : before(a.second, b.second);
+  });
+  std::unordered_set<uint64_t> seen;
+  const bool symmetric = (*rules)[rule].pattern().symmetric;
+  for (const auto& [position, slot] : places) {
+    const StoredMatch& match = matches[slot];
+    if (symmetric && !seen.insert(match.node_set).second) continue;
     result.list.push_back({rule, slot, match.root, match.binding});
   }
-  result.count = static_cast<int>(result.list.size());
 }
 
 int RewriteState::Impl::count_locations(int rule) {
-  const std::vector<int32_t>& slots = matches.of_rule(rule);
-  const bool symmetric = (*rules)[rule].pattern().symmetric;
-  const bool plain = !symmetric && std::none_of(slots.begin(), slots.end(), [&](int32_t slot) {
-    return matches[slot].risky;
-  });
-  if (plain || slots.empty()) return static_cast<int>(slots.size());
-  list_locations(rule);
-  return locations[static_cast<size_t>(rule)].count;
+  if (matches.risky(rule) > 0) {
+    list_locations(rule);
+    return static_cast<int>(locations[static_cast<size_t>(rule)].list.size());
+  }
+  return (*rules)[rule].pattern().symmetric ? matches.node_sets(rule)
+                                            : static_cast<int>(matches.of_rule(rule).size());
 }
 
 const StructuralHash& RewriteState::Impl::up_to_date_hash() {
@@ -449,7 +447,10 @@ void RewriteState::commit(const Rewrite& rewrite) {
   Impl& impl = *impl_;
   const Change::Applied applied = impl.commit(rewrite);
   impl.update_matches(applied);
-  for (auto& locations : impl.locations) locations = {};
+  for (auto& locations : impl.locations) {
+    locations.listed = false;
+    locations.list.clear();
+  }
   impl.positions.clear();
   if (impl.hash) {
     impl.hash_changed.insert(impl.hash_changed.end(), applied.added.begin(), applied.added.end());
