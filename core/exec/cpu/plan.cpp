@@ -115,7 +115,10 @@ std::vector<Lifetime> CpuPlan::Impl::lifetimes(const Builder& builder,
     life.first = std::min(life.first, step);
     life.last = std::max(life.last, step);
   };
-  for (const Slot& slot : inputs) use(slot, 0);
+  for (const Slot& slot : inputs) {  // kept, for `execute` to find them again
+    use(slot, 0);
+    use(slot, end);
+  }
   for (const Slot& slot : outputs) use(slot, end);
   for (int i = 0; i < end; ++i)
     for (const auto& argument : builder.steps[static_cast<size_t>(i)].arguments)

@@ -90,6 +90,18 @@ TEST(CpuExecutor, APlanRunsAgainAndAgain) {
   }
 }
 
+TEST(CpuExecutor, InputsOutliveTheRunForTheNext) {
+  Graph graph;
+  const ValueId indices = graph.add_input("i", {DType::kInt64, {64}});
+  ValueId x = graph.add("Gather", {weight(graph, {4, 16}, 1), indices});
+  for (int i = 0; i < 4; ++i) x = graph.add("Tanh", {x});
+  graph.add_output("y", x);
+  CpuPlan plan(graph);
+  Rng rng(1);
+  plan.draw_inputs(rng);
+  for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(plan.execute());
+}
+
 TEST(CpuExecutor, WeightsComeFromTheirSource) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32({100}));
@@ -120,7 +132,7 @@ TEST(CpuExecutor, ValuesThatDoNotLiveTogetherShareMemory) {
   ValueId x = graph.add_input("x", f32({1000}));
   for (int i = 0; i < 20; ++i) x = graph.add("Relu", {x});
   graph.add_output("y", x);
-  EXPECT_LE(CpuPlan(graph).arena_bytes(), 2 * 4096);
+  EXPECT_LE(CpuPlan(graph).arena_bytes(), 3 * 4096);
 }
 
 TEST(CpuExecutor, FallbacksAreCounted) {
