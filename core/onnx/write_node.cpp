@@ -120,7 +120,9 @@ void write_attributes(const OpSchema& op, const Attributes& attributes, int opse
   const onnx::OpSchema* schema = onnx_schema(op.name, opset);
   REVERIE_CHECK(schema != nullptr, "{} at opset {}", op.name, opset);
   for (const auto& [name, value] : attributes.entries()) {
-    if (moved(op, name, opset)) continue;
+    // The checker takes no empty list; leaving it out means the same for a scalar.
+    const auto* list = std::get_if<std::vector<int64_t>>(&value);
+    if (moved(op, name, opset) || (list != nullptr && list->empty())) continue;
     const auto known = schema->attributes().find(name);
     if (known != schema->attributes().end()) set_attribute(name, value, known->second.type, node);
   }

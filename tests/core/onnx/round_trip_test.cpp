@@ -1,0 +1,177 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/exec/reference/reference.h"
+#include "core/ir/structural_hash.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/onnx/lower.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Pointwise;
+
+std::vector<Tensor> random_inputs(const Graph& graph, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Tensor> inputs;
+  for (const NodeId id : graph.inputs()) {
+    Tensor tensor(graph.type(graph.output(id)));
+    for (float& value : tensor.data<float>()) value = static_cast<float>(rng.normal());
+    inputs.push_back(tensor);
+  }
+  return inputs;
+}
+
+void expect_same_values(const Graph& a, const Graph& b, uint64_t seed) {
+  const std::vector<Tensor> inputs = random_inputs(a, seed);
+  ReferenceExecutor executor({.precision = Precision::kDouble});
+  const std::vector<Tensor> x = executor.run(a, inputs);
+  const std::vector<Tensor> y = executor.run(b, inputs);
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const std::vector<double> left = x[i].to_doubles();
+    const std::vector<double> right = y[i].to_doubles();
+    double scale = 1;
+    for (const double value : left) scale = std::max(scale, std::abs(value));
+    EXPECT_THAT(right, Pointwise(DoubleNear(1e-5 * scale), left)) << "output " << i;
+  }
+}
+
+class RandomRoundTrip : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomRoundTrip, KeepsStructureAndValues) {
+  const TemporaryDirectory folder;
+  const Graph graph = RandomGraph::make(GetParam());
+  const Graph lowered = lower(graph);
+  lowered.validate();
+  EXPECT_TRUE(isomorphic(lower(lowered), lowered));
+  expect_same_values(graph, lowered, GetParam());
+  export_onnx(graph, {}, folder / "model.onnx");
+  const ImportedModel again = import_onnx(folder / "model.onnx");
+  EXPECT_TRUE(again.warnings.empty());
+  EXPECT_TRUE(isomorphic(again.graph, lowered));
+}
+
+TEST_P(RandomRoundTrip, HasTheShapesThatOnnxInfers) {
+  const TemporaryDirectory folder;
+  const Graph graph = RandomGraph::make(GetParam());
+  export_onnx(graph, {}, folder / "model.onnx");
+  auto model = testing::read_message<onnx::ModelProto>(folder / "model.onnx");
+  for (auto& output : *model.mutable_graph()->mutable_output())
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                     onnx::ShapeInferenceOptions(true, 1, true));
+  for (int i = 0; i < model.graph().output_size(); ++i) {
+    const auto inferred = proto::tensor_type(model.graph().output(i).type());
+    ASSERT_TRUE(inferred.has_value()) << model.graph().output(i).name();
+    EXPECT_EQ(*inferred, graph.type(graph.outputs()[static_cast<size_t>(i)].value));
+  }
+}
+
+TEST_P(RandomRoundTrip, KeepsWeightsInAFileBeside) {
+  const TemporaryDirectory folder;
+  const Graph graph = RandomGraph::make(GetParam());
+  export_onnx(graph, {}, folder / "model.onnx", {.max_inline_bytes = 0});
+  const Graph again = import_onnx(folder / "model.onnx").graph;
+  EXPECT_TRUE(isomorphic(again, lower(graph)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomRoundTrip, ::testing::Range<uint64_t>(0, 60));
+
+TEST(Export, PutsWeightsBesideTheModelWhereTheyAreTooLarge) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 64}});
+  Tensor weight({DType::kFloat32, {64, 64}});
+  Rng rng(1);
+  for (float& value : weight.data<float>()) value = static_cast<float>(rng.normal());
+  graph.add_output("y", graph.add("MatMul", {x, graph.add_constant(Weight::dense(weight, "w"))}));
+  export_onnx(graph, {}, folder / "model.onnx", {.max_inline_bytes = 1000});
+  EXPECT_EQ(std::filesystem::file_size(folder / "model.onnx.data"), 64u * 64 * 4);
+  EXPECT_LT(std::filesystem::file_size(folder / "model.onnx"), 1000u);
+  const Graph again = import_onnx(folder / "model.onnx").graph;
+  EXPECT_TRUE(isomorphic(again, lower(graph)));
+  export_onnx(again, {}, folder / "model.onnx", {.max_inline_bytes = 1000});  // over its own source
+  expect_same_values(import_onnx(folder / "model.onnx").graph, graph, 1);
+}
+
+TEST(Export, LeavesNothingWhereItFails) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  graph.add_output("y", graph.add("Relu", {graph.add_input("x", {DType::kFloat32, {2}})}));
+  EXPECT_THROW(export_onnx(graph, {}, folder / "absent/model.onnx"), InputError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(Export, KeepsTheOriginalsOpsetUnlessNodesNeedANewerOne) {
+  const TemporaryDirectory folder;
+  ModelInfo info;
+  info.opset_imports[""] = 9;
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3, 4}});
+  const ValueId clipped = graph.add("Clip", {x}, {{"min", 0.5}, {"max", 6.0}});
+  const ValueId sliced = graph.add("Slice", {clipped}, {{"starts", std::vector<int64_t>{1}},
+                                                        {"ends", std::vector<int64_t>{3}},
+                                                        {"axes", std::vector<int64_t>{2}}});
+  const ValueId summed = graph.add("ReduceSum", {sliced}, {{"axes", std::vector<int64_t>{1}}});
+  graph.add_output("y", graph.add("Softmax", {summed}));
+  export_onnx(graph, info, folder / "old.onnx");
+  const ImportedModel old = import_onnx(folder / "old.onnx");
+  EXPECT_EQ(old.info.opset_imports.at(""), 9);
+  EXPECT_TRUE(isomorphic(old.graph, lower(graph)));
+  graph.add_output("z", graph.add("Softmax", {x}, {{"axis", int64_t{1}}}));
+  export_onnx(graph, info, folder / "new.onnx");
+  const ImportedModel raised = import_onnx(folder / "new.onnx");
+  EXPECT_EQ(raised.info.opset_imports.at(""), 13);
+  EXPECT_TRUE(isomorphic(raised.graph, lower(graph)));
+}
+
+TEST(Export, ExpandsEpiloguesAndFoldsConstants) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
+  Tensor values({DType::kFloat32, {3, 3}});
+  Rng rng(2);
+  for (float& value : values.data<float>()) value = static_cast<float>(rng.normal());
+  const ValueId w = graph.add_constant(Weight::dense(values, "w"));
+  const ValueId folded = graph.add("MatMul", {w, w});
+  const ValueId bias = graph.add_constant(Weight::dense(Tensor::of<float>({3}, {1, 2, 3}), "b"));
+  const ValueId y = graph.add("MatMul", {x, folded, bias, x}, {{"activation", std::string("relu")}});
+  graph.add_output("y", y);
+  const Graph lowered = lower(graph);
+  int work = 0;
+  for (const NodeId node : lowered.nodes()) work += lowered.is_work(node);
+  EXPECT_EQ(work, 4);  // MatMul, two Adds, Relu
+  for (const NodeId node : lowered.nodes())
+    EXPECT_TRUE(!lowered.is_constant(node) || lowered.weight(node) != nullptr);
+  expect_same_values(graph, lowered, 3);
+}
+
+TEST(Export, GivesOutputsTheirNamesWhateverTheyAre) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2}});
+  graph.add_input("unused", {DType::kInt64, {1}});
+  const ValueId y = graph.add("Relu", {x});
+  graph.add_output("first", y);
+  graph.add_output("second", y);
+  graph.add_output("x", x);
+  graph.add_output("alias", x);
+  graph.add_output("constant",
+                   graph.add_constant(Weight::dense(Tensor::of<float>({1}, {3}), "other")));
+  graph.add_output("fill", graph.add_constant(Weight::fill({DType::kFloat32, {100}}, 2, "w")));
+  export_onnx(graph, {}, folder / "model.onnx");
+  EXPECT_TRUE(isomorphic(import_onnx(folder / "model.onnx").graph, lower(graph)));
+}
+
+}  // namespace
+}  // namespace reverie
