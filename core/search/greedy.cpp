@@ -26,20 +26,19 @@ std::vector<RewriteStep> gaining_steps(Walk& walk, SearchRun& run) {
 
 }  // namespace
 
-std::vector<RewriteStep> descend(SearchRun& run) {
-  Walk walk(run);
+void descend(Walk& walk, SearchRun& run) {
   for (bool moved = true; moved && !run.out_of_time();) {
     run.count_expansion();
     const std::vector<RewriteStep> steps = gaining_steps(walk, run);
     moved = std::any_of(steps.begin(), steps.end(),
                         [&](const RewriteStep& step) { return walk.take(step); });
   }
-  return walk.path();
 }
 
 SearchResult greedy_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  descend(run);
+  Walk walk(run);
+  descend(walk, run);
   return run.finish();
 }
 

@@ -28,7 +28,9 @@ void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
 size_t walk_length(const RewriteState& start, SearchOptions options) {
   options.on_progress = nullptr;
   SearchRun greedy(start, options);
-  return std::max(kLeastSteps, descend(greedy).size() * 3 / 2);
+  Walk walk(greedy);
+  descend(walk, greedy);
+  return std::max(kLeastSteps, walk.path().size() * 3 / 2);
 }
 
 }  // namespace

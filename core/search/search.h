@@ -27,6 +27,9 @@ struct SearchOptions {
   double alpha = 1.05;
   /// taso: states expanded; rulelist: rule orders tried; random: walks. greedy needs none.
   int64_t budget = 100;
+  /// taso: when the budget is spent, the best graph is finished by a greedy descent, whose
+  /// expansions come on top.
+  bool finish = true;
   /// Seconds after which the best graph so far is returned; 0: no limit.
   double time_limit = 0;
   uint64_t seed = 0;
@@ -40,6 +43,7 @@ struct SearchOptions {
   void fields(V& v) {
     v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)");
     v.field("budget", budget, "Expansions (taso), rule orders (rulelist) or walks (random)");
+    v.field("finish", finish, "Descend greedily from the best when the budget is spent (taso)");
     v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none");
     v.field("seed", seed, "Seed of the random methods");
     v.field("max_weight_growth", max_weight_growth,

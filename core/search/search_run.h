@@ -16,6 +16,7 @@ class SearchRun {
   const RewriteState& start() const { return start_; }
   const SearchOptions& options() const { return options_; }
   const Cost& best_cost() const { return result_.best_cost; }
+  const std::vector<RewriteStep>& best_path() const { return result_.rewrites; }
   bool improves(const Cost& cost) const { return cost.runtime < result_.best_cost.runtime; }
   /// Whether so many bytes of weights are allowed.
   bool allows_weights(int64_t bytes) const { return bytes <= weight_limit_; }
@@ -67,8 +68,8 @@ class Walk {
   std::vector<RewriteStep> path_;
 };
 
-/// The path of a greedy descent from the start within a run: each step takes the rewrite that
-/// lowers the cost most, the first one among equals.
-std::vector<RewriteStep> descend(SearchRun& run);
+/// Descends greedily from where the walk stands: each step takes the rewrite that lowers the cost
+/// most, the first one among equals.
+void descend(Walk& walk, SearchRun& run);
 
 }  // namespace reverie

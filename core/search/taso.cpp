@@ -40,7 +40,10 @@ class TasoSearch {
     int64_t left = run_.options().budget;
     for (std::shared_ptr<const Expanded> next = root; next; next = pop()) {
       if (run_.out_of_time()) return;
-      if (left-- == 0) return run_.out_of_budget();
+      if (left-- == 0) {
+        run_.out_of_budget();
+        return finish();
+      }
       run_.count_expansion();
       expand(next);
     }
@@ -106,6 +109,15 @@ class TasoSearch {
       run_.count_duplicate();
     }
     return nullptr;
+  }
+
+  void finish() {
+    if (!run_.options().finish) return;
+    queue_ = {};
+    Walk walk(run_);
+    const std::vector<RewriteStep> path = run_.best_path();
+    for (const RewriteStep& step : path) walk.take(step);
+    descend(walk, run_);
   }
 
   SearchRun& run_;

@@ -169,8 +169,9 @@ StepResult RewriteEnvironment::step(const Action& action) {
 
 double RewriteEnvironment::reward(const Cost& before, const Cost& best_before, bool over) {
   const auto fall = [&](const Cost& from, const Cost& to) {
-    return percent_fall(from.runtime.milliseconds(), to.runtime.milliseconds(),
-                        initial_cost().runtime.milliseconds());
+    return percent_fall(static_cast<double>(from.runtime.count),
+                        static_cast<double>(to.runtime.count),
+                        static_cast<double>(initial_cost().runtime.count));
   };
   switch (shared_->config.reward) {
     case RewardKind::kRuntime: return fall(before, state_.cost());

@@ -1,0 +1,223 @@
+#include "core/search/search.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/ir/structural_hash.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using testing::unary_state;
+
+constexpr int64_t kNanosecond = 1000;
+
+int64_t nanoseconds(const Cost& cost) { return cost.runtime.count / kNanosecond; }
+
+SearchOptions wide(double alpha = 1e9, int64_t budget = 100000) {
+  SearchOptions options;
+  options.alpha = alpha;
+  options.budget = budget;
+  return options;
+}
+
+std::vector<std::string> rule_names(const RewriteState& state, const SearchResult& result) {
+  std::vector<std::string> names;
+  for (const RewriteStep& step : result.rewrites) names.push_back(state.rules().name(step.rule));
+  return names;
+}
+
+void collect_states(const RewriteState& state, std::map<uint64_t, int64_t>* costs) {
+  if (!costs->emplace(state.hash(), nanoseconds(state.cost())).second) return;
+  for (int rule = 0; rule < state.rules().size(); ++rule)
+    for (const Match& match : state.locations(rule)) {
+      RewriteState next = state;
+      next.commit(next.propose(match));
+      collect_states(next, costs);
+    }
+}
+
+/// Every reachable state, by its hash.
+std::map<uint64_t, int64_t> reachable(const RewriteState& start) {
+  std::map<uint64_t, int64_t> costs;
+  collect_states(start, &costs);
+  return costs;
+}
+
+TEST(Greedy, TakesGainsUntilNoneIsLeft) {
+  const RewriteState start = unary_state({{"Sqrt", "Sqrt"}, {"Sqrt"}, {"Exp"}});
+  const SearchResult result = greedy_search(start, {});
+  EXPECT_EQ(nanoseconds(result.initial_cost), 6 * 3 + 5 + 3);
+  EXPECT_EQ(nanoseconds(result.best_cost), 4 * 3 + 5 + 3);
+  EXPECT_EQ(rule_names(start, result), (std::vector<std::string>{"shave", "shave", "shave"}));
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+  EXPECT_EQ(result.expansions, 4);
+}
+
+TEST(Greedy, TakesTheLargestGainFirst) {
+  const RewriteState start = unary_state({{"Sqrt"}, {"Sigmoid"}});
+  EXPECT_EQ(rule_names(start, greedy_search(start, {})),
+            (std::vector<std::string>{"leap", "shave"}));
+}
+
+TEST(Taso, FindsAGainBehindARiseWhereGreedyIsStuck) {
+  const RewriteState start = unary_state({{"Tanh"}});
+  EXPECT_EQ(nanoseconds(greedy_search(start, {}).best_cost), 11);
+  const SearchResult result = taso_search(start, wide(1.2));
+  EXPECT_EQ(nanoseconds(result.best_cost), 4);
+  EXPECT_EQ(rule_names(start, result), (std::vector<std::string>{"climb", "leap"}));
+}
+
+TEST(Taso, AlphaBoundsTheRise) {
+  const RewriteState start = unary_state({{"Tanh"}});  // 11, and 12 after the climb
+  EXPECT_EQ(nanoseconds(taso_search(start, wide(1.05)).best_cost), 11);
+  EXPECT_EQ(nanoseconds(taso_search(start, wide(12.0 / 11 + 1e-9)).best_cost), 4);
+  EXPECT_THROW(taso_search(start, wide(0.99)), InputError);
+}
+
+TEST(Taso, ExpandsEachStateOnceThoughRewritesCommute) {
+  const RewriteState start = unary_state({{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}});
+  const SearchResult result = taso_search(start, wide());
+  EXPECT_EQ(result.expansions, 16);
+  EXPECT_EQ(result.candidates, 16 * 4);
+  EXPECT_EQ(result.duplicates, 16 * 4 - 15);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST(Taso, FindsTheOptimumOfEveryReachableState) {
+  const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}, {"Sqrt"}});
+  const std::map<uint64_t, int64_t> states = reachable(start);
+  int64_t least = nanoseconds(start.cost());
+  for (const auto& [hash, cost] : states) least = std::min(least, cost);
+  const SearchResult result = taso_search(start, wide());
+  EXPECT_EQ(nanoseconds(result.best_cost), least);
+  EXPECT_EQ(result.expansions, static_cast<int64_t>(states.size()));
+}
+
+TEST(Taso, TheBudgetCountsExpansions) {
+  const RewriteState start = unary_state({{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}});
+  SearchOptions options = wide(1e9, 7);
+  options.finish = false;
+  const SearchResult result = taso_search(start, options);
+  EXPECT_EQ(result.expansions, 7);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
+}
+
+TEST(Taso, FinishesTheBestGraphWhenTheBudgetIsSpent) {
+  const RewriteState start = unary_state({{"Sqrt", "Sqrt", "Sqrt"}});
+  SearchOptions options = wide(1.05, 1);
+  options.finish = false;
+  EXPECT_EQ(nanoseconds(taso_search(start, options).best_cost), 4 + 6 + 6 + 1);
+  options.finish = true;
+  EXPECT_EQ(nanoseconds(taso_search(start, options).best_cost), 4 + 4 + 4 + 1);
+}
+
+TEST(RuleList, CombinesForcedRulesWithGains) {
+  const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Tanh"}});
+  const SearchResult result = rule_list_search(start, wide(1.05, 50));
+  EXPECT_EQ(nanoseconds(result.best_cost), 3 + 4 + 3 + 2);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
+}
+
+TEST(RandomSearch, WalksAllEquallyLong) {
+  const RewriteState start = unary_state({{"Exp"}, {"Exp"}});  // a walk never ends by itself
+  const SearchResult result = random_search(start, wide(1.05, 7));
+  EXPECT_EQ(result.expansions, 7 * 10);
+  EXPECT_EQ(result.steps, 7 * 10);
+}
+
+TEST(RandomSearch, SeesGainsBehindRises) {
+  const SearchResult result = random_search(unary_state({{"Tanh"}}), wide(1.05, 5));
+  EXPECT_EQ(nanoseconds(result.best_cost), 4);
+}
+
+class EveryMethod : public ::testing::TestWithParam<int> {
+ protected:
+  SearchResult search(const RewriteState& start, const SearchOptions& options) const {
+    return search_methods()[static_cast<size_t>(GetParam())].run(start, options);
+  }
+  RewriteState mixed() const {
+    return unary_state({{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh"}, {"Exp", "Sqrt"}});
+  }
+};
+
+TEST_P(EveryMethod, ThePathLeadsToTheBestGraph) {
+  const RewriteState start = mixed();
+  const SearchResult result = search(start, wide(1.5, 20));
+  const RewriteState end = replay(start, result.rewrites);
+  EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
+  EXPECT_EQ(end.cost(), result.best_cost);
+  EXPECT_TRUE(isomorphic(end.graph(), result.best));
+  result.best.validate();
+}
+
+TEST_P(EveryMethod, TheTraceFallsFromStartToBest) {
+  const SearchResult result = search(mixed(), wide(1.5, 20));
+  EXPECT_EQ(result.trace.front().best, result.initial_cost);
+  EXPECT_EQ(result.trace.back().best, result.best_cost);
+  for (size_t i = 1; i < result.trace.size(); ++i) {
+    EXPECT_LT(result.trace[i].best.runtime, result.trace[i - 1].best.runtime);
+    EXPECT_LE(result.trace[i - 1].seconds, result.trace[i].seconds);
+  }
+}
+
+TEST_P(EveryMethod, EqualSeedsGiveEqualResults) {
+  const SearchResult one = search(mixed(), wide(1.5, 20));
+  const SearchResult two = search(mixed(), wide(1.5, 20));
+  EXPECT_EQ(one.rewrites, two.rewrites);
+  EXPECT_EQ(one.candidates, two.candidates);
+  EXPECT_EQ(one.expansions, two.expansions);
+}
+
+TEST_P(EveryMethod, WeightsStayBelowTheBound) {
+  const RewriteState start = unary_state({{"Relu", "Sqrt"}});
+  SearchOptions options = wide(1.5, 20);
+  const SearchResult free = search(start, options);
+  EXPECT_EQ(nanoseconds(free.best_cost), 1 + 4 + 1);
+  EXPECT_EQ(free.best.weight_bytes(), 16);
+  options.max_weight_growth = 1.0;
+  const SearchResult bounded = search(start, options);
+  EXPECT_EQ(nanoseconds(bounded.best_cost), 5 + 4 + 1);
+  EXPECT_EQ(bounded.best.weight_bytes(), 0);
+}
+
+TEST_P(EveryMethod, AStopBeforeTheFirstStepReturnsTheStart) {
+  const RewriteState start = mixed();
+  SearchOptions options = wide();
+  options.stop.request();
+  const SearchResult result = search(start, options);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kInterrupt);
+  EXPECT_EQ(result.best_cost, start.cost());
+  EXPECT_TRUE(isomorphic(result.best, start.graph()));
+  EXPECT_TRUE(result.rewrites.empty());
+}
+
+TEST_P(EveryMethod, AStopOnTheWayKeepsTheBestSoFar) {
+  SearchOptions options = wide(1.5, 1000);
+  options.on_progress = [&](const SearchProgress& progress) {
+    if (progress.best.runtime < mixed().cost().runtime) options.stop.request();
+  };
+  const SearchResult result = search(mixed(), options);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kInterrupt);
+  EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
+  EXPECT_EQ(replay(mixed(), result.rewrites).cost(), result.best_cost);
+}
+
+TEST_P(EveryMethod, TheTimeLimitEndsTheSearch) {
+  SearchOptions options = wide(1e9, 1 << 30);
+  options.time_limit = 1e-9;
+  EXPECT_EQ(search(mixed(), options).stopped_by, StoppedBy::kTimeLimit);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
+                         ::testing::Range(0, static_cast<int>(search_methods().size())),
+                         [](const auto& info) {
+                           return search_methods()[static_cast<size_t>(info.param)].name;
+                         });
+
+}  // namespace
+}  // namespace reverie

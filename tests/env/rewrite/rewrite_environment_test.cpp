@@ -1,0 +1,239 @@
+#include "env/rewrite/rewrite_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+
+#include "core/base/error.h"
+#include "env/rewrite/features.h"
+#include "tests/env/conformance.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie::testing {
+namespace {
+
+using Chains = std::vector<std::vector<std::string>>;
+
+const Chains kMixed = {{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh"}, {"Exp", "Sqrt"}};
+const Chains kOther = {{"Sqrt", "Exp", "Log"}, {"Tanh"}};
+
+std::unique_ptr<RewriteEnvironment> make(std::vector<Chains> graphs, RewriteEnvConfig config = {},
+                                         MeasureGraph measure = nullptr) {
+  std::vector<StartGraph> starts;
+  for (const Chains& operators : graphs)
+    starts.push_back({"g" + std::to_string(starts.size()), chains(operators)});
+  return std::make_unique<RewriteEnvironment>(std::move(starts), unary_rules(), unary_cost(), config,
+                                              std::move(measure));
+}
+
+RewriteEnvConfig with_reward(RewardKind reward, int horizon = 20) {
+  RewriteEnvConfig config;
+  config.reward = reward;
+  config.horizon = horizon;
+  return config;
+}
+
+int rule(const char* name) { return unary_rules()->find(name); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Rewrite, EnvironmentConformance,
+    ::testing::Values(
+        EnvironmentCase{"one_graph", [] { return make({kMixed}); }},
+        EnvironmentCase{"two_graphs", [] { return make({kMixed, kOther}); }},
+        EnvironmentCase{"final_reward",
+                        [] { return make({kMixed}, with_reward(RewardKind::kFinal)); }},
+        EnvironmentCase{"few_locations",
+                        [] {
+                          RewriteEnvConfig config = with_reward(RewardKind::kBestSoFar);
+                          config.max_locations = 1;
+                          return make({kMixed}, config);
+                        }},
+        EnvironmentCase{.name = "ends_by_itself",
+                        .make = [] { return make({{{"Sqrt", "Tanh"}}}); },
+                        .reaches_horizon = false},
+        EnvironmentCase{"measured",
+                        [] {
+                          return make({kMixed}, with_reward(RewardKind::kMeasuredEveryK),
+                                      [](const Graph& graph) { return graph.node_count(); });
+                        }}),
+    environment_case_name);
+
+TEST(RewriteRewards, RuntimeIsThePercentOfTheStart) {
+  auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kRuntime));  // 10 + 6 + 1
+  EXPECT_NEAR(env->step({rule("climb"), 0}).reward, -100.0 * 1 / 17, 1e-9);
+  EXPECT_NEAR(env->step({rule("leap"), 0}).reward, 100.0 * 8 / 17, 1e-9);
+  const StepResult last = env->step({rule("shave"), 0});
+  EXPECT_NEAR(last.reward, 100.0 * 2 / 17, 1e-9);
+  EXPECT_TRUE(last.terminated) << "no rule is left";
+  EXPECT_NEAR(last.info.cost_ms, 8e-6, 1e-15);
+}
+
+TEST(RewriteRewards, BestSoFarCountsOnlyNewBests) {
+  auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kBestSoFar));
+  EXPECT_EQ(env->step({rule("climb"), 0}).reward, 0);
+  EXPECT_NEAR(env->step({rule("leap"), 0}).reward, 100.0 * 7 / 17, 1e-9);
+  EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 100.0 * 2 / 17, 1e-9);
+}
+
+TEST(RewriteRewards, FinalComesAtTheEnd) {
+  auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kFinal));
+  EXPECT_EQ(env->step({rule("climb"), 0}).reward, 0);
+  EXPECT_EQ(env->step({rule("leap"), 0}).reward, 0);
+  EXPECT_NEAR(env->step({env->spec().no_op(), 0}).reward, 100.0 * 7 / 17, 1e-9);
+}
+
+TEST(RewriteRewards, FinalComesAtTheHorizonToo) {
+  auto env = make({{{"Tanh", "Exp"}}}, with_reward(RewardKind::kFinal, 1));
+  const StepResult result = env->step({rule("climb"), 0});
+  EXPECT_TRUE(result.truncated);
+  EXPECT_NEAR(result.reward, -100.0 / 16, 1e-9);
+}
+
+TEST(RewriteRewards, WeightedSumsItsTerms) {
+  RewriteEnvConfig config = with_reward(RewardKind::kWeighted);
+  config.weights = {.runtime = 0.5, .flops = 9, .bytes = 9, .launches = 2};
+  auto env = make({{{"Sqrt"}}}, config);  // FLOPs and bytes are 0 here, launches stay at 2
+  EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 0.5 * 100.0 * 2 / 7, 1e-9);
+  const Cost before{{100}, 40, 20, 10}, after{{50}, 30, 25, 8};
+  EXPECT_NEAR(weighted_fall({.runtime = 1, .flops = 1, .bytes = 1, .launches = 1}, before, after,
+                            before),
+              50 + 25 - 25 + 20, 1e-9);
+}
+
+TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
+  RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
+  config.measure_every = 2;
+  int calls = 0;
+  const auto measure = [&calls](const Graph&) { return 100.0 - 10.0 * calls++; };
+  auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config, measure);
+  EXPECT_EQ(calls, 1) << "the start, once";
+  EXPECT_EQ(env->step({rule("shave"), 0}).reward, 0);
+  EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 10, 1e-9);
+  EXPECT_EQ(env->step({rule("shave"), 0}).reward, 0);
+  EXPECT_NEAR(env->step({env->spec().no_op(), 0}).reward, 10, 1e-9);
+  env->reset(1);
+  EXPECT_EQ(calls, 3) << "the start is not measured again";
+  EXPECT_EQ(env->step({env->spec().no_op(), 0}).reward, 0) << "nothing changed";
+  EXPECT_EQ(env->counters().measurements, 3);
+  EXPECT_FALSE(env->spec().deterministic);
+}
+
+TEST(RewriteRewards, MeasuredNeedsAMeasure) {
+  EXPECT_THROW(make({kMixed}, with_reward(RewardKind::kMeasuredEveryK)), InputError);
+}
+
+TEST(RewriteRewards, RuntimeSumsToTheTotalImprovement) {
+  auto env = make({kMixed, kOther}, with_reward(RewardKind::kRuntime, 30));
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    double sum = 0;
+    play(*env, seed, 0.05, [&](const StepResult& result) { sum += result.reward; });
+    const double initial = env->initial_cost().runtime.milliseconds();
+    EXPECT_NEAR(sum, 100 * (initial - env->info().cost_ms) / initial, 1e-9);
+  }
+}
+
+TEST(RewriteEnvironment, TheDefaultHorizonFollowsGreedy) {
+  const Chains deep(1, std::vector<std::string>(20, "Sqrt"));
+  EXPECT_EQ(make({deep})->spec().horizon, 30);
+  EXPECT_EQ(make({{{"Sqrt"}}})->spec().horizon, 8);
+  EXPECT_EQ(make({{{"Sqrt"}}, deep})->spec().horizon, 30);
+}
+
+TEST(RewriteEnvironment, LocationsAreCappedAndTheCapIsCounted) {
+  RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
+  config.max_locations = 2;
+  auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config);
+  const int64_t before = env->capped_states();
+  EXPECT_EQ(env->mask().counts[static_cast<size_t>(rule("shave"))], 2);
+  EXPECT_THROW(env->step({rule("shave"), 2}), InputError);
+  env->step({rule("there"), 0});
+  EXPECT_EQ(env->capped_states(), before + 1);
+  env->step({rule("shave"), 1});
+  EXPECT_EQ(env->capped_states(), before + 1) << "two locations are left";
+}
+
+TEST(RewriteEnvironment, TheBestStateIsThatOfThePrefix) {
+  auto env = make({{{"Sqrt", "Tanh"}}}, with_reward(RewardKind::kRuntime));
+  EXPECT_EQ(env->best_path().size(), 0u);
+  env->step({rule("shave"), 0});
+  env->step({rule("climb"), 0});
+  EXPECT_EQ(env->best_path(), (std::vector<RewriteStep>{{rule("shave"), 0}}));
+  EXPECT_NEAR(env->best_state().cost().runtime.milliseconds(), env->info().best_cost_ms, 1e-15);
+  EXPECT_NEAR(env->info().best_cost_ms, 15e-6, 1e-15);
+  EXPECT_NEAR(env->info().cost_ms, 16e-6, 1e-15);
+}
+
+TEST(RewriteEnvironment, GainsAreWhatStepsGive) {
+  auto env = make({kMixed}, with_reward(RewardKind::kRuntime));
+  for (int primary = 0; primary < env->spec().no_op(); ++primary) {
+    const std::vector<double> gains = env->gains(primary);
+    for (size_t i = 0; i < gains.size(); ++i)
+      EXPECT_EQ(env->fork()->step({primary, static_cast<int>(i)}).reward, gains[i]);
+  }
+}
+
+TEST(RewriteEnvironment, CostLookUpsAreCounted) {
+  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, with_reward(RewardKind::kRuntime));
+  EXPECT_EQ(env->counters().cost_lookups, 0);
+  env->step({rule("shave"), 0});
+  EXPECT_EQ(env->counters().cost_lookups, 1) << "stepping without looking";
+  env->observe();
+  EXPECT_EQ(env->counters().cost_lookups, 1 + 2) << "one more Sqrt, one Exp";
+}
+
+TEST(RewriteEnvironment, ForksStepOnThreadsOfTheirOwn) {
+  auto env = make({kMixed, kOther}, with_reward(RewardKind::kRuntime, 30));
+  const auto rewards = [](Environment& one) {
+    std::vector<double> list;
+    for (uint64_t seed = 0; seed < 20; ++seed)
+      play(one, seed, 0.02, [&](const StepResult& result) {
+        one.observe();
+        list.push_back(result.reward);
+      });
+    return list;
+  };
+  const std::vector<double> expected = rewards(*env);
+  auto one = env->fork(), two = env->fork();
+  std::vector<double> first, second;
+  {
+    std::jthread a([&] { first = rewards(*one); });
+    std::jthread b([&] { second = rewards(*two); });
+  }
+  EXPECT_EQ(first, expected);
+  EXPECT_EQ(second, expected);
+}
+
+TEST(RewriteFeatures, DescribeNodesEdgesAndConstants) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
+  const ValueId w = graph.add_constant(
+      Weight::fill({DType::kFloat32, {3, 7}}, 0.1, "w"));
+  const ValueId doubled = graph.add("Neg", {w});
+  graph.add_output("y", graph.add("MatMul", {graph.add("Relu", {x}), doubled},
+                                  {{"activation", std::string("relu")}}));
+  OpCost cost({{"Relu", 1}, {"MatMul", 3}});
+  FeatureContext context;
+  context.cost = graph_cost(cost, graph);
+  context.initial = {{8000}, 0, 0, 2};
+  context.initial_weight_bytes = context.weight_bytes = 84;
+  const GraphFeatures features = graph_features(graph, cost, context);
+  ASSERT_EQ(features.node_count(), 3) << "the weight and work on it are no nodes";
+  EXPECT_EQ(features.node_types[1], op_named("Relu").id);
+  EXPECT_EQ(features.node_targets, (std::vector<float>{0, 0.25, 0.75}));
+  EXPECT_EQ(features.senders, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(features.receivers, (std::vector<int32_t>{1, 2}));
+  const float* product = &features.nodes[2 * GraphFeatureWidths::kNode];
+  EXPECT_FLOAT_EQ(product[5], 2.0f / 8);
+  EXPECT_FLOAT_EQ(product[8], std::log2(3.0f) / 16) << "two rows";
+  EXPECT_FLOAT_EQ(product[9], 3.0f / 16) << "seven columns";
+  EXPECT_FLOAT_EQ(product[11], 1.0f / 8) << "one constant input";
+  EXPECT_EQ(product[14], 1) << "an output";
+  EXPECT_EQ(product[21], 1) << "fused relu";
+  EXPECT_FLOAT_EQ(features.globals[0], 0.5f);
+  EXPECT_FLOAT_EQ(features.globals[3], 1.0f);
+  EXPECT_FLOAT_EQ(features.globals[4], 1.0f);
+}
+
+}  // namespace
+}  // namespace reverie::testing
