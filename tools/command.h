@@ -8,6 +8,7 @@ namespace reverie {
 /// parses them, calls one library function and prints. main.cpp lists them all.
 void register_inspect(CLI::App& app);
 void register_model(CLI::App& app);
+void register_optimize(CLI::App& app);
 void register_version(CLI::App& app);
 
 }  // namespace reverie

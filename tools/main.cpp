@@ -15,8 +15,10 @@ int run(int argc, char** argv) {
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(1);
-  for (const auto add : {reverie::register_inspect, reverie::register_model,
-                         reverie::register_version}) add(app);
+  reverie::register_inspect(app);
+  reverie::register_model(app);
+  reverie::register_optimize(app);
+  reverie::register_version(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "core/base/stop.h"
+
+namespace reverie {
+
+/// From the first call on, an interrupt (SIGINT, SIGTERM) requests a stop of this token; a second
+/// one ends the program at once.
+StopToken stop_on_interrupt();
+
+}  // namespace reverie

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/search/optimize.h"
+#include "tools/command.h"
+#include "tools/common.h"
+#include "tools/interrupt.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  std::string out;
+  std::vector<std::string> config_files;
+  std::vector<std::string> overrides;
+  std::vector<std::string> given;  ///< keys that have an option of their own
+  std::vector<std::string> rule_files;
+  std::vector<std::string> shapes;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// An option that is a configuration key by another name; it overrides files and --set.
+void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const std::string& flag,
+             const std::string& key, const std::string& help) {
+  command.add_option_function<std::string>(
+      flag, [options, key](const std::string& value) { options->given.push_back(key + "=" + value); },
+      help);
+}
+
+OptimizeConfig resolve(const Options& options) {
+  OptimizeConfig config;
+  ConfigFields fields(config);
+  for (const std::string& file : options.config_files) fields.load_file(file);
+  for (const std::string& assignment : options.overrides) fields.set(assignment);
+  for (const std::string& assignment : options.given) fields.set(assignment);
+  return config;
+}
+
+SearchMethod method_named(const std::string& name) {
+  std::string known;
+  for (const NamedMethod& method : search_methods()) {
+    if (method.name == name) return method.run;
+    known += (known.empty() ? "" : ", ") + method.name;
+  }
+  throw InputError("no method '{}'; known are {}", name, known);
+}
+
+RuleSet rules_from(const std::vector<std::string>& files) {
+  if (files.empty()) return RuleSet::builtin();
+  RuleSet rules;
+  for (const std::string& file : files)
+    rules.append(file == "builtin" ? RuleSet::builtin() : RuleSet::load(file));
+  return rules;
+}
+
+void print_row(const char* what, double before, double after, const char* unit) {
+  const double change = before != 0 ? 100.0 * (after - before) / before : 0.0;
+  fmt::print("{:<12} {:>14.4f} {:>14.4f} {:<7} {:>+8.2f}%\n", what, before, after, unit, change);
+}
+
+void print_verification(const Agreement& verified, const CompareOptions& options) {
+  fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
+             "(tolerance {:.0e})\n",
+             verified.inputs, verified.max_rel_error, options.tolerance);
+  if (verified.unverified_nodes > 0)
+    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
+               verified.unverified_nodes);
+}
+
+void print_result(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
+  const Cost& before = result.search.initial_cost;
+  const Cost& after = result.search.best_cost;
+  const auto scaled = [](int64_t value, double unit) { return static_cast<double>(value) * unit; };
+  fmt::print("{:<12} {:>14} {:>14} {:<7} {:>9}\n", "", "before", "after", "", "change");
+  print_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms");
+  print_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP");
+  print_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB");
+  print_row("kernels", scaled(before.launches, 1), scaled(after.launches, 1), "");
+  print_row("weights", scaled(result.weight_bytes_before, 1e-6),
+            scaled(result.weight_bytes_after, 1e-6), "MB");
+  std::map<std::string, int> used;
+  for (const RewriteStep& step : result.search.rewrites) ++used[rules.name(step.rule)];
+  fmt::print("\n{} by {}: {} rewrites in {:.2f} s, {} expansions, {} candidates, {} duplicates; "
+             "ended by {}\n",
+             result.cost_source, config.method, result.search.rewrites.size(), result.search.seconds,
+             result.search.expansions, result.search.candidates, result.search.duplicates,
+             name_of(result.search.stopped_by));
+  for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
+}
+
+Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
+             const RuleSet& rules) {
+  Json rewrites = Json::array();
+  for (const RewriteStep& step : result.search.rewrites)
+    rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
+  return {{"model", model},
+          {"method", config.method},
+          {"cost_source", result.cost_source},
+          {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
+          {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},
+          {"improvement_percent", result.improvement_percent()},
+          {"weight_bytes_before", result.weight_bytes_before},
+          {"weight_bytes_after", result.weight_bytes_after},
+          {"steps", result.search.steps},
+          {"expansions", result.search.expansions},
+          {"candidates", result.search.candidates},
+          {"cost_lookups", result.cost_lookups},
+          {"measurements", result.measurements},
+          {"seconds", result.search.seconds},
+          {"verified",
+           {{"inputs", result.verified.inputs},
+            {"max_abs_error", result.verified.max_abs_error},
+            {"max_rel_error", result.verified.max_rel_error},
+            {"unverified_nodes", result.verified.unverified_nodes}}},
+          {"rewrites", rewrites}};
+}
+
+/// Shows expansions and the best cost as the search goes on.
+auto progress_reporter(Progress& progress) {
+  return [&progress](const SearchProgress& now) {
+    progress.update(now.expansions, fmt::format("best {:.4f} ms, {} candidates",
+                                                now.best.runtime.milliseconds(), now.candidates));
+  };
+}
+
+Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
+                            OptimizeConfig config, bool quiet) {
+  Progress progress(config.method, config.method == "taso" ? config.search.budget : 0, "expansions",
+                    progress_style(quiet));
+  config.search.on_progress = progress_reporter(progress);
+  config.search.stop = stop_on_interrupt();
+  return optimize(model.graph, rules, make_cost_model(config.cost), method_named(config.method),
+                  config);
+}
+
+void run(const Options& options) {
+  const OptimizeConfig config = resolve(options);
+  const auto rules = std::make_shared<const RuleSet>(rules_from(options.rule_files));
+  const ImportedModel model = import_onnx(options.model, {options.shapes});
+  for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
+  const Optimized result = search_and_verify(model, rules, config, options.quiet);
+  print_result(result, config, *rules);
+  if (!result.verified.agree)
+    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
+                     options.model, result.verified.reason);
+  print_verification(result.verified, config.verify);
+  if (!options.out.empty()) export_onnx(result.search.best, model.info, options.out);
+  if (options.json) fmt::print("{}\n", to_json(options.model, result, config, *rules).dump());
+}
+
+}  // namespace
+
+void register_optimize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
+  command->add_option("MODEL", options->model, "ONNX model")->required();
+  command->add_option("--out", options->out, "Where to write the rewritten model");
+  add_key(*command, options, "--method", "method", "greedy, taso, rulelist or random");
+  add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
+  add_key(*command, options, "--budget", "budget",
+          "taso: expansions; rulelist: rule orders; random: walks");
+  add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
+  add_key(*command, options, "--time-limit", "time_limit", "Seconds; the best so far is kept");
+  add_key(*command, options, "--seed", "seed", "Seed of the random methods");
+  add_key(*command, options, "--max-weight-growth", "max_weight_growth",
+          "Bound of the bytes of weights relative to the original");
+  command->add_option("--rules", options->rule_files,
+                      "Rule file instead of the built-in rules ('builtin'); may be repeated")
+      ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224")
+      ->expected(1)->take_all();
+  command->add_option("--config", options->config_files, "YAML file with settings")
+      ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--set", options->overrides, "One setting: key=value; may be repeated")
+      ->type_name("KEY=VALUE")->expected(1)->take_all();
+  command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->footer([] {
+    OptimizeConfig defaults;
+    return "Keys for --config and --set:\n" + ConfigFields(defaults).help();
+  });
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie
