@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
@@ -45,12 +47,12 @@ OptimizeConfig resolve(const Options& options) {
 }
 
 SearchMethod method_named(const std::string& name) {
-  std::string known;
+  std::vector<std::string_view> known;
   for (const NamedMethod& method : search_methods()) {
     if (method.name == name) return method.run;
-    known += (known.empty() ? "" : ", ") + method.name;
+    known.push_back(method.name);
   }
-  throw InputError("no method '{}'; known are {}", name, known);
+  throw InputError("no method '{}'; known are {}", name, fmt::join(known, ", "));
 }
 
 RuleSet rules_from(const std::vector<std::string>& files) {
