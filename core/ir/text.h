@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/ir/graph.h"
+
+namespace reverie {
+
+/// A graph as text, one statement a line in topological order; values are numbered in that order,
+/// so that the text depends on the structure alone:
+///
+///     x = Input : float32 2x3
+///     %0 = Constant {value=[1, 2, 3]} : float32 3
+///     %1 = Constant {fill=0.5, name="w"} : float32 3x100
+///     %2 = Add(x, %0) : float32 2x3
+///     %3, %4 = Split(%2) {axis=0, split=[1, 1]} : float32 1x3, float32 1x3
+///     output y = %3
+///
+/// Names that are no plain words stand in double quotes; an absent optional input is "-". A small
+/// dense constant shows its elements, a fill its value, any other weight its identity only
+/// (`{weight=0123456789abcdef, name="w"}`).
+std::string to_text(const Graph& graph);
+
+/// Reads what to_text writes. Blank lines and lines that begin with '#' are skipped; types of nodes
+/// that the operator table describes and attributes with defaults may be left out; any names may
+/// stand for the numbers. InputError names the line and what is wrong there. A weight that is known
+/// by its identity only cannot be read back.
+Graph parse_graph(std::string_view text);
+
+}  // namespace reverie

@@ -1,0 +1,94 @@
+#include "core/ir/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/ir/structural_hash.h"
+#include "tests/support/random_graph.h"
+
+namespace reverie {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kText[] =
+    R"(x = Input : float32 2x4
+"odd name" = Input : int64 scalar
+%0 = Constant {value=[1, 2.5, -3, 1e-07], name="b"} : float32 4
+%1 = Add(x, %0) : float32 2x4
+%2 = Constant {fill=0.5, name="w"} : float32 4x100
+%3 = MatMul(%1, %2, -, -) {activation="none"} : float32 2x100
+%4 = MatMul(%1, %2) {activation="relu"} : float32 2x100
+%5, %6 = Split(%4) {axis=1, split=[40, 60]} : float32 2x40, float32 2x60
+%7 = Cast("odd name") {to="float32"} : float32 scalar
+%8 = Opaque(%5, %7) {domain="d", op="Odd", proto="a\"\x00"} : unknown, float32 3
+output y = %6
+output "z z" = %7
+)";
+
+TEST(Text, PrintsAndReadsBack) {
+  std::string text = kText;
+  text.replace(text.find("%8 ="), 4, "%8, %9 =");
+  text += "output u = %9\noutput n = %3\n";
+  const Graph graph = parse_graph(text);
+  graph.validate();
+  const std::string printed = to_text(graph);
+  EXPECT_THAT(printed, HasSubstr("{domain=\"d\", op=\"Odd\", proto=\"a\\\"\\x00\"}"));
+  EXPECT_THAT(printed, HasSubstr("{value=[1, 2.5, -3, 1e-07], name=\"b\"} : float32 4\n"));
+  EXPECT_THAT(printed, HasSubstr("\"odd name\" = Input : int64 scalar\n"));
+  EXPECT_THAT(printed, HasSubstr("output \"z z\" = "));
+  EXPECT_TRUE(isomorphic(parse_graph(printed), graph)) << printed;
+  EXPECT_EQ(to_text(parse_graph(printed)), printed);
+}
+
+TEST(Text, DependsOnTheStructureAlone) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const Graph graph = random_graph(seed);
+    EXPECT_EQ(to_text(graph), to_text(graph.compacted()));
+  }
+}
+
+TEST(Text, RandomGraphsWithSmallWeightsReadBack) {
+  int read = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = random_graph(seed);
+    const std::string text = to_text(graph);
+    if (text.find("{weight=") != std::string::npos) {
+      EXPECT_THROW(parse_graph(text), InputError);
+      continue;
+    }
+    EXPECT_TRUE(isomorphic(parse_graph(text), graph.compacted())) << text;
+    ++read;
+  }
+  EXPECT_GT(read, 5);
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_graph(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Text, SaysWhatIsWrongAndWhere) {
+  const std::string x = "# comment\n\nx = Input : float32 2\n";
+  EXPECT_EQ(refusal(x), "accepted");
+  EXPECT_THAT(refusal(x + "y = Odd(x)"), HasSubstr("line 4: no operator 'Odd'"));
+  EXPECT_THAT(refusal(x + "y = Relu(z)"), HasSubstr("line 4: no value 'z'"));
+  EXPECT_THAT(refusal(x + "x = Relu(x)"), HasSubstr("defined twice"));
+  EXPECT_THAT(refusal(x + "y = Relu(x) : float32 3"), HasSubstr("Relu gives float32 2"));
+  EXPECT_THAT(refusal(x + "y = Relu(x"), HasSubstr("end of the line"));
+  EXPECT_THAT(refusal(x + "y = Relu(x) {alpha=1}"), HasSubstr("no attribute 'alpha'"));
+  EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float32 2"), HasSubstr("1 elements"));
+  EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float99 1"), HasSubstr("float99"));
+  EXPECT_THAT(refusal(x + "y, z = Relu(x)"), HasSubstr("1 outputs, 2 names"));
+  EXPECT_THAT(refusal(x + "y = Relu(x) )"), HasSubstr("not ')'"));
+  EXPECT_THAT(refusal("x = Input : float32 2x"), HasSubstr("no shape"));
+  EXPECT_THAT(refusal("x = Input : float32 \"2"), HasSubstr("closing quote"));
+}
+
+}  // namespace
+}  // namespace reverie
