@@ -137,6 +137,7 @@ bool lower_transpose(Builder& builder, NodeId node);
 bool lower_split(Builder& builder, NodeId node);
 bool lower_slice(Builder& builder, NodeId node);
 bool lower_gather(Builder& builder, NodeId node);
+bool lower_pad(Builder& builder, NodeId node);
 
 /// Every present input and every output is float32 and not empty.
 bool all_float(const Builder& builder, NodeId node);

@@ -51,6 +51,7 @@ const std::unordered_map<std::string_view, Lowering>& table() {
       {"Split", lower_split},
       {"Slice", lower_slice},
       {"Gather", lower_gather},
+      {"Pad", lower_pad},
   };
   return rows;
 }

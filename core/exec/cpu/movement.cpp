@@ -166,4 +166,54 @@ bool lower_gather(Builder& builder, NodeId node) {
   return true;
 }
 
+namespace {
+
+/// Rows of the innermost axis, each copied to its place in a tensor that holds the fill already.
+struct Padding {
+  Dims extents;  ///< of the input
+  Dims strides;  ///< of the output
+  int64_t offset = 0;
+  float fill = 0;
+  int64_t elements = 0;  ///< of the output
+
+  void operator()(std::span<std::byte* const> memory) const {
+    const auto* from = reinterpret_cast<const float*>(memory[0]);
+    auto* to = reinterpret_cast<float*>(memory[1]);
+    std::fill_n(to, elements, fill);
+    copy(from, to + offset, 0);
+  }
+
+ private:
+  void copy(const float*& from, float* to, size_t axis) const {
+    if (axis + 1 == extents.size()) {
+      std::copy_n(from, extents[axis], to);
+      from += extents[axis];
+      return;
+    }
+    for (int64_t i = 0; i < extents[axis]; ++i) copy(from, to + i * strides[axis], axis + 1);
+  }
+};
+
+}  // namespace
+
+bool lower_pad(Builder& builder, NodeId node) {
+  if (!all_float(builder, node)) return false;
+  const Attributes& attributes = builder.graph().attributes(node);
+  const std::vector<int64_t>& pads = attributes.integers("pads");
+  const bool removes = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad < 0; });
+  if (attributes.text("mode") != "constant" || removes || pads.empty()) return false;
+  const ValueId input = builder.graph().inputs(node)[0];
+  const ValueId output = builder.graph().output(node);
+  Padding padding{.extents = builder.dims(input),
+                  .strides = row_major_strides(builder.dims(output)),
+                  .fill = static_cast<float>(attributes.number("value")),
+                  .elements = builder.type(output).elements()};
+  for (size_t i = 0; i < padding.strides.size(); ++i)
+    padding.offset += pads[i] * padding.strides[i];
+  const Slot result = builder.fresh(plain_desc(builder.type(output)));
+  builder.add(padding, {builder.plain(input)}, {result});
+  builder.define(output, result);
+  return true;
+}
+
 }  // namespace reverie::cpu

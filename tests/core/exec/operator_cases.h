@@ -266,6 +266,10 @@ inline std::vector<OperatorCase> movement_cases() {
       CaseBuilder("Gather", {f32({6, 5}), index}),
       CaseBuilder("Gather", {f32({3, 6, 5}), of(DType::kInt32, {4})}).with("axis", int64_t{1}).named("axis"),
       CaseBuilder("Pad", {f32({2, 3})}).with("pads", Ints{1, 0, 2, 3}).with("value", 0.5),
+      CaseBuilder("Pad", {f32({1, 3, 4, 5})}).with("pads", Ints{0, 1, 2, 0, 0, 0, 1, 3}).named("image"),
+      CaseBuilder("Pad", {f32({4, 5})}).with("pads", Ints{-1, 1, 0, 0}).named("removes"),
+      CaseBuilder("Pad", {f32({4, 5})})
+          .with("pads", Ints{1, 1, 0, 2}).with("mode", std::string("reflect")).named("reflect"),
       CaseBuilder("Tile", {f32({2, 3})}).with("repeats", Ints{2, 1}),
       CaseBuilder("Expand", {f32({3, 1})}).with("shape", Ints{2, 3, 4}),
   };
