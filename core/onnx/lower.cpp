@@ -64,11 +64,20 @@ class Lowering {
   void lower_node(NodeId node) {
     const OpSchema& op = graph_.op(node);
     if (&op == &opaque_op()) return copy(node, graph_.shared_attributes(node));
-    if (op.is("Identity") || op.is("Dropout"))
-      return set(node, 0, mapped(graph_.inputs(node)[0]));
+    if (passes_on(node)) return set(node, 0, mapped(graph_.inputs(node)[0]));
     if (op.is("Shape")) return lower_shape(node);
     if (op.is("Conv") || op.is("MatMul") || op.is("Gemm")) return lower_product(node);
     copy(node, std::make_shared<const Attributes>(rounded(graph_.attributes(node), node)));
+  }
+
+  /// Identities; among them those that ONNX cannot write, since it takes no empty list.
+  bool passes_on(NodeId node) const {
+    const OpSchema& op = graph_.op(node);
+    const Attributes& attributes = graph_.attributes(node);
+    const auto lists_nothing = [&](const char* name) { return attributes.integers(name).empty(); };
+    if (op.is("Transpose")) return lists_nothing("perm");
+    if (op.is("Squeeze") || op.is("Unsqueeze")) return lists_nothing("axes");
+    return op.is("Identity") || op.is("Dropout");
   }
 
   void copy(NodeId node, const std::shared_ptr<const Attributes>& attributes) {

@@ -1,0 +1,219 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/defs/parser.h>
+
+#include "core/ir/structural_hash.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/onnx/lower.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+onnx::ModelProto parse(const std::string& text) {
+  onnx::ModelProto model;
+  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  return model;
+}
+
+class Opaque : public ::testing::Test {
+ protected:
+  ImportedModel import(const onnx::ModelProto& model, const ImportOptions& options = {}) {
+    testing::write_message(model, folder_ / "model.onnx");
+    return import_onnx(folder_ / "model.onnx", options);
+  }
+
+  /// Exports, imports again, and expects an equal graph.
+  onnx::ModelProto expect_round_trip(const ImportedModel& model) {
+    export_onnx(model.graph, model.info, folder_ / "copy.onnx");
+    const ImportedModel again = import_onnx(folder_ / "copy.onnx");
+    EXPECT_TRUE(isomorphic(again.graph, lower(model.graph)));
+    EXPECT_EQ(again.warnings, model.warnings);
+    EXPECT_EQ(again.info.opset_imports, model.info.opset_imports);
+    EXPECT_EQ(again.info.metadata, model.info.metadata);
+    EXPECT_EQ(again.info.functions, model.info.functions);
+    return testing::read_message<onnx::ModelProto>(folder_ / "copy.onnx");
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(Opaque, UnknownOperatorKeepsItsAttributesAndType) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3] x) => (float[2, 3] y) {
+      a = Relu(x)
+      b = Selu <alpha = 1.5, gamma = 0.25> (a)
+      y = Tanh(b)
+    })"));
+  EXPECT_THAT(model.warnings, ElementsAre(HasSubstr("1 node is carried through untouched")));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Selu"));
+  const NodeId last = model.graph.producer(model.graph.outputs()[0].value);
+  EXPECT_EQ(model.graph.op(last).name, "Tanh");
+  const onnx::ModelProto copy = expect_round_trip(model);
+  ASSERT_EQ(copy.graph().node_size(), 3);
+  EXPECT_EQ(copy.graph().node(1).op_type(), "Selu");
+  EXPECT_FLOAT_EQ(copy.graph().node(1).attribute(0).f(), 1.5);
+}
+
+TEST_F(Opaque, CustomDomainMakesWhatFollowsOpaqueToo) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 8, opset_import: ["" : 15, "com.example" : 3]>
+    g (float[2] x) => (float[2] y) {
+      a, b = com.example.Fused <mode = "fast"> (x, , x)
+      y = Add(a, b)
+    })"));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Add, 1 com.example::Fused"));
+  const onnx::ModelProto copy = expect_round_trip(model);
+  EXPECT_EQ(copy.graph().node(0).input(1), "");
+  EXPECT_EQ(model.info.opset_imports.at("com.example"), 3);
+}
+
+TEST_F(Opaque, DeclaredTypesOfACustomOperatorAreTaken) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 15, "com.example" : 1]>
+    g (float[2] x) => (float[2] y) {
+      a = com.example.Fused (x)
+      y = Relu(a)
+    })");
+  auto* info = proto.mutable_graph()->add_value_info();
+  info->set_name("a");
+  proto::set_tensor_type({DType::kFloat32, {2}}, info->mutable_type());
+  const ImportedModel model = import(proto);
+  EXPECT_EQ(model.graph.op(model.graph.producer(model.graph.outputs()[0].value)).name, "Relu");
+}
+
+/// An If whose branches use values of the graph around them; local names are those of the graph.
+onnx::ModelProto model_with_if() {
+  onnx::ModelProto model = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y) {
+      a = Relu(x)
+      b = Tanh(x)
+      d = If(c)
+      y = Add(d, a)
+    })");
+  auto* node = model.mutable_graph()->mutable_node(2);
+  const auto branch = [&](const char* name, const char* body) {
+    auto* attribute = node->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    *attribute->mutable_g() =
+        parse(std::string("<ir_version: 8, opset_import: [\"\" : 17]> ") + body).graph();
+  };
+  branch("then_branch", "t () => (float[2] relu_0) { tmp = Mul(b, a) relu_0 = Neg(tmp) }");
+  branch("else_branch", "e () => (float[2] out) { out = Exp(a) }");
+  return model;
+}
+
+TEST_F(Opaque, ControlFlowTakesCapturedValuesAsInputs) {
+  const ImportedModel model = import(model_with_if());
+  NodeId found;
+  for (const NodeId node : model.graph.nodes())
+    if (&model.graph.op(node) == &opaque_op()) found = node;
+  ASSERT_TRUE(found.valid());
+  ASSERT_EQ(model.graph.inputs(found).size(), 3u);
+  EXPECT_EQ(model.graph.op(model.graph.producer(model.graph.inputs(found)[1])).name, "Tanh");
+  EXPECT_EQ(model.graph.op(model.graph.producer(model.graph.inputs(found)[2])).name, "Relu");
+  EXPECT_EQ(model.graph.type(model.graph.output(found)), (TensorType{DType::kFloat32, {2}}));
+  expect_round_trip(model);
+}
+
+TEST_F(Opaque, CapturedValuesAreRenamedWithTheGraph) {
+  const onnx::ModelProto copy = expect_round_trip(import(model_with_if()));
+  const auto is_if = [](const auto& node) { return node.op_type() == "If"; };
+  const auto node = std::find_if(copy.graph().node().begin(), copy.graph().node().end(), is_if);
+  ASSERT_NE(node, copy.graph().node().end());
+  std::set<std::string> outside;
+  for (const auto& other : copy.graph().node())
+    outside.insert(other.output().begin(), other.output().end());
+  const auto& multiply = node->attribute(0).g().node(0);
+  EXPECT_TRUE(outside.contains(multiply.input(0)));
+  EXPECT_TRUE(outside.contains(multiply.input(1)));
+  EXPECT_FALSE(outside.contains("relu_0")) << "the name belongs to the branch";
+}
+
+TEST_F(Opaque, ModelLocalFunctionsAreKept) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2] x) => (float[2] y) { y = local.twice(x) })");
+  onnx::FunctionProto* function = proto.add_functions();
+  const auto status = onnx::OnnxParser::Parse(
+      *function,
+      "<opset_import: [\"\" : 17], domain: \"local\"> twice (x) => (y) { y = Add(x, x) }");
+  ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  const ImportedModel model = import(proto);
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 local::twice"));
+  EXPECT_EQ(expect_round_trip(model).functions_size(), 1);
+}
+
+TEST_F(Opaque, ShapesThatAreNotConstantStayAsTheyCame) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3] x, int64[1] s) => (float[n] y) { y = Reshape(x, s) })"));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Reshape"));
+  expect_round_trip(model);
+}
+
+TEST_F(Opaque, SequencesPassThrough) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[2] z) => (float[2] y) {
+      s = SequenceConstruct(x, z)
+      i = Constant <value = int64 {1}> ()
+      e = SequenceAt(s, i)
+      y = Relu(e)
+    })"));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 SequenceAt, 1 SequenceConstruct"));
+  expect_round_trip(model);
+}
+
+TEST_F(Opaque, SparseAndStringInitializersAreConstantsOfTheirOwn) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.example" : 1]>
+    g (float[3] x) => (float[3] y) {
+      a = Add(x, w)
+      y = com.example.Tag(a, words)
+    })");
+  auto* sparse = proto.mutable_graph()->add_sparse_initializer();
+  proto::write_tensor(Tensor::of<float>({1}, {5}), "w", sparse->mutable_values());
+  proto::write_tensor(Tensor::of<int64_t>({1}, {2}), "", sparse->mutable_indices());
+  sparse->add_dims(3);
+  auto* words = proto.mutable_graph()->add_initializer();
+  words->set_name("words");
+  words->set_data_type(onnx::TensorProto::STRING);
+  words->add_dims(1);
+  words->add_string_data("hello");
+  const ImportedModel model = import(proto);
+  EXPECT_THAT(model.warnings[0], HasSubstr("2 Constant, 1 com.example::Tag"));
+  expect_round_trip(model);
+}
+
+TEST_F(Opaque, StandardNodesOfAnOlderOpsetFixTheOpset) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 7, opset_import: ["" : 11]>
+    g (float[2, 3] x) => (float[2, 3] y) { y = Hardmax <axis = 1> (x) })"));
+  Graph graph = model.graph;
+  export_onnx(graph, model.info, folder_ / "copy.onnx");
+  EXPECT_EQ(import_onnx(folder_ / "copy.onnx").info.opset_imports.at(""), 11);
+  graph.add_output("z", graph.add("Softmax", {graph.output(graph.inputs()[0])},
+                                  {{"axis", int64_t{0}}}));
+  try {
+    export_onnx(graph, model.info, folder_ / "copy.onnx");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("Softmax needs a newer opset than 11"));
+    EXPECT_THAT(error.what(), HasSubstr("Hardmax"));
+  }
+}
+
+}  // namespace
+}  // namespace reverie
