@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numbers>
 
 #include "core/base/error.h"
@@ -78,28 +77,24 @@ class Fitter {
     problem_.module().train();
     set_learning_rate();
     const int minibatches = problem_.begin_epoch(epoch_, rng_);
-    FitMetrics sums;
-    for (int i = 0; i < minibatches; ++i) step(problem_.loss(i, make_generator(rng_.bits())), sums);
-    for (auto& [key, value] : sums) value /= minibatches;
-    sums.emplace_back("train/learning_rate", learning_rate());
-    return sums;
+    FitMean mean;
+    for (int i = 0; i < minibatches; ++i) {
+      const LossTerms losses = problem_.loss(i, make_generator(rng_.bits()));
+      step(losses.total());
+      mean.add(losses, 1);
+    }
+    FitMetrics metrics = mean.metrics("train/");
+    metrics.emplace_back("train/learning_rate", learning_rate());
+    return metrics;
   }
 
-  void step(const LossTerms& losses, FitMetrics& sums) {
-    optimizer_.zero_grad();
-    const auto total = losses.total();
+  void step(const torch::Tensor& total) {
     if (!std::isfinite(total.item<double>()))
-      throw InputError("the loss is no longer finite; lower fit.learning_rate");
+      throw InputError("the loss is no longer finite; lower the learning rate");
+    optimizer_.zero_grad();
     total.backward();
     torch::nn::utils::clip_grad_norm_(problem_.module().parameters(), config_.clip);
     optimizer_.step();
-    if (sums.empty()) {
-      sums.emplace_back("train/loss", 0);
-      for (const auto& [key, value] : losses.terms) sums.emplace_back("train/" + key, 0);
-    }
-    sums[0].second += total.item<double>();
-    for (size_t i = 0; i < losses.terms.size(); ++i)
-      sums[i + 1].second += losses.terms[i].second.item<double>();
   }
 
   double learning_rate() const {
@@ -151,6 +146,26 @@ class Fitter {
 };
 
 }  // namespace
+
+void FitMean::add(const LossTerms& losses, double weight) {
+  if (sums_.empty()) {
+    sums_.emplace_back("loss", 0);
+    for (const auto& [key, value] : losses.terms) sums_.emplace_back(key, 0);
+  }
+  REVERIE_CHECK_EQ(sums_.size(), losses.terms.size() + 1);
+  weight_ += weight;
+  for (size_t i = 0; i < losses.terms.size(); ++i) {
+    const double value = weight * losses.terms[i].second.item<double>();
+    sums_[0].second += value;
+    sums_[i + 1].second += value;
+  }
+}
+
+FitMetrics FitMean::metrics(const std::string& prefix) const {
+  FitMetrics result;
+  for (const auto& [key, value] : sums_) result.emplace_back(prefix + key, value / weight_);
+  return result;
+}
 
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
               const std::string& directory, const std::string& name, bool resume,

@@ -36,6 +36,18 @@ struct FitConfig {
 /// Named values of one epoch, in a fixed order.
 using FitMetrics = std::vector<std::pair<std::string, double>>;
 
+/// Weighted mean of the terms of several minibatches: "loss", then each term.
+class FitMean {
+ public:
+  void add(const LossTerms& losses, double weight);
+  /// Names begin with `prefix`.
+  FitMetrics metrics(const std::string& prefix = {}) const;
+
+ private:
+  FitMetrics sums_;
+  double weight_ = 0;
+};
+
 /// What is fitted: a module, its minibatches and its validation.
 class FitProblem {
  public:

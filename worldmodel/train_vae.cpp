@@ -1,8 +1,7 @@
 #include "worldmodel/train_vae.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -101,22 +100,12 @@ class VaeProblem : public FitProblem {
   FitMetrics validate() override {
     torch::NoGradGuard guard;
     vae_->eval();
-    FitMetrics sums = {{"loss", 0}};
-    double graphs = 0;
+    FitMean mean;
     auto noise = make_generator(kNoiseOfValidation);
-    for (const auto& states : validation_) {
-      const LossTerms losses =
-          vae_->losses(load_states(data_, states).to(device_), config_.loss, false, noise);
-      if (sums.size() == 1)
-        for (const auto& [key, value] : losses.terms) sums.emplace_back(key, 0);
-      const double weight = static_cast<double>(states.size());
-      graphs += weight;
-      sums[0].second += weight * losses.total().item<double>();
-      for (size_t i = 0; i < losses.terms.size(); ++i)
-        sums[i + 1].second += weight * losses.terms[i].second.item<double>();
-    }
-    for (auto& [key, value] : sums) value /= graphs;
-    return sums;
+    for (const auto& states : validation_)
+      mean.add(vae_->losses(load_states(data_, states).to(device_), config_.loss, false, noise),
+               static_cast<double>(states.size()));
+    return mean.metrics();
   }
 
   Checkpoint checkpoint() const override {

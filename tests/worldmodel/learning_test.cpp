@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/counting_environment.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/temporary_directory.h"
+#include "worldmodel/train_mdnrnn.h"
+#include "worldmodel/train_vae.h"
+
+namespace reverie {
+namespace {
+
+/// Small models that train in seconds; one thread, so that sums have one order.
+class Learning : public ::testing::Test {
+ protected:
+  Learning() : toy(ToyConfig{4, 8, 16}), data(testing::random_episodes(toy, 200, 1)) {
+    torch::set_num_threads(1);
+    vae.encoder.latent = 12;
+    vae.encoder.width = 24;
+    vae.encoder.blocks = 2;
+    vae.fit.epochs = 12;
+    vae.minibatch_graphs = 32;
+    mdn.model.hidden = 48;
+    mdn.model.mixtures = 3;
+    mdn.loss.unroll_steps = 4;
+    mdn.fit.epochs = 25;
+    mdn.minibatch_episodes = 8;
+    mdn.loss.unroll_starts = 32;
+    mdn.fit.learning_rate = 4e-3;
+  }
+
+  void train_v(const std::string& directory, bool resume = false,
+               std::function<void(const FitProgress&)> observe = {}) {
+    train_vae(data, vae, 5, directory, resume, torch::kCPU, observe);
+  }
+  std::shared_ptr<Encoder> encoder(const std::string& directory) {
+    return load_encoder(load_checkpoint(directory + "/encoder.pt", "encoder"));
+  }
+
+  ToyEnvironment toy;
+  MemoryEpisodes data;
+  TrainVaeConfig vae;
+  TrainMdnRnnConfig mdn;
+  TemporaryDirectory first, second;
+};
+
+double value(const FitMetrics& metrics, const std::string& name) {
+  for (const auto& [key, number] : metrics)
+    if (key == name) return number;
+  ADD_FAILURE() << "no metric " << name;
+  return 0;
+}
+
+TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
+  FitMetrics start, end;
+  train_v(first.path(), false, [&](const FitProgress& progress) {
+    if (progress.epoch == 1) start = progress.metrics;
+    if (progress.best) end = progress.metrics;
+  });
+  for (const char* part : {"presence", "counts", "gains", "statistics", "node_types"})
+    EXPECT_LT(value(end, std::string("validation/") + part),
+              0.8 * value(start, std::string("validation/") + part))
+        << part;
+
+  const auto v = encoder(first.path());
+  const LatentEpisodes episodes(data, encode_states(data, *v));
+  train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
+  const auto world = load_world_model(load_checkpoint(second / "world.pt", "world"));
+  const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5, 10});
+  SCOPED_TRACE(open_loop_table(rows));
+  ASSERT_GE(rows.size(), 2u);
+  EXPECT_LT(rows[0].count_error, 0.7 * rows[0].count_error_copy);
+  EXPECT_LT(rows[0].latent_error, 0.8 * rows[0].latent_error_copy);
+  EXPECT_LT(rows[0].reward_error, 0.5 * rows[0].reward_magnitude);
+  EXPECT_GT(rows[0].present_f1, rows[0].present_f1_copy);
+  EXPECT_GT(rows[0].absent_f1, rows[0].absent_f1_copy);
+  EXPECT_LT(rows[1].count_error, rows[1].count_error_copy);
+  EXPECT_LT(rows[1].latent_error, rows[1].latent_error_copy);
+}
+
+/// Trains for all epochs at once, and elsewhere for a few, then resumed: bytes must be equal.
+TEST_F(Learning, StoppingAndResumingVEqualsNotStopping) {
+  vae.fit.epochs = 4;
+  train_v(first.path());
+  const auto stop = [](const FitProgress& progress) {
+    if (progress.epoch == 2) throw InputError("stopped");
+  };
+  EXPECT_THROW(train_v(second.path(), false, stop), InputError);
+  train_v(second.path(), true);
+  EXPECT_EQ(read_file(first / "encoder.pt"), read_file(second / "encoder.pt"));
+}
+
+TEST_F(Learning, StoppingAndResumingMEqualsNotStopping) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  const LatentEpisodes episodes(data, encode_states(data, *v));
+  mdn.fit.epochs = 4;
+  mdn.growth_epochs = 1;
+  const auto train = [&](const TemporaryDirectory& directory, bool resume,
+                         std::function<void(const FitProgress&)> observe) {
+    train_mdnrnn(episodes, *v, mdn, 5, directory.path(), resume, torch::kCPU, observe);
+  };
+  train(first, false, {});
+  EXPECT_THROW(train(second, false,
+                     [](const FitProgress& progress) {
+                       if (progress.epoch == 2) throw InputError("stopped");
+                     }),
+               InputError);
+  train(second, true, {});
+  EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
+}
+
+TEST_F(Learning, ResumingWithOtherDataOrConfigurationIsRefused) {
+  vae.fit.epochs = 1;
+  train_v(first.path());
+  vae.fit.epochs = 2;
+  EXPECT_THROW(train_v(first.path(), true), InputError);
+  vae.fit.epochs = 1;
+  data = testing::random_episodes(toy, 60, 2);
+  EXPECT_THROW(train_v(first.path(), true), InputError);
+}
+
+TEST_F(Learning, WorldCheckpointHoldsVAndM) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  const LatentEpisodes episodes(data, encode_states(data, *v));
+  mdn.fit.epochs = 1;
+  train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
+  const Checkpoint world = load_checkpoint(second / "world.pt", "world");
+  EXPECT_TRUE(torch::equal(encode_states(data, *load_encoder(world)), episodes.latents()));
+  EXPECT_EQ(load_world_model(world)->spec().hidden, mdn.model.hidden);
+}
+
+/// Everything about step t of an episode of the counting environment says t.
+TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
+  testing::CountingEnvironment environment(7, true);
+  const MemoryEpisodes data = testing::random_episodes(environment, 30, 1);
+  auto globals = torch::empty({data.state_count(), environment.spec().global_features});
+  for (int i = 0; i < data.state_count(); ++i)
+    globals[i] = torch::tensor(data.state(i).graph.globals);
+  const LatentEpisodes episodes(data, globals);
+  std::vector<int> all(data.episodes().size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
+  const SequenceBatch batch = episodes.batch(all);
+  int64_t ends = 0;
+  for (const int b : all) {
+    const int length = static_cast<int>(data.episodes()[b].steps.size());
+    ASSERT_EQ(batch.valid[b].sum().item<int64_t>(), length);
+    for (int t = 0; t < length; ++t) {
+      ASSERT_TRUE(batch.valid[b][t].item<bool>());
+      const int p = batch.actions.primary[b][t].item<int>();
+      const int s = 2 * batch.actions.secondary[b][t].item<int>();  // choices are 0, 2, 4, ...
+      const bool no_op = p == environment.spec().no_op();
+      EXPECT_EQ(batch.z[b][t][0].item<float>(), t);
+      for (int a = 0; a < 3; ++a) EXPECT_EQ(batch.counts[b][t][a].item<int>(), 1 + (t + a) % 3);
+      EXPECT_EQ(batch.end[b][t].item<bool>(), no_op);
+      EXPECT_EQ(batch.continues()[b][t].item<bool>(), !no_op);
+      ends += no_op;
+      if (no_op) continue;
+      EXPECT_EQ(batch.reward[b][t].item<float>(),
+                testing::CountingEnvironment::reward_of(t + 1, {p, s}));
+      EXPECT_EQ(batch.z[b][t + 1][0].item<float>(), t + 1);
+      EXPECT_EQ(batch.z[b][t + 1][1].item<float>(), p);
+      EXPECT_EQ(batch.z[b][t + 1][2].item<float>(), s);
+      EXPECT_EQ(batch.counts[b][t + 1][0].item<int>(), 1 + (t + 1) % 3);
+    }
+  }
+  EXPECT_GT(ends, 0);
+}
+
+/// Losses and their gradients do not change with what stands in the padding.
+TEST(WorldLoss, PaddingCountsNowhere) {
+  testing::CountingEnvironment environment(7);
+  const MemoryEpisodes data = testing::random_episodes(environment, 40, 1);
+  torch::manual_seed(1);
+  const LatentEpisodes episodes(data, torch::rand({data.state_count(), 4}) * 2 - 1);
+  std::vector<int> all;
+  for (size_t i = 0; i < data.episodes().size(); ++i) all.push_back(static_cast<int>(i));
+  SequenceBatch batch = episodes.batch(all);
+  ASSERT_FALSE(batch.valid.all().item<bool>());
+  LatentSpec spec;
+  spec.latent = 4;
+  spec.hidden = 8;
+  spec.env = data.spec();
+  WorldModelConfig config;
+  config.hidden = 8;
+  MdnRnn network(config, spec);
+  const auto losses = [&] {
+    std::vector<double> values;
+    for (const auto& [name, term] :
+         world_losses(*network, batch, WorldLossConfig{}, 4, make_generator(3)).terms)
+      values.push_back(term.item<double>());
+    return values;
+  };
+  const auto before = losses();
+  const auto padding = batch.valid.logical_not();
+  batch.reward.masked_fill_(padding, 1e6);
+  batch.end.masked_fill_(padding, true);
+  batch.z.narrow(1, 1, batch.steps()).masked_fill_(batch.continues().logical_not().unsqueeze(2), 0.9);
+  batch.counts.narrow(1, 1, batch.steps())
+      .masked_fill_(batch.continues().logical_not().unsqueeze(2), 2);
+  EXPECT_EQ(losses(), before);
+  batch.reward.masked_fill_(batch.valid, 1e3);
+  EXPECT_NE(losses(), before);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "env/toy/toy_environment.h"
+#include "worldmodel/count_code.h"
+#include "worldmodel/encoder.h"
+#include "worldmodel/location.h"
+#include "worldmodel/mdn.h"
+#include "worldmodel/modules.h"
+
+namespace reverie {
+namespace {
+
+Mixture two_components() {
+  return Mixture::from_columns(
+      torch::tensor({0.0f, 1.0f, /*means*/ 0.0f, 1.0f, 2.0f, 3.0f,
+                     /*log sigma*/ 0.0f, 0.5f, -0.5f, 0.0f}).view({1, 10}), 2, 2);
+}
+
+TEST(Mixture, LikelihoodIsTheFormulas) {
+  const double x[2] = {0.5, 2.0}, mean[2][2] = {{0, 1}, {2, 3}}, log_sigma[2][2] = {{0, .5}, {-.5, 0}};
+  const double weight[2] = {1 / (1 + std::exp(1.0)), std::exp(1.0) / (1 + std::exp(1.0))};
+  double density = 0;
+  for (int k = 0; k < 2; ++k) {
+    double product = weight[k];
+    for (int d = 0; d < 2; ++d) {
+      const double sigma = std::exp(log_sigma[k][d]), y = (x[d] - mean[k][d]) / sigma;
+      product *= std::exp(-0.5 * y * y) / (sigma * std::sqrt(2 * std::numbers::pi));
+    }
+    density += product;
+  }
+  const auto loss = two_components().negative_log_likelihood(torch::tensor({0.5f, 2.0f}).view({1, 2}));
+  EXPECT_NEAR(loss.item<double>(), -std::log(density), 1e-5);
+}
+
+TEST(Mixture, TemperatureScalesWeightsAndSpread) {
+  Mixture many = two_components();
+  for (torch::Tensor* tensor : {&many.logits, &many.means, &many.log_sigma}) {
+    auto shape = tensor->sizes().vec();
+    shape[0] = 20000;
+    *tensor = tensor->expand(shape);
+  }
+  EXPECT_TRUE(torch::equal(many.sample(0, make_generator(1)), many.means.select(1, 1)));
+  for (const double tau : {0.5, 2.0}) {
+    const auto samples = many.sample(tau, make_generator(1));
+    const double second = 1 / (1 + std::exp(-1 / tau));
+    EXPECT_NEAR(samples.select(1, 0).mean().item<double>(), 2 * second, 0.03);
+    const double within = tau * (second * std::exp(-1.0) + (1 - second));
+    const double between = 4 * second * (1 - second);
+    EXPECT_NEAR(samples.select(1, 0).var().item<double>(), within + between, 0.06);
+  }
+}
+
+TEST(CountCode, SmallChangesAreExactAndNoneIsNone) {
+  const auto current = torch::arange(0, 40).unsqueeze(1).expand({40, 9});
+  const auto change = torch::tensor({-4L, -3L, -2L, -1L, 0L, 1L, 2L, 3L, 4L});
+  const auto next = (current + change).clamp_min(0);
+  EXPECT_TRUE(torch::equal(CountCode::decode(current, CountCode::encode(current, next), 50), next));
+}
+
+TEST(CountCode, LargeChangesAreTheNearestEntryWithinBounds) {
+  const auto code = [](int64_t current, int64_t next) {
+    return CountCode::decode(torch::tensor({current}), CountCode::encode(torch::tensor({current}),
+                                                                         torch::tensor({next})), 200)
+        .item<int64_t>();
+  };
+  EXPECT_EQ(code(10, 27), 26);
+  EXPECT_EQ(code(100, 0), 0);
+  EXPECT_EQ(code(0, 0), 0);
+  EXPECT_EQ(code(190, 200), 198);
+  EXPECT_EQ(code(3, 200), 131);
+  EXPECT_EQ(code(150, 1), 22);
+}
+
+TEST(Location, ToleratesCountsThatAreTooSmall) {
+  const auto features = describe_location(torch::tensor({0L, 3L}), torch::tensor({4L, 1L}), 200);
+  ASSERT_EQ(features.sizes(), (std::vector<int64_t>{2, kLocationFeatures}));
+  EXPECT_FLOAT_EQ(features[0][0].item<float>(), 0.125f);
+  EXPECT_FLOAT_EQ(features[1][0].item<float>(), 0.875f);
+  EXPECT_FALSE(torch::equal(features[0], features[1]));
+}
+
+TEST(Normalizer, GivesColumnsMeanZeroAndDeviationOne) {
+  const auto x = torch::randn({500, 3}, make_generator(1)) * torch::tensor({1.0f, 5.0f, 0.0f}) + 4;
+  ColumnStatistics statistics(3);
+  statistics.add(x.narrow(0, 0, 200));
+  statistics.add(x.narrow(0, 200, 300));
+  Normalizer normalizer(3);
+  statistics.store(*normalizer);
+  const auto y = normalizer(x);
+  EXPECT_LT(y.mean(0).abs().max().item<double>(), 1e-4);
+  EXPECT_NEAR(y.select(1, 1).std(false).item<double>(), 1, 1e-4);
+  EXPECT_LT(y.select(1, 2).abs().max().item<double>(), 1e-4);
+  EXPECT_TRUE(torch::allclose(normalizer->inverse(y), x, 1e-4, 1e-4));
+}
+
+/// V sees a graph, not an array: the batch it comes in does not matter, nor does the order of nodes.
+TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
+  ToyEnvironment toy(ToyConfig{3, 4, 12});
+  torch::manual_seed(2);
+  GraphEncoder encoder(EncoderConfig{}, toy.spec());
+  std::vector<Observation> states;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    toy.reset(seed);
+    states.push_back(toy.observe());
+  }
+  const auto together = encoder.encode(batch_observations(states, toy.spec()));
+  const std::vector<Observation> one = {states[2]};
+  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(one, toy.spec()))[0], together[2],
+                              1e-4, 1e-5));
+  EXPECT_FALSE(torch::allclose(together[1], together[2], 1e-3, 1e-4));
+
+  Observation turned = states[2];
+  GraphFeatures& graph = turned.graph;
+  const int nodes = graph.node_count(), width = toy.spec().node_features;
+  for (int i = 0; i < nodes; ++i) {
+    graph.node_types[i] = states[2].graph.node_types[nodes - 1 - i];
+    for (int f = 0; f < width; ++f)
+      graph.nodes[i * width + f] = states[2].graph.nodes[(nodes - 1 - i) * width + f];
+  }
+  for (int e = 0; e < graph.edge_count(); ++e) {
+    graph.senders[e] = nodes - 1 - graph.senders[e];
+    graph.receivers[e] = nodes - 1 - graph.receivers[e];
+  }
+  const std::vector<Observation> other = {turned};
+  EXPECT_TRUE(torch::allclose(encoder.encode(batch_observations(other, toy.spec()))[0], together[2],
+                              1e-4, 1e-5));
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "datasets/rollouts.h"
+#include "worldmodel/episode_source.h"
+
+namespace reverie {
+
+/// A rollout directory as a source. Reads every state once to learn the sizes of graphs and the
+/// masks.
+class RolloutEpisodes : public EpisodeSource {
+ public:
+  explicit RolloutEpisodes(Rollouts rollouts);
+
+  const EnvSpec& spec() const override { return rollouts_.info().spec; }
+  int state_count() const override { return rollouts_.state_count(); }
+  Observation state(int index) const override { return rollouts_.state(index); }
+  ActionMask mask(int index) const override { return masks_.at(index); }
+  int node_count(int index) const override { return node_counts_.at(index); }
+  const std::vector<Episode>& episodes() const override { return rollouts_.episodes(); }
+  Split split(int episode) const override { return rollouts_.split(episode); }
+  uint64_t fingerprint() const override { return rollouts_.fingerprint(); }
+
+ private:
+  Rollouts rollouts_;
+  std::vector<ActionMask> masks_;
+  std::vector<int> node_counts_;
+};
+
+}  // namespace reverie

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "worldmodel/encoder.h"
+#include "worldmodel/fit.h"
+#include "worldmodel/open_loop.h"
+#include "worldmodel/starts.h"
+#include "worldmodel/world_loss.h"
+
+namespace reverie {
+
+struct TrainMdnRnnConfig {
+  WorldModelConfig model;
+  WorldLossConfig loss;
+  FitConfig fit;
+  int minibatch_episodes = 16;
+  int growth_epochs = 2;
+
+  template <class V>
+  void fields(V& v) {
+    fit.fields(v);
+    v.field("minibatch_episodes", minibatch_episodes, "Episodes in a minibatch", at_least(1));
+    v.field("growth_epochs", growth_epochs, "Epochs after which unrolls grow by one step",
+            at_least(1));
+    v.section("model", model, "M");
+    v.section("loss", loss, "Weights of the losses");
+  }
+};
+
+/// Trains M on the episodes of the training split and writes `directory`/world.pt, which holds V
+/// too. `data` holds the latents that `encoder` gives.
+FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
+                       const TrainMdnRnnConfig& config, uint64_t seed,
+                       const std::string& directory, bool resume, torch::Device device,
+                       const std::function<void(const FitProgress&)>& observe);
+
+}  // namespace reverie
