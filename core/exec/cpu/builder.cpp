@@ -10,11 +10,25 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-/// The layout in which convolutions like to leave images.
+/// The layout in which convolutions of this processor like to leave images.
+Tag image_layout() {
+  static const Tag tag = [] {
+    const dnnl::convolution_forward::primitive_desc chosen(
+        {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+         any_layout({1, 64, 28, 28}), any_layout({64, 64, 3, 3}), any_layout({1, 64, 28, 28}),
+         Dims{1, 1}, Dims{1, 1}, Dims{1, 1}},
+        engine());
+    const auto& blocking = chosen.dst_desc().data.format_desc.blocking;
+    if (blocking.inner_nblks == 0) return blocking.strides[1] == 1 ? Tag::acdb : Tag::abcd;
+    return blocking.inner_blks[0] == 16 ? Tag::aBcd16b : Tag::aBcd8b;
+  }();
+  return tag;
+}
+
 Desc natural_desc(const TensorType& type) {
   constexpr int64_t kBlock = 16;
   if (type.dtype == DType::kFloat32 && type.rank() == 4 && type.shape[1] % kBlock == 0)
-    return {type.shape, dnnl::memory::data_type::f32, Tag::aBcd16b};
+    return {type.shape, dnnl::memory::data_type::f32, image_layout()};
   return plain_desc(type);
 }
 
@@ -43,6 +57,20 @@ struct ReferenceCall {
 Builder::Builder(const Graph& graph, const WeightSource* weights, const CpuOptions& options)
     : graph_(graph), weights_(weights), options_(options) {
   places_.resize(static_cast<size_t>(graph.value_capacity()));
+  find_last_users();
+}
+
+void Builder::find_last_users() {
+  positions_.assign(static_cast<size_t>(graph_.node_capacity()), -1);
+  last_uses_.assign(places_.size(), -1);
+  const std::vector<NodeId> order = graph_.topological_order();
+  for (size_t i = 0; i < order.size(); ++i) {
+    positions_[static_cast<size_t>(order[i].index)] = static_cast<int>(i);
+    for (const ValueId input : graph_.inputs(order[i]))
+      if (input.valid()) last_uses_[static_cast<size_t>(input.index)] = static_cast<int>(i);
+  }
+  for (const GraphOutput& output : graph_.outputs())
+    last_uses_[static_cast<size_t>(output.value.index)] = static_cast<int>(order.size());
 }
 
 void Builder::build() {
@@ -76,6 +104,7 @@ bool Builder::lower(NodeId node) {
   buffers.resize(static_cast<size_t>(buffers_before));
   const auto is_new = [&](const Slot& slot) { return slot.buffer >= buffers_before; };
   for (std::vector<Slot>& places : places_) std::erase_if(places, is_new);
+  values_in_.erase(values_in_.lower_bound(buffers_before), values_in_.end());
   return false;
 }
 
@@ -137,6 +166,41 @@ Slot Builder::in_layout(ValueId value, const Desc& desc) {
   const Slot slot = converted(at(value), desc);
   define(value, slot);
   return slot;
+}
+
+void Builder::define(ValueId value, const Slot& slot) {
+  places_[static_cast<size_t>(value.index)].push_back(slot);
+  values_in_[slot.buffer].push_back(value);
+}
+
+bool Builder::is_input_buffer(int buffer) const {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const Slot& slot) { return slot.buffer == buffer; });
+}
+
+bool Builder::may_overwrite(const Slot& slot, ValueId value, NodeId node) const {
+  const bool kept = buffers[static_cast<size_t>(slot.buffer)].constant ||
+                    (is_input_buffer(slot.buffer) && !options_.free_layouts);
+  const auto inputs = graph_.inputs(node);
+  if (kept || std::count(inputs.begin(), inputs.end(), value) != 1) return false;
+  const std::vector<ValueId>& standing = values_in_.at(slot.buffer);
+  const int now = positions_[static_cast<size_t>(node.index)];
+  return std::all_of(standing.begin(), standing.end(), [&](ValueId other) {
+    const bool used_besides =
+        other != value && std::find(inputs.begin(), inputs.end(), other) != inputs.end();
+    return last_uses_[static_cast<size_t>(other.index)] <= now && !used_besides;
+  });
+}
+
+Slot Builder::to_overwrite(ValueId value, const Desc& desc, NodeId node) {
+  if (unbound(value)) bind_input(value, desc);
+  const Slot slot = at(value);
+  if (!same_layout(slot.desc, desc)) return converted(slot, desc);
+  if (may_overwrite(slot, value, node)) return {slot.buffer, desc};
+  const Slot copy = fresh(desc);
+  const dnnl::reorder::primitive_desc reorder(engine(), slot.desc, engine(), desc);
+  add(dnnl::reorder(reorder), {{DNNL_ARG_FROM, slot}}, {{DNNL_ARG_TO, copy}});
+  return copy;
 }
 
 Slot Builder::converted(const Slot& slot, const Desc& desc) {

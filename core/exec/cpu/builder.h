@@ -82,9 +82,12 @@ class Builder {
   Slot in_layout(ValueId value, const Desc& desc);
   /// A conversion of a slot, of the same extents.
   Slot converted(const Slot& slot, const Desc& desc);
+  /// The value in this layout, in memory that `node` may write over: where the value stands, if
+  /// `node` is the last to use it, otherwise a copy.
+  Slot to_overwrite(ValueId value, const Desc& desc, NodeId node);
   /// New memory.
   Slot fresh(const Desc& desc);
-  void define(ValueId value, const Slot& slot) { places_[value.index].push_back(slot); }
+  void define(ValueId value, const Slot& slot);
   void add(const dnnl::primitive& primitive, std::vector<Argument> reads,
            std::vector<Argument> writes);
   void add(NativeKernel kernel, const std::vector<Slot>& reads, const std::vector<Slot>& writes);
@@ -104,12 +107,18 @@ class Builder {
   bool try_lower(NodeId node);
   bool unbound(ValueId value) const;
   void bind_input(ValueId value, const Desc& desc);
+  bool may_overwrite(const Slot& slot, ValueId value, NodeId node) const;
+  bool is_input_buffer(int buffer) const;
+  void find_last_users();
   void push(Step step);
 
   const Graph& graph_;
   const WeightSource* weights_;
   CpuOptions options_;
   std::vector<std::vector<Slot>> places_;  ///< by value; the first is where its producer put it
+  std::vector<int> positions_;             ///< by node, in topological order
+  std::vector<int> last_uses_;             ///< by value: position of its last user
+  std::map<int, std::vector<ValueId>> values_in_;  ///< by buffer: the values that stand there
 };
 
 /// Adds the steps of a node and defines its outputs. False: not supported, nothing was added.

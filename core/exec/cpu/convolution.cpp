@@ -57,27 +57,19 @@ bool lower_convolution(Builder& builder, NodeId node) {
   const Dims filter =
       filter_dims(builder.type(inputs[1]).shape, attributes.integer("group"));
   const auto bias = has_bias ? std::optional(builder.dims(inputs[2])) : std::nullopt;
-  const std::string activation = attributes.text("activation");
-
   dnnl::post_ops ops;
-  append_activation(ops, activation);
-  auto chosen = choose(window, source, filter, bias, any_layout(builder.dims(output)), ops);
-  if (has_residual) {
-    const Desc target = chosen.dst_desc();
-    dnnl::post_ops with_residual;
-    with_residual.append_binary(dnnl::algorithm::binary_add, target);
-    append_activation(with_residual, activation);
-    chosen = choose(window, source, filter, bias, target, with_residual);
-  }
+  if (has_residual) ops.append_sum();
+  append_activation(ops, attributes.text("activation"));
+  const auto chosen = choose(window, source, filter, bias, any_layout(builder.dims(output)), ops);
   std::vector<Argument> reads = {
       {DNNL_ARG_SRC, builder.in_layout(inputs[0], chosen.src_desc())},
       {DNNL_ARG_WEIGHTS,
        builder.converted({builder.plain(inputs[1]).buffer, dense(filter)}, chosen.weights_desc())}};
   if (has_bias) reads.push_back({DNNL_ARG_BIAS, builder.plain(inputs[2])});
-  if (has_residual)
-    reads.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
-                     builder.in_layout(inputs[3], chosen.dst_desc())});
-  const Slot result = builder.fresh(chosen.dst_desc());
+  // The kernel adds to what its target holds.
+  const Slot result = has_residual ? builder.to_overwrite(inputs[3], chosen.dst_desc(), node)
+                                   : builder.fresh(chosen.dst_desc());
+  if (has_residual) reads.push_back({DNNL_ARG_DST, result});
   builder.add(Primitive(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
   builder.define(output, result);
   return true;

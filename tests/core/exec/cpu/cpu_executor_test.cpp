@@ -72,8 +72,34 @@ Graph attention() {
   return graph;
 }
 
+/// Residuals that the adding kernel may and may not write over: used later, an output, an input, a
+/// view of one, the kernel's own source, and a conversion of layouts.
+Graph residuals() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 32, 8, 8}));
+  uint64_t seed = 0;
+  const auto conv = [&](ValueId from, ValueId residual) {
+    const NodeId node = graph.add_node(
+        op_named("Conv"), std::vector{from, weight(graph, {32, 32, 1, 1}, ++seed), {}, residual},
+        {{"activation", std::string("relu")}});
+    return graph.output(node);
+  };
+  const ValueId a = conv(x, x);
+  const ValueId b = conv(a, x);
+  const ValueId c = conv(b, a);
+  const ValueId d = conv(c, c);
+  const ValueId view = graph.add("Identity", {d});
+  const ValueId e = conv(c, view);
+  const ValueId f = conv(e, d);
+  const ValueId swapped = graph.add("Transpose", {f}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const ValueId g = conv(f, swapped);
+  graph.add_output("b", b);
+  graph.add_output("y", graph.add("Add", {g, swapped}));
+  return graph;
+}
+
 TEST(CpuExecutor, RunsWholeModels) {
-  for (const Graph& graph : {small_network(), attention()}) {
+  for (const Graph& graph : {small_network(), attention(), residuals()}) {
     CpuExecutor executor({.poison = true});
     expect_agreement(executor, graph, -1, 1);
     EXPECT_THAT(executor.fallbacks(), ElementsAre());
