@@ -247,6 +247,7 @@ class RandomGraph {
   }
   void transpose() {
     const ValueId x = any();
+    if (shape(x).empty()) return;
     List perm(shape(x).size());
     std::iota(perm.begin(), perm.end(), 0);
     for (size_t i = perm.size(); i > 1; --i) std::swap(perm[i - 1], perm[rng_.below(i)]);
