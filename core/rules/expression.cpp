@@ -1,7 +1,7 @@
 #include "core/rules/expression.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -53,19 +53,26 @@ std::optional<size_t> position(int64_t index, size_t size) {
 
 // --- Arithmetic and comparison ------------------------------------------------------------------
 
-template <typename T>
-std::optional<T> apply(char op, T a, T b) {
+/// Nothing where the result does not fit, as for a quotient by 0.
+std::optional<int64_t> apply(char op, int64_t a, int64_t b) {
+  int64_t result = 0;
+  switch (op) {
+    case '+': return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case '-': return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case '*': return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    default: break;
+  }
+  if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())) return {};
+  return op == '/' ? a / b : a % b;
+}
+
+std::optional<double> apply(char op, double a, double b) {
   switch (op) {
     case '+': return a + b;
     case '-': return a - b;
     case '*': return a * b;
-    default: break;
-  }
-  if (b == T{}) return {};
-  if constexpr (std::is_same_v<T, int64_t>) {
-    return op == '/' ? a / b : a % b;
-  } else {
-    return op == '/' ? std::optional<T>(a / b) : std::nullopt;
+    case '/': return b == 0 ? std::nullopt : std::optional(a / b);
+    default: return {};
   }
 }
 
@@ -458,6 +465,8 @@ std::span<const ValueId> ExprScope::tensors(const Expr& expr) const {
       .subspan(static_cast<size_t>(binding.offsets[i]),
                static_cast<size_t>(binding.offsets[i + 1] - binding.offsets[i]));
 }
+
+std::span<const ExprFunction> expr_functions() { return functions(); }
 
 const ExprFunction* find_expr_function(std::string_view name) {
   static const auto index = [] {

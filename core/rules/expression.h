@@ -52,6 +52,8 @@ struct ExprFunction {
   std::optional<AttrValue> (*call)(const ExprScope& scope, std::span<const Expr> args) = nullptr;
 };
 
+/// All functions, operators included.
+std::span<const ExprFunction> expr_functions();
 /// nullptr when there is none of that name.
 const ExprFunction* find_expr_function(std::string_view name);
 

@@ -65,6 +65,7 @@ Expr ExpressionParser::binary(size_t level) {
 }
 
 Expr ExpressionParser::unary() {
+  const TokenStream::Nested nested(in_);
   if (in_.accept("!")) return call("!", {unary()});
   if (!in_.accept("-")) return postfix();
   Expr value = unary();

@@ -188,7 +188,10 @@ class Instantiator {
         !std::holds_alternative<std::string>(*dtype))
       return false;
     const TensorType type{dtype_named(std::get<std::string>(*dtype)), std::get<Shape>(*extents)};
-    if (type.elements() > Weight::kSmallWeight) return false;
+    const bool small = std::all_of(type.shape.begin(), type.shape.end(), [](int64_t extent) {
+      return extent >= 0 && extent <= Weight::kSmallWeight;
+    });
+    if (!small || type.rank() > 8 || type.elements() > Weight::kSmallWeight) return false;
     double number = 0;
     if (const auto* real = std::get_if<double>(&*value)) number = *real;
     else if (const auto* whole = std::get_if<int64_t>(&*value)) number = static_cast<double>(*whole);

@@ -108,6 +108,7 @@ class RuleParser {
   }
 
   int source_call() {
+    const TokenStream::Nested nested(in_);
     const Token name = in_.expect_name("an operator");
     const int index = static_cast<int>(pattern_.source.size());
     pattern_.source.push_back({&operator_named(name), {}, {}, {}});
@@ -242,6 +243,7 @@ class RuleParser {
   }
 
   Term target_primary(bool sequence, bool inside_map) {
+    const TokenStream::Nested nested(in_);
     const Token name = in_.expect_name("a tensor or an operator");
     if (name.text == "fill" && in_.peek().is("(")) return fill();
     if (in_.peek().is("(")) return target_call(name, sequence);
@@ -395,15 +397,23 @@ class RuleParser {
     ExampleTensor tensor;
     tensor.constant = in_.accept_word("const");
     tensor.type.dtype = DType::kFloat32;
-    if (in_.peek().kind == Token::Kind::kName) tensor.type.dtype = dtype_named(in_.next().text);
+    if (in_.peek().kind == Token::Kind::kName) {
+      const Token name = in_.next();
+      tensor.type.dtype = with_context(fmt::format("{}:{}:{}", in_.name(), name.line, name.column),
+                                       [&] { return dtype_named(name.text); });
+    }
     const Token at = in_.peek();
     const AttrValue extents = literal();
     if (!std::holds_alternative<std::vector<int64_t>>(extents))
       in_.fail(at, "expected a shape, such as [1, 3, 8, 8]");
     tensor.type.shape = std::get<std::vector<int64_t>>(extents);
+    for (const int64_t extent : tensor.type.shape)
+      if (extent < 0 || extent > 4096) in_.fail(at, "extents of an example lie in 0 to 4096");
     if (in_.accept("=")) {
       const AttrValue value = literal();
       tensor.filled = true;
+      if (!std::holds_alternative<double>(value) && !std::holds_alternative<int64_t>(value))
+        in_.fail(at, "expected a number behind '='");
       tensor.value = std::holds_alternative<double>(value)
                          ? std::get<double>(value)
                          : static_cast<double>(std::get<int64_t>(value));

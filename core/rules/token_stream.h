@@ -58,10 +58,27 @@ class TokenStream {
   }
   const std::string& name() const { return name_; }
 
+  /// Held while something nested is read; fails where nesting gets out of hand.
+  class Nested {
+   public:
+    explicit Nested(TokenStream& in) : in_(in) {
+      if (++in_.depth_ > kMaxDepth)
+        in_.fail(in_.peek(), fmt::format("more than {} levels of nesting", kMaxDepth));
+    }
+    ~Nested() { --in_.depth_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    TokenStream& in_;
+  };
+
  private:
+  static constexpr int kMaxDepth = 200;
   std::vector<Token> tokens_;
   std::string name_;
   size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace reverie

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <fstream>
+#include <iterator>
+
 #include "core/base/error.h"
 #include "core/rules/rule.h"
 
@@ -66,6 +70,28 @@ TEST(RuleParser, TruncatedTextsAreRefusedNotCrashed) {
       RuleSet::parse(text.substr(0, length), "cut");
     } catch (const InputError&) {
     }
+  }
+}
+
+TEST(RuleParser, DeepNestingIsRefusedNotCrashed) {
+  using testing::HasSubstr;
+  const std::string deep(100000, '(');
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nwhere\n  " + deep), HasSubstr("nesting"));
+  std::string calls;
+  for (int i = 0; i < 100000; ++i) calls += "Relu(";
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = " + calls), HasSubstr("nesting"));
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  y = " + calls),
+              HasSubstr("nesting"));
+}
+
+/// LANGUAGE.md tells of every function.
+TEST(RuleLanguage, FunctionsAreDocumented) {
+  std::ifstream file(std::string(REVERIE_SOURCE_DIR) + "/core/rules/LANGUAGE.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  ASSERT_FALSE(text.empty());
+  for (const ExprFunction& function : expr_functions()) {
+    if (!std::isalpha(static_cast<unsigned char>(function.name[0]))) continue;
+    EXPECT_THAT(text, testing::HasSubstr("`" + function.name + "(")) << function.name;
   }
 }
 
