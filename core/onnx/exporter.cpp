@@ -203,6 +203,7 @@ void Exporter::write_nodes() {
     if (!graph_.is_work(id)) continue;
     if (&graph_.op(id) == &opaque_op()) {
       write_opaque(id);
+      skeleton_.has_opaque_nodes = true;
     } else {
       write_node(graph_, id, names_of(graph_.inputs(id)), names_of(graph_.outputs(id)), target);
     }

@@ -21,6 +21,8 @@ struct StoredWeight {
 struct ModelSkeleton {
   onnx::ModelProto model;
   std::vector<StoredWeight> weights;
+  /// It has nodes that came as they are, for which ONNX's shape inference may know no answer.
+  bool has_opaque_nodes = false;
 };
 
 /// Writes a lowered graph into a model.

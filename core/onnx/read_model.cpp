@@ -6,6 +6,8 @@
 #include <onnx/checker.h>
 
 #include <limits>
+#include <unordered_map>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/onnx/import.h"
@@ -28,27 +30,27 @@ onnx::ModelProto parse(std::span<const std::byte> bytes) {
   return model;
 }
 
-void check(const onnx::ModelProto& model, const std::filesystem::path& folder) {
-  onnx::checker::CheckerContext context;
-  context.set_ir_version(static_cast<int>(model.ir_version()));
-  context.set_model_dir(folder.string());
-  std::unordered_map<std::string, int> opsets;
-  for (const auto& import : model.opset_import())
-    opsets[import.domain() == "ai.onnx" ? "" : import.domain()] =
-        static_cast<int>(import.version());
-  opsets.try_emplace("", standard_opset(model));
-  context.set_opset_imports(std::move(opsets));
-  const onnx::checker::LexicalScopeContext scope;
-  try {
-    onnx::checker::check_graph(model.graph(), context, scope);
-    if (model.functions_size() > 0)
-      onnx::checker::check_model_local_functions(model, context, scope);
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw InputError("is no valid ONNX model: {}", one_line(error.what()));
+/// Lets inputs and outputs without a shape pass for ones with a shape while it lives: the checker
+/// insists on one, but it can be bound or inferred.
+class MissingShapes {
+ public:
+  explicit MissingShapes(onnx::GraphProto* graph) {
+    for (auto* values : {graph->mutable_input(), graph->mutable_output()})
+      for (auto& value : *values)
+        if (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()) {
+          tensors_.push_back(value.mutable_type()->mutable_tensor_type());
+          tensors_.back()->mutable_shape();
+        }
   }
-}
+  ~MissingShapes() {
+    for (auto* tensor : tensors_) tensor->clear_shape();
+  }
+  MissingShapes(const MissingShapes&) = delete;
+  MissingShapes& operator=(const MissingShapes&) = delete;
+
+ private:
+  std::vector<onnx::TypeProto_Tensor*> tensors_;
+};
 
 void require_supported_opset(const onnx::ModelProto& model) {
   const int opset = standard_opset(model);
@@ -57,19 +59,46 @@ void require_supported_opset(const onnx::ModelProto& model) {
                      kOldestOpset, kNewestOpset);
 }
 
+void require_external_files(const onnx::ModelProto& model, const std::filesystem::path& folder) {
+  ExternalFiles files(folder);
+  for (const auto& tensor : model.graph().initializer())
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+      for (const auto& entry : tensor.external_data())
+        if (entry.key() == "location") files.open(entry.value());
+}
+
 }  // namespace
+
+std::string verdict(onnx::ModelProto* model, const std::filesystem::path& folder) {
+  onnx::checker::CheckerContext context;
+  context.set_ir_version(static_cast<int>(model->ir_version()));
+  context.set_model_dir(folder.empty() ? "." : folder.string());
+  std::unordered_map<std::string, int> opsets;
+  for (const auto& import : model->opset_import())
+    opsets[is_standard_domain(import.domain()) ? "" : import.domain()] =
+        static_cast<int>(import.version());
+  opsets.try_emplace("", standard_opset(*model));
+  context.set_opset_imports(std::move(opsets));
+  const onnx::checker::LexicalScopeContext scope;
+  const MissingShapes lenient(model->mutable_graph());
+  try {
+    onnx::checker::check_graph(model->graph(), context, scope);
+    if (model->functions_size() > 0)
+      onnx::checker::check_model_local_functions(*model, context, scope);
+  } catch (const std::exception& error) {
+    return one_line(error.what());
+  }
+  return {};
+}
 
 onnx::ModelProto read_model(const std::filesystem::path& path) {
   const MappedFile file(path);
   return with_context(path.string(), [&] {
     onnx::ModelProto model = parse(file.bytes());
     require_supported_opset(model);
-    ExternalFiles files(path.parent_path());
-    for (const auto& tensor : model.graph().initializer())
-      if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
-        for (const auto& entry : tensor.external_data())
-          if (entry.key() == "location") files.open(entry.value());
-    check(model, path.parent_path().empty() ? "." : path.parent_path());
+    require_external_files(model, path.parent_path());
+    const std::string objection = verdict(&model, path.parent_path());
+    if (!objection.empty()) throw InputError("is no valid ONNX model: {}", objection);
     return model;
   });
 }

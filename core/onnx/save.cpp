@@ -1,6 +1,5 @@
 #include "core/onnx/save.h"
 
-#include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
@@ -77,44 +77,20 @@ void set_location(const std::string& name, onnx::GraphProto* graph) {
       tensor.mutable_external_data(0)->set_value(name);
 }
 
-bool has_opaque_domain(const onnx::ModelProto& model) {
-  for (const auto& node : model.graph().node())
-    if (!is_standard_domain(node.domain())) return true;
-  return model.functions_size() > 0;
-}
-
-/// ONNX's own verdict, with external data in `folder`.
-void check(const onnx::ModelProto& model, const fs::path& folder) {
-  onnx::checker::CheckerContext context;
-  context.set_ir_version(static_cast<int>(model.ir_version()));
-  context.set_model_dir(folder.string());
-  std::unordered_map<std::string, int> opsets;
-  for (const auto& import : model.opset_import())
-    opsets[import.domain()] = static_cast<int>(import.version());
-  context.set_opset_imports(std::move(opsets));
-  const onnx::checker::LexicalScopeContext scope;
-  onnx::checker::check_graph(model.graph(), context, scope);
-  if (model.functions_size() > 0)
-    onnx::checker::check_model_local_functions(model, context, scope);
-}
-
-/// Full shape inference; `model` lacks the large weights' data.
-void check_shapes(onnx::ModelProto model) {
-  const bool strict = !has_opaque_domain(model);
-  onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
-                                     onnx::ShapeInferenceOptions(true, strict ? 1 : 0, true));
-}
-
-/// What this program writes is valid; a verdict to the contrary is its own bug.
-template <typename Check>
-void must_pass(Check&& check) {
+/// What full shape inference objects to; `model` lacks the large weights' data.
+std::string shape_verdict(onnx::ModelProto model, bool strict) {
   try {
-    check();
-  } catch (const InternalError&) {
-    throw;
+    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(),
+                                       onnx::ShapeInferenceOptions(true, strict ? 1 : 0, true));
   } catch (const std::exception& error) {
-    throw InternalError("ONNX rejects the exported model: " + one_line(error.what()));
+    return one_line(error.what());
   }
+  return {};
+}
+
+/// What this program writes is valid; an objection is its own bug.
+void require_accepted(const std::string& objection) {
+  REVERIE_CHECK(objection.empty(), "ONNX rejects the exported model: {}", objection);
 }
 
 void declare_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
@@ -142,7 +118,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   onnx::ModelProto& model = skeleton.model;
   onnx::ModelProto declared = model;
   declare_weights(skeleton.weights, declared.mutable_graph());
-  must_pass([&] { check_shapes(std::move(declared)); });
+  require_accepted(shape_verdict(std::move(declared), !skeleton.has_opaque_nodes));
   PendingFile file(path);
   std::optional<PendingFile> data;
   if (total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
@@ -154,7 +130,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
       write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
   }
   if (data) data->finish();
-  must_pass([&] { check(model, path.parent_path().empty() ? "." : path.parent_path()); });
+  require_accepted(verdict(&model, path.parent_path()));
   if (data) set_location(data->name(), graph);
   model.SerializeToOstream(&file.stream());
   file.finish();

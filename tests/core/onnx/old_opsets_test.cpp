@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include <cmath>
+
+#include "core/exec/reference/reference.h"
+#include "core/onnx/import.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pointwise;
+
+/// Runs a model of one float input x of the given shape, whose elements are 0, 1, 2, ...
+std::vector<double> run(int opset, const std::string& shape, const std::string& nodes) {
+  const TemporaryDirectory folder;
+  onnx::ModelProto model;
+  const std::string text = fmt::format(
+      "<ir_version: 8, opset_import: [\"\" : {}]> g (float[{}] x) => (float[n] y) {{ {} }}", opset,
+      shape, nodes);
+  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  testing::write_message(model, folder / "model.onnx");
+  const ImportedModel imported = import_onnx(folder / "model.onnx");
+  EXPECT_THAT(imported.warnings, IsEmpty());
+  Tensor x(imported.graph.type(imported.graph.output(imported.graph.inputs()[0])));
+  for (size_t i = 0; i < x.data<float>().size(); ++i) x.data<float>()[i] = static_cast<float>(i);
+  const Tensor inputs[] = {x};
+  return ReferenceExecutor().run(imported.graph, inputs).at(0).to_doubles();
+}
+
+TEST(OldOpsets, SoftmaxTakesTheAxesFromAxisOnAsOne) {
+  // Over all four elements of a batch entry before opset 13, over pairs since.
+  const double e = std::exp(1.0);
+  const double sum = 1 + e + e * e + e * e * e;
+  EXPECT_THAT(run(12, "1, 2, 2", "y = Softmax <axis = 1> (x)"),
+              Pointwise(DoubleNear(1e-6), {1 / sum, e / sum, e * e / sum, e * e * e / sum}));
+  const double low = 1 / (1 + e * e);
+  EXPECT_THAT(run(13, "1, 2, 2", "y = Softmax <axis = 1> (x)"),
+              Pointwise(DoubleNear(1e-6), {low, low, 1 - low, 1 - low}));
+}
+
+TEST(OldOpsets, SoftmaxsDefaultAxisWasOne) {
+  const double e = std::exp(1.0);
+  const double sum = 1 + e + e * e + e * e * e;
+  EXPECT_NEAR(run(7, "1, 2, 2", "y = Softmax(x)")[0], 1 / sum, 1e-6);
+  EXPECT_NEAR(run(13, "1, 2, 2", "y = Softmax(x)")[0], 1 / (1 + e), 1e-6);
+}
+
+TEST(OldOpsets, AxesWereAttributes) {
+  EXPECT_THAT(run(11, "2, 2", "y = ReduceSum <axes = [1], keepdims = 0> (x)"), ElementsAre(1, 5));
+  EXPECT_THAT(run(13, "2, 2",
+                  "a = Constant <value = int64[1] {1}> () y = ReduceSum <keepdims = 0> (x, a)"),
+              ElementsAre(1, 5));
+  EXPECT_THAT(run(11, "1, 2", "a = Squeeze <axes = [0]> (x) y = Unsqueeze <axes = [0, 2]> (a)"),
+              ElementsAre(0, 1));
+  EXPECT_THAT(run(13, "2, 2", R"(
+                  a = Constant <value = int64[0] {}> ()
+                  y = ReduceSum <noop_with_empty_axes = 1> (x, a))"),
+              ElementsAre(0, 1, 2, 3));
+}
+
+TEST(OldOpsets, SliceHadAttributes) {
+  EXPECT_THAT(run(9, "4", "y = Slice <starts = [-3], ends = [100]> (x)"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(run(10, "4", R"(
+                  s = Constant <value = int64[1] {-1}> ()
+                  e = Constant <value = int64[1] {-100}> ()
+                  a = Constant <value = int64[1] {0}> ()
+                  y = Slice(x, s, e, a, s))"),
+              ElementsAre(3, 2, 1, 0));
+}
+
+TEST(OldOpsets, PadClipAndSplitHadAttributes) {
+  EXPECT_THAT(run(10, "2", "y = Pad <pads = [1, 1], value = 9.0> (x)"), ElementsAre(9, 0, 1, 9));
+  EXPECT_THAT(run(11, "2", R"(
+                  p = Constant <value = int64[2] {1, 1}> ()
+                  v = Constant <value = float {9}> ()
+                  y = Pad(x, p, v))"),
+              ElementsAre(9, 0, 1, 9));
+  EXPECT_THAT(run(10, "4", "y = Clip <min = 1.0, max = 2.0> (x)"), ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(run(11, "4", "m = Constant <value = float {2}> () y = Clip(x, , m)"),
+              ElementsAre(0, 1, 2, 2));
+  EXPECT_THAT(run(11, "4", "a, y = Split <split = [1, 3]> (x)"), ElementsAre(1, 2, 3));
+  EXPECT_THAT(run(13, "4", "a, y = Split(x)"), ElementsAre(2, 3));
+}
+
+TEST(OldOpsets, InferenceDropsDropoutAndMomentum) {
+  EXPECT_THAT(run(7, "2", "y = Dropout <ratio = 0.3> (x)"), ElementsAre(0, 1));
+  EXPECT_THAT(run(12, "2", "y = Dropout(x)"), ElementsAre(0, 1));
+  EXPECT_THAT(run(8, "1, 2, 1, 1", R"(
+                  s = Constant <value = float[2] {1, 2}> ()
+                  b = Constant <value = float[2] {0, 1}> ()
+                  y = BatchNormalization <epsilon = 0.0, momentum = 0.5, spatial = 1>
+                      (x, s, b, b, s))"),
+              Pointwise(DoubleNear(1e-6), {0.0, 1.0}));
+}
+
+TEST(OldOpsets, ShapeComputationsAreFolded) {
+  EXPECT_THAT(run(11, "2, 3", R"(
+                  s = Shape(x)
+                  i = Constant <value = int64 {1}> ()
+                  n = Gather(s, i)
+                  a = Unsqueeze <axes = [0]> (n)
+                  m = Constant <value = int64[1] {-1}> ()
+                  t = Concat <axis = 0> (a, m)
+                  r = Reshape(x, t)
+                  y = ReduceMax <axes = [1], keepdims = 0> (r))"),
+              ElementsAre(1, 3, 5));
+  EXPECT_THAT(run(9, "3", R"(
+                  s = Shape(x)
+                  c = ConstantOfShape <value = float[1] {2}> (s)
+                  y = Mul(x, c))"),
+              ElementsAre(0, 2, 4));
+}
+
+}  // namespace
+}  // namespace reverie
