@@ -5,8 +5,10 @@
 #include <set>
 #include <string>
 
+#include "core/base/hash.h"
 #include "core/exec/compare.h"
 #include "core/onnx/import.h"
+#include "core/rules/example.h"
 #include "tests/support/light_models.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/rewrite_checks.h"
@@ -66,6 +68,32 @@ TEST(RewriteProperty, RandomGraphsStayEqualAndConsistent) {
   RecordProperty("rewrites", done);
 }
 
+/// Every rule takes part: walks that begin with its own step on its own examples.
+TEST(RewriteProperty, WalksFromTheExamplesOfEveryRuleStayEqual) {
+  constexpr int kSteps = 5;
+  const auto rules = builtin();
+  const auto cost = make_cost_model("roofline:t4");
+  const int rounds = rewrites_wanted(500) / 500;
+  for (int rule = 0; rule < rules->size(); ++rule)
+    for (const RuleExample& example : (*rules)[rule].pattern().examples)
+      for (int round = 0; round < rounds; ++round) {
+        const Graph original = build_example((*rules)[rule].pattern(), example, round);
+        Rng rng(hash_combine(round, rule));
+        RewriteState state(original, rules, cost);
+        Match match = state.locations(rule).at(0);
+        std::string path;
+        for (int step = 0; step < kSteps && match.slot >= 0; ++step) {
+          path += " " + rules->name(match.rule);
+          commit_checked(state, match);
+          expect_consistent(state, rules, cost);
+          const Agreement agreement = compare(original, state.graph(), {.inputs = 1});
+          EXPECT_TRUE(agreement.agree) << agreement.reason;
+          ASSERT_FALSE(::testing::Test::HasFailure()) << rules->name(rule) << ":" << path;
+          match = random_match(state, rng);
+        }
+      }
+}
+
 /// No rule lists two matches on the same nodes that lead to the same graph.
 void expect_no_duplicates(const RewriteState& state) {
   for (int rule = 0; rule < state.rules().size(); ++rule) {
@@ -94,6 +122,13 @@ class LightModel : public ::testing::TestWithParam<std::string> {
     const auto path = testing::light_folder() / (GetParam() + ".onnx");
     return import_onnx(path).graph;
   }
+  /// Numbers are compared where running the reference takes no more than a second.
+  void expect_agreement(const RewriteState& state) {
+    const std::set<std::string> quick = {"bert_tiny", "nasrnn", "squeezenet1_1"};
+    if (!quick.contains(GetParam())) return;
+    const Agreement agreement = compare(load(), state.graph(), {.inputs = 1});
+    EXPECT_TRUE(agreement.agree) << agreement.reason;
+  }
   bool missing() {
     return !std::filesystem::exists(testing::light_folder() / (GetParam() + ".onnx"));
   }
@@ -118,6 +153,7 @@ TEST_P(LightModel, RandomRewritesStayConsistent) {
     ASSERT_FALSE(::testing::Test::HasFailure()) << "step " << step << ": "
                                               << rules->name(match.rule);
   }
+  expect_agreement(state);
 }
 
 TEST_P(LightModel, TakingTheBestRewriteGains) {
@@ -142,6 +178,7 @@ TEST_P(LightModel, TakingTheBestRewriteGains) {
   // The least of the twelve, nasnet_a, gains 15.
   EXPECT_GT(gain, 12.0);
   state.graph().validate();
+  expect_agreement(state);
 }
 
 INSTANTIATE_TEST_SUITE_P(Light, LightModel, ::testing::ValuesIn(testing::light_models()),
