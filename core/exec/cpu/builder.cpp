@@ -8,30 +8,6 @@
 namespace reverie::cpu {
 namespace {
 
-using Tag = dnnl::memory::format_tag;
-
-/// The layout in which convolutions of this processor like to leave images.
-Tag image_layout() {
-  static const Tag tag = [] {
-    const dnnl::convolution_forward::primitive_desc chosen(
-        {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
-         any_layout({1, 64, 28, 28}), any_layout({64, 64, 3, 3}), any_layout({1, 64, 28, 28}),
-         Dims{1, 1}, Dims{1, 1}, Dims{1, 1}},
-        engine());
-    const auto& blocking = chosen.dst_desc().data.format_desc.blocking;
-    if (blocking.inner_nblks == 0) return blocking.strides[1] == 1 ? Tag::acdb : Tag::abcd;
-    return blocking.inner_blks[0] == 16 ? Tag::aBcd16b : Tag::aBcd8b;
-  }();
-  return tag;
-}
-
-Desc natural_desc(const TensorType& type) {
-  constexpr int64_t kBlock = 16;
-  if (type.dtype == DType::kFloat32 && type.rank() == 4 && type.shape[1] % kBlock == 0)
-    return {type.shape, dnnl::memory::data_type::f32, image_layout()};
-  return plain_desc(type);
-}
-
 /// The reference kernel of one node. An absent input has a type with known() == false and no memory.
 struct ReferenceCall {
   const OpSchema* op;
@@ -169,7 +145,10 @@ Slot Builder::in_layout(ValueId value, const Desc& desc) {
 }
 
 void Builder::define(ValueId value, const Slot& slot) {
-  places_[static_cast<size_t>(value.index)].push_back(slot);
+  // Kernels look at the strides of extents of one and take a slow way where these are unusual.
+  const Desc plain = plain_desc(type(value));
+  places_[static_cast<size_t>(value.index)].push_back(
+      {slot.buffer, same_layout(slot.desc, plain) ? plain : slot.desc});
   values_in_[slot.buffer].push_back(value);
 }
 

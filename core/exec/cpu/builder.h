@@ -50,6 +50,8 @@ bool has_data_type(DType dtype);
 dnnl::memory::data_type data_type(DType dtype);
 /// Row-major. A type that oneDNN does not know is a row of bytes.
 Desc plain_desc(const TensorType& type);
+/// Images as convolutions of this processor like to leave them; all else row-major.
+Desc natural_desc(const TensorType& type);
 /// Row-major float32 (or `type`) of these extents.
 Desc dense(const Dims& dims, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 Desc strided(const Dims& dims, const Dims& strides,

@@ -6,6 +6,26 @@
 namespace reverie::cpu {
 
 using Type = dnnl::memory::data_type;
+using Tag = dnnl::memory::format_tag;
+
+namespace {
+
+/// The layout in which convolutions of this processor like to leave images.
+Tag image_layout() {
+  static const Tag tag = [] {
+    const dnnl::convolution_forward::primitive_desc chosen(
+        {dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+         any_layout({1, 64, 28, 28}), any_layout({64, 64, 3, 3}), any_layout({1, 64, 28, 28}),
+         Dims{1, 1}, Dims{1, 1}, Dims{1, 1}},
+        engine());
+    const auto& blocking = chosen.dst_desc().data.format_desc.blocking;
+    if (blocking.inner_nblks == 0) return blocking.strides[1] == 1 ? Tag::acdb : Tag::abcd;
+    return blocking.inner_blks[0] == 16 ? Tag::aBcd16b : Tag::aBcd8b;
+  }();
+  return tag;
+}
+
+}  // namespace
 
 dnnl::engine& engine() {
   static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -42,6 +62,13 @@ Desc plain_desc(const TensorType& type) {
   if (!has_data_type(type.dtype) || type.elements() == 0 || type.rank() > DNNL_MAX_NDIMS)
     return dense({std::max<int64_t>(type.bytes(), 1)}, Type::u8);
   return dense(type.shape.empty() ? Dims{1} : Dims(type.shape), data_type(type.dtype));
+}
+
+Desc natural_desc(const TensorType& type) {
+  constexpr int64_t kBlock = 16;
+  if (type.dtype == DType::kFloat32 && type.rank() == 4 && type.shape[1] % kBlock == 0)
+    return {type.shape, dnnl::memory::data_type::f32, image_layout()};
+  return plain_desc(type);
 }
 
 bool same_layout(const Desc& a, const Desc& b) {

@@ -1,24 +1,40 @@
 #include <algorithm>
-#include <numeric>
+#include <string_view>
 
 #include "core/exec/cpu/builder.h"
 
 namespace reverie::cpu {
+namespace {
+
+using BatchNormalization = dnnl::batch_normalization_forward;
+
+BatchNormalization::primitive_desc choose_batch_normalization(const Desc& desc, float epsilon) {
+  using dnnl::normalization_flags;
+  return {{dnnl::prop_kind::forward_inference, desc, epsilon,
+           normalization_flags::use_global_stats | normalization_flags::use_scale |
+               normalization_flags::use_shift},
+          engine()};
+}
+
+bool is_slow(const dnnl::primitive_desc_base& chosen) {
+  return std::string_view(chosen.impl_info_str()).find("ref") != std::string_view::npos;
+}
+
+}  // namespace
 
 bool lower_batch_normalization(Builder& builder, NodeId node) {
   if (!all_float(builder, node)) return false;
   const auto inputs = builder.graph().inputs(node);
   const ValueId output = builder.graph().output(node);
-  const Slot source = builder.at(inputs[0]);
-  using dnnl::normalization_flags;
-  const dnnl::batch_normalization_forward::primitive_desc chosen(
-      {dnnl::prop_kind::forward_inference, source.desc,
-       static_cast<float>(builder.graph().attributes(node).number("epsilon")),
-       normalization_flags::use_global_stats | normalization_flags::use_scale |
-           normalization_flags::use_shift},
-      engine());
+  const auto epsilon = static_cast<float>(builder.graph().attributes(node).number("epsilon"));
+  Slot source = builder.at(inputs[0]);
+  auto chosen = choose_batch_normalization(source.desc, epsilon);
+  if (is_slow(chosen)) {  // no fast kernel for this layout
+    source = builder.in_layout(inputs[0], natural_desc(builder.type(inputs[0])));
+    chosen = choose_batch_normalization(source.desc, epsilon);
+  }
   const Slot result = builder.fresh(chosen.dst_desc());
-  builder.add(dnnl::batch_normalization_forward(chosen),
+  builder.add(BatchNormalization(chosen),
               {{DNNL_ARG_SRC, source},
                {DNNL_ARG_SCALE, builder.plain(inputs[1])},
                {DNNL_ARG_SHIFT, builder.plain(inputs[2])},
