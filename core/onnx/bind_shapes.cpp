@@ -91,11 +91,22 @@ TensorType bound_type(const onnx::ValueInfoProto& input, const Symbols& symbols)
   return type;
 }
 
+void require_valid_type(const onnx::ValueInfoProto& value) {
+  const auto& type = value.type();
+  const int32_t element = type.tensor_type().elem_type();
+  if (type.has_tensor_type() && (element == onnx::TensorProto::UNDEFINED ||
+                                 !onnx::TensorProto_DataType_IsValid(element)))
+    throw InputError("'{}' has elements of type {}, which ONNX does not know", value.name(),
+                     element);
+}
+
 }  // namespace
 
 std::map<std::string, TensorType> bind_inputs(const onnx::GraphProto& graph,
                                               const std::set<std::string>& constants,
                                               const std::vector<std::string>& bindings) {
+  for (const auto& input : graph.input()) require_valid_type(input);
+  for (const auto& output : graph.output()) require_valid_type(output);
   std::map<std::string, Shape> given;
   Symbols symbols;
   for (const std::string& text : bindings) {

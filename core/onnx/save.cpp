@@ -88,8 +88,12 @@ std::string shape_verdict(onnx::ModelProto model, bool strict) {
   return {};
 }
 
-/// What this program writes is valid; an objection is its own bug.
-void require_accepted(const std::string& objection) {
+/// What this program writes itself is valid, so that an objection is its own bug. Opaque nodes stand
+/// as they came, which may be wrong.
+void require_accepted(const std::string& objection, const ModelSkeleton& skeleton,
+                      const fs::path& path) {
+  if (skeleton.has_opaque_nodes && !objection.empty())
+    throw InputError("{}: the model holds nodes that ONNX rejects: {}", path.string(), objection);
   REVERIE_CHECK(objection.empty(), "ONNX rejects the exported model: {}", objection);
 }
 
@@ -118,7 +122,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   onnx::ModelProto& model = skeleton.model;
   onnx::ModelProto declared = model;
   declare_weights(skeleton.weights, declared.mutable_graph());
-  require_accepted(shape_verdict(std::move(declared), !skeleton.has_opaque_nodes));
+  require_accepted(shape_verdict(std::move(declared), !skeleton.has_opaque_nodes), skeleton, path);
   PendingFile file(path);
   std::optional<PendingFile> data;
   if (total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
@@ -130,7 +134,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
       write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
   }
   if (data) data->finish();
-  require_accepted(verdict(&model, path.parent_path()));
+  require_accepted(verdict(&model, path.parent_path()), skeleton, path);
   if (data) set_location(data->name(), graph);
   model.SerializeToOstream(&file.stream());
   file.finish();

@@ -96,6 +96,8 @@ TEST_F(BadFile, BrokenGraphs) {
       <ir_version: 8, opset_import: ["" : 17]>
       g (float[2, 3] x, float[2, 3] w) => (float[2, 3] y) { y = MatMul(x, w) })");
   EXPECT_THAT(error_of(shapes), HasSubstr("MatMul"));
+  shapes.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(99);
+  EXPECT_THAT(error_of(shapes), HasSubstr("'x' has elements of type 99"));
 }
 
 TEST_F(BadFile, UnboundAndMisboundDimensions) {
@@ -113,6 +115,25 @@ TEST_F(BadFile, UnboundAndMisboundDimensions) {
   EXPECT_EQ(import_onnx(path_, {{"x=2,3"}}).graph.type(
                 import_onnx(path_, {{"x=2,3"}}).graph.outputs()[0].value).shape,
             (Shape{2, 3}));
+}
+
+TEST_F(BadFile, UntouchedNodesThatOnnxRejectsAreNotWritten) {
+  onnx::ModelProto model = parse(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[2, 3] x) => (float[4] y) { y = Selu(x) })");
+  testing::write_message(model, path_);
+  const ImportedModel imported = import_onnx(path_);
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 3}});
+  const TensorType wrong = {DType::kFloat32, {4}};
+  onnx::NodeProto node = model.graph().node(0);
+  const auto attributes = std::make_shared<const Attributes>(
+      Attributes{{"op", std::string("Selu")}, {"domain", std::string()},
+                 {"proto", node.SerializeAsString()}});
+  const ValueId inputs[] = {x};
+  graph.add_output("y", graph.output(graph.add_node(opaque_op(), inputs, attributes, {&wrong, 1})));
+  EXPECT_THROW(export_onnx(graph, imported.info, folder_ / "copy.onnx"), InputError);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "copy.onnx"));
 }
 
 class ExternalData : public BadFile {
