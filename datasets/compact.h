@@ -7,10 +7,6 @@
 
 namespace reverie {
 
-/// IEEE 754 binary16, rounded to nearest, ties to even. Beyond 65504 it becomes infinite.
-uint16_t half_from_float(float value);
-float float_from_half(uint16_t half);
-
 /// Maps small numbers of either sign to small unsigned ones: 0, -1, 1, -2, ... to 0, 1, 2, 3, ...
 constexpr uint32_t zigzag(int32_t value) {
   return (static_cast<uint32_t>(value) << 1) ^ static_cast<uint32_t>(value >> 31);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ir/half.h"
 #include "datasets/compact.h"
 
 /// HDF5 files as byte strings, made and read in memory: what stands on disk is read once, checked
@@ -14,12 +15,6 @@ namespace reverie::hdf5 {
 
 enum class Element { kUint8, kUint16, kUint32, kInt32, kUint64, kHalf, kFloat32, kFloat64 };
 
-/// A float16 as it is stored.
-struct Half {
-  uint16_t bits = 0;
-  bool operator==(const Half&) const = default;
-};
-
 template <class T>
 constexpr Element element_of();
 template <> constexpr Element element_of<uint8_t>() { return Element::kUint8; }
@@ -27,7 +22,7 @@ template <> constexpr Element element_of<uint16_t>() { return Element::kUint16; 
 template <> constexpr Element element_of<uint32_t>() { return Element::kUint32; }
 template <> constexpr Element element_of<int32_t>() { return Element::kInt32; }
 template <> constexpr Element element_of<uint64_t>() { return Element::kUint64; }
-template <> constexpr Element element_of<Half>() { return Element::kHalf; }
+template <> constexpr Element element_of<Float16>() { return Element::kHalf; }
 template <> constexpr Element element_of<float>() { return Element::kFloat32; }
 template <> constexpr Element element_of<double>() { return Element::kFloat64; }
 

@@ -9,15 +9,19 @@
 namespace reverie {
 namespace {
 
-using hdf5::Half;
-
 constexpr uint16_t kInfiniteHalf = 0x7c00;
 
-std::vector<Half> encode_halves(const std::vector<float>& values, size_t columns,
+float from_bits(uint16_t bits) {
+  Float16 half;
+  half.bits = bits;
+  return static_cast<float>(half);
+}
+
+std::vector<Float16> encode_halves(const std::vector<float>& values, size_t columns,
                                 const EnvSpec& spec, const char* what) {
-  std::vector<Half> halves(values.size());
+  std::vector<Float16> halves(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    halves[i].bits = half_from_float(values[i]);
+    halves[i] = Float16(values[i]);
     if ((halves[i].bits & kInfiniteHalf) == kInfiniteHalf)
       throw InputError("environment {}: {}, column {}, is {}, which float16 cannot hold; scale it",
                        spec.name, what, i % std::max<size_t>(columns, 1), values[i]);
@@ -127,8 +131,8 @@ Observation StateTable::decode(size_t index) const {
   for (size_t n = node_begin_[index]; n < node_begin_[index + 1]; ++n) {
     const uint16_t* row = &node_rows_[node_row_[n] * widths_.node_row];
     graph.node_types.push_back(row[0]);
-    for (size_t f = 1; f <= features; ++f) graph.nodes.push_back(float_from_half(row[f]));
-    graph.node_targets.push_back(float_from_half(targets_[n].bits));
+    for (size_t f = 1; f <= features; ++f) graph.nodes.push_back(from_bits(row[f]));
+    graph.node_targets.push_back(static_cast<float>(targets_[n]));
   }
   graph.edges.reserve(edge_counts_[index] * widths_.edge_row);
   int32_t receiver = 0;
@@ -137,13 +141,13 @@ Observation StateTable::decode(size_t index) const {
     graph.receivers.push_back(receiver);
     graph.senders.push_back(receiver - unzigzag(sender_back_[e]));
     const uint16_t* row = edge_rows_.data() + edge_row_[e] * widths_.edge_row;
-    for (size_t f = 0; f < widths_.edge_row; ++f) graph.edges.push_back(float_from_half(row[f]));
+    for (size_t f = 0; f < widths_.edge_row; ++f) graph.edges.push_back(from_bits(row[f]));
   }
   const auto globals = globals_.begin() + static_cast<ptrdiff_t>(index * widths_.globals);
   graph.globals.assign(globals, globals + static_cast<ptrdiff_t>(widths_.globals));
   for (size_t a = 0; a < widths_.action_features; ++a)
     observation.action_features.push_back(
-        float_from_half(action_features_[index * widths_.action_features + a].bits));
+        static_cast<float>(action_features_[index * widths_.action_features + a]));
   size_t choice = choice_begin_[index];
   for (size_t p = 0; p < widths_.primary; ++p) {
     const uint32_t count = mask_counts_[index * widths_.primary + p];

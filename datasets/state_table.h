@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/ir/half.h"
 #include "datasets/compact.h"
 #include "datasets/hdf5.h"
 #include "env/environment.h"
@@ -14,7 +15,7 @@ namespace reverie {
 struct EncodedState {
   uint64_t key = 0;
   std::vector<int32_t> node_types, senders, receivers;
-  std::vector<hdf5::Half> nodes, edges, targets, action_features;
+  std::vector<Float16> nodes, edges, targets, action_features;
   std::vector<float> globals;
   ActionMask mask;
 
@@ -62,7 +63,7 @@ class StateTable {
   CompactInts node_row_, edge_row_;       ///< row of each node, of each edge
   CompactInts receiver_step_, sender_back_;
   CompactInts mask_counts_, mask_choices_;
-  std::vector<hdf5::Half> targets_, action_features_;
+  std::vector<Float16> targets_, action_features_;
   std::vector<float> globals_;
   std::vector<uint16_t> node_rows_;       ///< [rows, 1 + node features]: type, then float16 bits
   std::vector<uint16_t> edge_rows_;       ///< [rows, edge features]

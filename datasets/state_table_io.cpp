@@ -6,8 +6,6 @@
 namespace reverie {
 namespace {
 
-using hdf5::Half;
-
 size_t total(const CompactInts& counts) {
   size_t sum = 0;
   for (size_t i = 0; i < counts.size(); ++i) sum += counts[i];
@@ -26,12 +24,12 @@ void require_below(const hdf5::Reader& reader, const char* name, const CompactIn
 void StateTable::write(hdf5::Writer& writer) const {
   const size_t features = widths_.node_row - 1;
   CompactInts types;
-  std::vector<Half> nodes, edges;
+  std::vector<Float16> nodes, edges;
   for (size_t i = 0; i < node_rows_.size(); ++i) {
     if (i % widths_.node_row == 0) types.push_back(node_rows_[i]);
-    else nodes.push_back({node_rows_[i]});
+    else nodes.emplace_back().bits = node_rows_[i];
   }
-  for (const uint16_t bits : edge_rows_) edges.push_back({bits});
+  for (const uint16_t bits : edge_rows_) edges.emplace_back().bits = bits;
   writer.group("node_rows");
   writer.array("node_rows/type", types);
   writer.array("node_rows/features", nodes, features);
@@ -55,12 +53,12 @@ void StateTable::write(hdf5::Writer& writer) const {
 void StateTable::read_rows(const hdf5::Reader& reader) {
   const size_t rows = reader.count("node_rows/type"), features = widths_.node_row - 1;
   const CompactInts types = reader.integers("node_rows/type", rows);
-  const auto nodes = reader.array<Half>("node_rows/features", rows * features);
+  const auto nodes = reader.array<Float16>("node_rows/features", rows * features);
   for (size_t row = 0; row < rows; ++row) {
     node_rows_.push_back(static_cast<uint16_t>(types[row]));
     for (size_t f = 0; f < features; ++f) node_rows_.push_back(nodes[row * features + f].bits);
   }
-  for (const Half half : reader.array<Half>("edge_rows/features", reader.count("edge_rows/features")))
+  for (const Float16 half : reader.array<Float16>("edge_rows/features", reader.count("edge_rows/features")))
     edge_rows_.push_back(half.bits);
 }
 
@@ -70,13 +68,13 @@ void StateTable::read_states(const hdf5::Reader& reader, size_t states) {
   edge_counts_ = reader.integers("states/edges", states);
   const size_t nodes = total(node_counts_), edges = total(edge_counts_);
   node_row_ = reader.integers("states/node_row", nodes);
-  targets_ = reader.array<Half>("states/node_target", nodes);
+  targets_ = reader.array<Float16>("states/node_target", nodes);
   edge_row_ = reader.integers("states/edge_row", edges);
   receiver_step_ = reader.integers("states/edge_receiver_step", edges);
   sender_back_ = reader.integers("states/edge_sender_back", edges);
   globals_ = reader.array<float>("states/globals", states * widths_.globals);
   action_features_ =
-      reader.array<Half>("states/action_features", states * widths_.action_features);
+      reader.array<Float16>("states/action_features", states * widths_.action_features);
   mask_counts_ = reader.integers("states/mask_count", states * widths_.primary);
   if (widths_.lists) mask_choices_ = reader.integers("states/mask_choice", total(mask_counts_));
 }

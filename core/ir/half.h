@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -23,29 +24,49 @@ struct Half16 {
   explicit operator T() const {
     return static_cast<T>(decode());
   }
+  bool operator==(const Half16&) const = default;
 
  private:
+  static constexpr int kDropped = 52 - kMantissa;  // fraction bits of a double beyond ours
+
+  /// code * 2^-dropped to the nearest integer, ties to even.
+  static uint64_t round_shift(uint64_t code, int dropped) {
+    const uint64_t half = uint64_t{1} << (dropped - 1), rest = code & (2 * half - 1);
+    const uint64_t whole = code >> dropped;
+    return whole + (rest > half || (rest == half && (whole & 1)));
+  }
+
   static uint16_t encode(double x) {
-    const auto sign = static_cast<uint16_t>(std::signbit(x) ? 0x8000 : 0);
-    const auto infinity = static_cast<uint16_t>(kTop << kMantissa);
-    if (std::isnan(x)) return infinity | 1u << (kMantissa - 1);
-    x = std::fabs(x);
-    if (std::isinf(x)) return sign | infinity;
-    if (x == 0) return sign;
-    const int exponent = std::max(std::ilogb(x), 1 - kBias);
-    // In units of the last place; a carry into the next exponent encodes itself.
-    const auto units = static_cast<int64_t>(std::nearbyint(std::ldexp(x, kMantissa - exponent)));
-    const int64_t code = units + (static_cast<int64_t>(exponent + kBias - 1) << kMantissa);
-    return sign | (code >= infinity ? infinity : static_cast<uint16_t>(code));
+    const auto bits = std::bit_cast<uint64_t>(x);
+    const auto sign = static_cast<uint16_t>(bits >> 48 & 0x8000);
+    const uint64_t magnitude = bits & ~(uint64_t{1} << 63);
+    constexpr uint64_t kInfinity = uint64_t{kTop} << kMantissa;
+    if (magnitude > uint64_t{0x7ff} << 52) return kInfinity | 1u << (kMantissa - 1);
+    const int exponent = static_cast<int>(magnitude >> 52) - 1023 + kBias;
+    uint64_t code;  // a carry into the next exponent encodes itself
+    if (exponent >= 1) {
+      code = round_shift(magnitude - (uint64_t{1023 - kBias} << 52), kDropped);
+    } else {
+      const uint64_t fraction = (magnitude & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
+      const int dropped = kDropped + 1 - exponent;
+      code = dropped < 64 ? round_shift(fraction, dropped) : 0;
+    }
+    return static_cast<uint16_t>(sign | std::min(code, kInfinity));
   }
 
   double decode() const {
     const int exponent = bits >> kMantissa & kTop;
-    const int mantissa = bits & ((1 << kMantissa) - 1);
+    const uint64_t mantissa = bits & ((1 << kMantissa) - 1);
     const double sign = bits & 0x8000 ? -1.0 : 1.0;
     if (exponent == kTop) return mantissa == 0 ? sign * INFINITY : NAN;
-    if (exponent == 0) return sign * std::ldexp(mantissa, 1 - kBias - kMantissa);
-    return sign * std::ldexp(mantissa + (1 << kMantissa), exponent - kBias - kMantissa);
+    const double unit = power_of_two(1 - kBias - kMantissa);  // the least number above 0
+    if (exponent == 0) return sign * static_cast<double>(mantissa) * unit;
+    return sign * std::bit_cast<double>(static_cast<uint64_t>(exponent - kBias + 1023) << 52 |
+                                        mantissa << kDropped);
+  }
+
+  static constexpr double power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
   }
 };
 

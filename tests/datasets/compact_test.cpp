@@ -2,44 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
-
 #include "core/base/random.h"
 
 namespace reverie {
 namespace {
-
-TEST(Half, EveryFiniteHalfSurvivesTheRoundTrip) {
-  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const auto half = static_cast<uint16_t>(bits);
-    const float value = float_from_half(half);
-    if (std::isnan(value)) continue;
-    EXPECT_EQ(half_from_float(value), half);
-  }
-}
-
-TEST(Half, RoundsToTheNearest) {
-  Rng rng(1);
-  for (int i = 0; i < 100000; ++i) {
-    const auto value = static_cast<float>(rng.uniform(-1, 1) * std::exp2(rng.uniform(-26, 15.9)));
-    const uint16_t half = half_from_float(value);
-    const double error = std::abs(float_from_half(half) - double{value});
-    for (const int step : {-1, 1}) {
-      const float other = float_from_half(static_cast<uint16_t>(half + step));
-      if (!std::isfinite(other)) continue;
-      EXPECT_LE(error, std::abs(other - double{value})) << value;
-    }
-  }
-}
-
-TEST(Half, TiesGoToTheEvenAndLargeValuesToInfinity) {
-  EXPECT_EQ(float_from_half(half_from_float(2049)), 2048);
-  EXPECT_EQ(float_from_half(half_from_float(2051)), 2052);
-  EXPECT_EQ(float_from_half(half_from_float(65504)), 65504);
-  EXPECT_EQ(float_from_half(half_from_float(65520)), std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(float_from_half(half_from_float(std::nanf("")))));
-}
 
 TEST(CompactInts, HoldsWhatWasPutInAtTheLeastWidth) {
   Rng rng(2);
