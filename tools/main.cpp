@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(1);
+  reverie::register_collect(app);
   reverie::register_inspect(app);
   reverie::register_model(app);
   reverie::register_optimize(app);

@@ -10,13 +10,12 @@ namespace reverie {
 struct ToyConfig {
   int blocks = 3;
   int start_states = 1;
-  int horizon = 0;
+  int horizon = 0;  ///< 0: 6 per block; env.horizon decides where the toy is made by name
 
   template <class V>
   void fields(V& v) {
     v.field("blocks", blocks, "Blocks in the row, 1 to 1000");
     v.field("start_states", start_states, "Start graphs, at most 4 to the number of blocks");
-    v.field("horizon", horizon, "Steps of an episode; 0 for 6 per block");
   }
 };
 

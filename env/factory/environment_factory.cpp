@@ -1,0 +1,66 @@
+#include "env/factory/environment_factory.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/onnx/import.h"
+
+namespace reverie {
+namespace {
+
+constexpr char kToy[] = "toy";
+
+MadeEnvironment make_toy(const EnvironmentConfig& config) {
+  ToyConfig toy = config.toy;
+  if (config.rewrite.horizon > 0) toy.horizon = config.rewrite.horizon;
+  MadeEnvironment made{std::make_unique<ToyEnvironment>(toy), {}, {}};
+  for (int start = 0; start < toy.start_states; ++start)
+    made.graphs.push_back(fmt::format("toy-{}", start));
+  return made;
+}
+
+/// The file's name without directory and ending, made unique.
+std::string graph_name(const std::string& path, const std::vector<std::string>& taken) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  std::string name = stem;
+  for (int i = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++i)
+    name = fmt::format("{}-{}", stem, i);
+  return name;
+}
+
+}  // namespace
+
+std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files) {
+  if (files.empty()) return std::make_shared<RuleSet>(RuleSet::builtin());
+  auto rules = std::make_shared<RuleSet>();
+  for (const std::string& file : files)
+    with_context(file, [&] { rules->append(RuleSet::load(file)); });
+  return rules;
+}
+
+MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure) {
+  if (config.models.empty())
+    throw InputError("no model: name at least one ONNX file (or toy, the environment for tests)");
+  if (std::find(config.models.begin(), config.models.end(), kToy) != config.models.end()) {
+    if (config.models.size() > 1)
+      throw InputError("toy is an environment of its own and cannot stand beside ONNX files");
+    return make_toy(config);
+  }
+  const auto cost = make_cost_model(config.cost);
+  const auto rules = load_rules(config.rules);
+  MadeEnvironment made;
+  std::vector<StartGraph> starts;
+  for (const std::string& path : config.models) {
+    ImportedModel model = import_onnx(path, {config.shapes});
+    for (const std::string& warning : model.warnings)
+      made.warnings.push_back(fmt::format("{}: {}", path, warning));
+    made.graphs.push_back(graph_name(path, made.graphs));
+    starts.push_back({made.graphs.back(), std::move(model.graph)});
+  }
+  made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules, cost,
+                                                          config.rewrite, std::move(measure));
+  return made;
+}
+
+}  // namespace reverie

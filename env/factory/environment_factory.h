@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/environment.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "env/toy/toy_environment.h"
+
+namespace reverie {
+
+/// Which environment a run is about; the section "env" of every step's configuration.
+struct EnvironmentConfig {
+  std::vector<std::string> models;
+  std::vector<std::string> shapes;
+  std::vector<std::string> rules;
+  std::string cost = "roofline:t4";
+  RewriteEnvConfig rewrite;
+  ToyConfig toy;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("models", models, "ONNX files, each a start graph; or toy, the environment for tests");
+    v.field("shapes", shapes, "Extents of inputs with symbolic dimensions: name=1,3,224,224");
+    v.field("rules", rules, "Rule files; empty for the library that ships");
+    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu or table:<file>");
+    rewrite.fields(v);
+    v.section("toy", toy, "The toy environment");
+  }
+};
+
+struct MadeEnvironment {
+  std::unique_ptr<Environment> environment;
+  std::vector<std::string> graphs;    ///< names of the start states
+  std::vector<std::string> warnings;  ///< each one line for a person
+};
+
+/// The built-in rules, or those of the files, one set after the other. InputError names the file.
+std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
+
+/// InputError says which model, rule file or setting is wrong. `measure` is for the reward
+/// measured_every_k.
+MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
+
+}  // namespace reverie

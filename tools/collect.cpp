@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/base/error.h"
+#include "tools/collect_config.h"
+#include "tools/command.h"
+#include "tools/common.h"
+
+namespace reverie {
+namespace {
+
+struct CollectOptions {
+  CommonOptions common;
+  std::vector<std::string> models;
+  std::vector<std::string> shapes;
+  std::vector<std::string> rules;
+  std::string cost;
+  int workers = 0;
+};
+
+CollectStepConfig resolve(const CollectOptions& options) {
+  auto config = resolve_config<CollectStepConfig>(options.common);
+  if (!options.models.empty()) config.env.models = options.models;
+  if (!options.shapes.empty()) config.env.shapes = options.shapes;
+  if (!options.rules.empty()) config.env.rules = options.rules;
+  if (!options.cost.empty()) config.env.cost = options.cost;
+  return config;
+}
+
+void print_json(const CollectResult& result, const EnvSpec& spec, const std::string& out) {
+  const double seconds = std::max(result.seconds, 1e-9);
+  nlohmann::ordered_json line = {
+      {"out", out},
+      {"environment", spec.name},
+      {"cost_source", spec.cost_source},
+      {"episodes", result.episodes},
+      {"resumed_episodes", result.resumed},
+      {"steps", result.steps},
+      {"bytes", result.bytes},
+      {"seconds", result.seconds},
+      {"steps_per_second", static_cast<double>(result.steps) / seconds},
+      {"mean_improvement_percent", result.mean_improvement_percent},
+      {"best_improvement_percent", result.best_improvement_percent},
+      {"cost_lookups", result.counters.cost_lookups},
+      {"measurements", result.counters.measurements}};
+  fmt::print("{}\n", line.dump());
+}
+
+void print_text(const CollectResult& result, const EnvSpec& spec, const std::string& out) {
+  fmt::print("{}: {} episodes ({} were there), {} steps in {}, {:.1f} MB written\n", out,
+             result.episodes, result.resumed, result.steps, duration_text(result.seconds),
+             static_cast<double>(result.bytes) * 1e-6);
+  fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
+             "{:.2f}% at most\n", spec.cost_source, result.mean_improvement_percent,
+             result.best_improvement_percent);
+}
+
+void run(const CollectOptions& options) {
+  const CollectStepConfig config = resolve(options);
+  const auto agent = make_collect_agent(config.collect);
+  const MadeEnvironment made = make_environment(config.env);
+  if (!options.common.quiet)
+    for (const std::string& warning : made.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  CollectRun run;
+  run.directory = options.common.out;
+  run.seed = config.seed;
+  run.config = dump_config(config);
+  run.graphs = made.graphs;
+  run.workers = options.workers > 0 ? options.workers
+                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  run.progress = options.common.progress();
+  create_run_directory(run.directory, run.config, options.common.resume);
+  const CollectResult result = collect(*made.environment, *agent, config.collect, run);
+  const EnvSpec& spec = made.environment->spec();
+  if (options.common.json) print_json(result, spec, run.directory);
+  else print_text(result, spec, run.directory);
+}
+
+}  // namespace
+
+void register_collect(CLI::App& app) {
+  const auto options = std::make_shared<CollectOptions>();
+  CLI::App* command = app.add_subcommand("collect", "Play episodes and keep them: MODEL... -> rollouts");
+  add_common_options<CollectStepConfig>(*command, options->common);
+  command->add_option("models", options->models, "ONNX files, or toy")->type_name("MODEL");
+  command->add_option("--cost", options->cost, "Cost source: roofline:<device>, cpu, table:<file>");
+  command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
+      ->type_name("NAME=DIMS")->expected(1)->take_all();
+  command->add_option("--rules", options->rules, "Rule file instead of the built-in rules")
+      ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--workers", options->workers,
+                      "Threads that play (default: one per core); the data do not depend on it")
+      ->check(CLI::Range(0, 1024));
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "datasets/collect.h"
+#include "env/factory/environment_factory.h"
+
+namespace reverie {
+
+/// What `reverie collect` resolves and keeps with the data; later steps make the environment again
+/// from it.
+struct CollectStepConfig {
+  uint64_t seed = 0;
+  EnvironmentConfig env;
+  CollectConfig collect;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("seed", seed, "Seed of all randomness");
+    v.section("env", env, "The environment");
+    v.section("collect", collect, "Collection of rollouts");
+  }
+};
+
+}  // namespace reverie
