@@ -12,4 +12,8 @@ void register_model(CLI::App& app);
 void register_optimize(CLI::App& app);
 void register_version(CLI::App& app);
 
+// Where LibTorch is there.
+void register_train_vae(CLI::App& app);
+void register_train_mdnrnn(CLI::App& app);
+
 }  // namespace reverie

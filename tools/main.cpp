@@ -19,6 +19,10 @@ int run(int argc, char** argv) {
   reverie::register_inspect(app);
   reverie::register_model(app);
   reverie::register_optimize(app);
+#ifdef REVERIE_LEARNING
+  reverie::register_train_vae(app);
+  reverie::register_train_mdnrnn(app);
+#endif
   reverie::register_version(app);
   try {
     app.parse(argc, argv);

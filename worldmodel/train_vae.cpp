@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "worldmodel/packer.h"
 
 namespace reverie {
 namespace {
 
 constexpr uint64_t kNoiseOfValidation = 1;
 constexpr int kStatisticsStates = 2000;
-constexpr int kEncodeNodes = 20000;
 
 /// At most `count` values, evenly spread.
 std::vector<int> thin(const std::vector<int>& values, int count) {
@@ -26,43 +26,6 @@ void shuffle(std::vector<int>& values, Rng& rng) {
   for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
 }
 
-ObservationBatch load_states(const EpisodeSource& data, const std::vector<int>& states) {
-  std::vector<Observation> observations;
-  for (const int state : states) observations.push_back(data.state(state));
-  return batch_observations(observations, data.spec());
-}
-
-/// Splits states into minibatches, in order, each bounded by nodes and by graphs.
-class Packer {
- public:
-  Packer(const EpisodeSource& data, int max_nodes, int max_graphs)
-      : max_nodes_(max_nodes), max_graphs_(max_graphs) {
-    nodes_.reserve(data.state_count());
-    for (int i = 0; i < data.state_count(); ++i) nodes_.push_back(data.node_count(i));
-  }
-
-  std::vector<std::vector<int>> pack(const std::vector<int>& states) const {
-    std::vector<std::vector<int>> batches;
-    int nodes = 0;
-    for (const int state : states) {
-      const bool fits = !batches.empty() && nodes + nodes_[state] <= max_nodes_ &&
-                        static_cast<int>(batches.back().size()) < max_graphs_;
-      if (!fits) {
-        batches.emplace_back();
-        nodes = 0;
-      }
-      batches.back().push_back(state);
-      nodes += nodes_[state];
-    }
-    return batches;
-  }
-
- private:
-  std::vector<int> nodes_;
-  int max_nodes_;
-  int max_graphs_;
-};
-
 class VaeProblem : public FitProblem {
  public:
   VaeProblem(const EpisodeSource& data, const TrainVaeConfig& config, uint64_t seed,
@@ -70,11 +33,10 @@ class VaeProblem : public FitProblem {
       : data_(data),
         config_(config),
         device_(device),
-        packer_(data, config.minibatch_nodes, config.minibatch_graphs),
         training_(data.states_in(Split::kTrain)),
-        validation_(packer_.pack(thin(data.states_in(Split::kValidation), config.validation_states))) {
+        validation_(pack(thin(data.states_in(Split::kValidation), config.validation_states))) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-    if (validation_.empty()) validation_ = packer_.pack(thin(training_, config.validation_states));
+    if (validation_.empty()) validation_ = pack(thin(training_, config.validation_states));
     torch::manual_seed(seed);
     vae_ = std::make_shared<Vae>(config.encoder, data.spec());
     set_statistics();
@@ -88,7 +50,7 @@ class VaeProblem : public FitProblem {
     shuffle(states, rng);
     if (static_cast<int>(states.size()) > config_.states_per_epoch)
       states.resize(config_.states_per_epoch);
-    minibatches_ = packer_.pack(states);
+    minibatches_ = pack(states);
     return static_cast<int>(minibatches_.size());
   }
 
@@ -125,9 +87,13 @@ class VaeProblem : public FitProblem {
   }
 
  private:
+  std::vector<std::vector<int>> pack(const std::vector<int>& states) const {
+    return pack_states(data_, states, config_.minibatch_nodes, config_.minibatch_graphs);
+  }
+
   void set_statistics() {
     ObservationStatistics statistics(data_.spec());
-    for (const auto& states : packer_.pack(thin(training_, kStatisticsStates)))
+    for (const auto& states : pack(thin(training_, kStatisticsStates)))
       statistics.add(load_states(data_, states));
     statistics.store(vae_->encoder->normalizer());
   }
@@ -135,7 +101,6 @@ class VaeProblem : public FitProblem {
   const EpisodeSource& data_;
   const TrainVaeConfig& config_;
   torch::Device device_;
-  Packer packer_;
   std::vector<int> training_;
   std::vector<std::vector<int>> validation_;
   std::vector<std::vector<int>> minibatches_;
@@ -152,21 +117,6 @@ FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uin
     return fit(problem, config.fit, seed, directory, "encoder.pt", resume, observe);
   save_checkpoint(directory + "/encoder.pt", problem.checkpoint());
   return {};
-}
-
-torch::Tensor encode_states(const EpisodeSource& data, Encoder& encoder,
-                            const std::function<void(int)>& observe) {
-  std::vector<int> all(data.state_count());
-  for (int i = 0; i < data.state_count(); ++i) all[i] = i;
-  auto latents = torch::empty({data.state_count(), encoder.latent()});
-  int done = 0;
-  for (const auto& states : Packer(data, kEncodeNodes, kEncodeNodes).pack(all)) {
-    const auto z = encoder.encode(load_states(data, states).to(encoder.device()));
-    latents.narrow(0, done, z.size(0)).copy_(z);
-    done += static_cast<int>(states.size());
-    if (observe) observe(done);
-  }
-  return latents;
 }
 
 }  // namespace reverie

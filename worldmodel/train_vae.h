@@ -37,9 +37,4 @@ FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uin
                     const std::string& directory, bool resume, torch::Device device,
                     const std::function<void(const FitProgress&)>& observe);
 
-/// Latents of all states of `data`, [states, latent] on the CPU, each encoded once. `observe` is
-/// called with the number of states done.
-torch::Tensor encode_states(const EpisodeSource& data, Encoder& encoder,
-                            const std::function<void(int)>& observe = {});
-
 }  // namespace reverie

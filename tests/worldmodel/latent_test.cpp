@@ -7,7 +7,7 @@
 #include "tests/worldmodel/latent_conformance.h"
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
-#include "worldmodel/train_vae.h"
+#include "worldmodel/latent_cache.h"
 
 namespace reverie {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -10,6 +11,7 @@
 #include "tests/support/counting_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
+#include "worldmodel/latent_cache.h"
 #include "worldmodel/train_mdnrnn.h"
 #include "worldmodel/train_vae.h"
 
@@ -137,6 +139,22 @@ TEST_F(Learning, WorldCheckpointHoldsVAndM) {
   const Checkpoint world = load_checkpoint(second / "world.pt", "world");
   EXPECT_TRUE(torch::equal(encode_states(data, *load_encoder(world)), episodes.latents()));
   EXPECT_EQ(load_world_model(world)->spec().hidden, mdn.model.hidden);
+}
+
+TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  int encoded = 0;
+  const auto count = [&](int) { ++encoded; };
+  const auto made = cached_latents(second / "latents.pt", data, *v, count);
+  EXPECT_GT(std::exchange(encoded, 0), 0);
+  EXPECT_TRUE(torch::equal(cached_latents(second / "latents.pt", data, *v, count), made));
+  EXPECT_EQ(encoded, 0);
+  vae.encoder.latent = 5;
+  train_v(first.path());
+  EXPECT_EQ(cached_latents(second / "latents.pt", data, *encoder(first.path()), count).size(1), 5);
+  EXPECT_GT(encoded, 0);
 }
 
 /// Everything about step t of an episode of the counting environment says t.

@@ -1,0 +1,94 @@
+#include "worldmodel/train_mdnrnn.h"
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "tools/command.h"
+#include "tools/training.h"
+#include "worldmodel/latent_cache.h"
+#include "worldmodel/rollout_episodes.h"
+
+namespace reverie {
+namespace {
+
+struct Config {
+  uint64_t seed = 0;
+  std::string device = "cpu";
+  TrainMdnRnnConfig mdnrnn;
+  std::vector<int> open_loop = {1, 5, 10, 25, 50};
+
+  template <class V>
+  void fields(V& v) {
+    v.field("seed", seed, "Seed of all randomness");
+    v.field("device", device, "Where to compute: cpu, cuda, cuda:1");
+    v.section("mdnrnn", mdnrnn, "Training of M");
+    v.field("open_loop", open_loop, "Steps ahead that the open-loop report looks at", at_least(1));
+  }
+};
+
+struct Options : CommonOptions {
+  std::string rollouts;
+  std::string encoder;
+  std::string device;
+};
+
+torch::Tensor latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options) {
+  Progress progress("encode", data.state_count(), "states", options.progress());
+  return cached_latents(options.out + "/latents.pt", data, encoder,
+                        [&](int done) { progress.update(done); });
+}
+
+/// On the test split, or on the validation split where there is none.
+std::vector<OpenLoopRow> report(const LatentEpisodes& data, const Config& config,
+                                torch::Device device, const std::string& directory) {
+  const auto world = load_world_model(load_checkpoint(directory + "/world.pt", "world"));
+  world->to_device(device);
+  auto episodes = data.data().episodes_in(Split::kTest);
+  if (episodes.empty()) episodes = data.data().episodes_in(Split::kValidation);
+  const auto rows = open_loop(data, episodes, *world, config.open_loop);
+  write_file(directory + "/open_loop.json", open_loop_json(rows) + "\n");
+  return rows;
+}
+
+void run(const Options& options) {
+  Config config = resolve_config<Config>(options);
+  if (!options.device.empty()) config.device = options.device;
+  const torch::Device device = device_named(config.device);
+  const RolloutEpisodes data(Rollouts::open(options.rollouts));
+  const Checkpoint checkpoint = load_checkpoint(options.encoder, "encoder");
+  require_same_actions(options.encoder, checkpoint, data.spec());
+  create_run_directory(options.out, dump_config(config), options.resume);
+  const auto encoder = load_encoder(checkpoint);
+  encoder->to_device(device);
+  const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
+  FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress());
+  const FitResult result =
+      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume,
+                   device, [&](const FitProgress& progress) { reporter.observe(progress); });
+  const auto rows = report(episodes, config, device, options.out);
+  const std::string file = options.out + "/world.pt";
+  fmt::print(options.json ? stderr : stdout,
+             "{}: best validation loss {:.4f} at epoch {} of {}\n"
+             "Open loop, k steps ahead of real states (in brackets: copying the start)\n{}",
+             file, result.best_loss, result.best_epoch, result.epochs, open_loop_table(rows));
+  if (!options.json) return;
+  auto line = reporter.summary(result);
+  line["world"] = file;
+  line["open_loop"] = nlohmann::ordered_json::parse(open_loop_json(rows));
+  fmt::print("{}\n", line.dump());
+}
+
+}  // namespace
+
+void register_train_mdnrnn(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("train_mdnrnn", "Train M: what an action does, in latent space");
+  command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
+  command->add_option("--encoder", options->encoder, "encoder.pt of train_vae")->required();
+  command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
+  add_common_options<Config>(*command, *options);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie

@@ -1,0 +1,62 @@
+#include "worldmodel/train_vae.h"
+
+#include <fmt/format.h>
+
+#include "tools/command.h"
+#include "tools/training.h"
+#include "worldmodel/rollout_episodes.h"
+
+namespace reverie {
+namespace {
+
+struct Config {
+  uint64_t seed = 0;
+  std::string device = "cpu";
+  TrainVaeConfig vae;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("seed", seed, "Seed of all randomness");
+    v.field("device", device, "Where to compute: cpu, cuda, cuda:1");
+    v.section("vae", vae, "Training of V");
+  }
+};
+
+struct Options : CommonOptions {
+  std::string rollouts;
+  std::string device;
+};
+
+void run(const Options& options) {
+  Config config = resolve_config<Config>(options);
+  if (!options.device.empty()) config.device = options.device;
+  const torch::Device device = device_named(config.device);
+  const RolloutEpisodes data(Rollouts::open(options.rollouts));
+  create_run_directory(options.out, dump_config(config), options.resume);
+  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress());
+  const FitResult result =
+      train_vae(data, config.vae, config.seed, options.out, options.resume, device,
+                [&](const FitProgress& progress) { reporter.observe(progress); });
+  const std::string file = options.out + "/encoder.pt";
+  fmt::print(options.json ? stderr : stdout,
+             "{}: best validation loss {:.4f} at epoch {} of {}; {} states\n", file,
+             result.best_loss, result.best_epoch, result.epochs, data.state_count());
+  if (!options.json) return;
+  auto line = reporter.summary(result);
+  line["encoder"] = file;
+  line["states"] = data.state_count();
+  fmt::print("{}\n", line.dump());
+}
+
+}  // namespace
+
+void register_train_vae(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train_vae", "Train V: from graphs to latents");
+  command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
+  command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
+  add_common_options<Config>(*command, *options);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie

@@ -1,0 +1,46 @@
+#include "tools/training.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace reverie {
+
+torch::Device device_named(const std::string& name) {
+  try {
+    const torch::Device device(name);
+    if (device.is_cpu() || (device.is_cuda() && torch::cuda::is_available() &&
+                            device.index() < static_cast<int>(torch::cuda::device_count())))
+      return device;
+  } catch (const c10::Error&) {
+  }
+  throw InputError("--device {}: there is no such device here; 'cpu' always is", name);
+}
+
+FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style)
+    : directory_(std::move(directory)), progress_(std::move(label), epochs, "epochs", style) {}
+
+void FitReporter::observe(const FitProgress& progress) {
+  if (!metrics_) {
+    metrics_ = std::make_unique<MetricsWriter>(directory_, progress.epoch - 1);
+    progress_.start_at(progress.epoch - 1);
+  }
+  metrics_->write(progress.epoch, progress.metrics);
+  if (progress.best) best_ = progress.metrics;
+  seconds_ += progress.seconds;
+  progress_.update(progress.epoch, fmt::format("best validation loss {:.4f}", progress.best_loss));
+}
+
+nlohmann::ordered_json FitReporter::summary(const FitResult& result) const {
+  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : best_) metrics[key] = value;
+  return {{"epochs", result.epochs},
+          {"best_epoch", result.best_epoch},
+          {"best_loss", result.best_loss},
+          {"seconds", seconds_},
+          {"metrics", metrics}};
+}
+
+}  // namespace reverie

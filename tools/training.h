@@ -1,0 +1,35 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/base/metrics.h"
+#include "core/base/progress.h"
+#include "tools/common.h"
+#include "worldmodel/fit.h"
+
+namespace reverie {
+
+/// "cpu", "cuda", "cuda:1". InputError when there is no such device.
+torch::Device device_named(const std::string& name);
+
+/// Shows the epochs of a fit and writes their metrics into its run directory.
+class FitReporter {
+ public:
+  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style);
+  void observe(const FitProgress& progress);
+  /// Epochs, best epoch and loss, seconds, validation metrics of the best epoch.
+  nlohmann::ordered_json summary(const FitResult& result) const;
+
+ private:
+  std::string directory_;
+  std::unique_ptr<MetricsWriter> metrics_;
+  Progress progress_;
+  FitMetrics best_;
+  double seconds_ = 0;
+};
+
+}  // namespace reverie
