@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/cost/graph_summary.h"
+#include "core/cost/table.h"
 #include "core/ir/dot.h"
 #include "core/onnx/import.h"
 #include "tools/command.h"
@@ -102,17 +103,37 @@ void inspect_model(const InspectOptions& options) {
     print_model(options.file, model, summary, cost->name());
 }
 
+void inspect_cost_table(const InspectOptions& options) {
+  const CostTable table = read_cost_table(options.file);
+  if (options.json)
+    fmt::print("{}\n", Json{{"kind", "cost_table"},
+                            {"file", options.file},
+                            {"device", table.device},
+                            {"library", table.library},
+                            {"operators", table.entries.size()}}
+                           .dump());
+  else
+    fmt::print("{}", describe(table));
+}
+
+void inspect(const InspectOptions& options) {
+  if (is_cost_table(options.file))
+    inspect_cost_table(options);
+  else
+    inspect_model(options);
+}
+
 }  // namespace
 
 void register_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Describe a model");
-  command->add_option("FILE", options->file, "ONNX model")->required();
+  CLI::App* command = app.add_subcommand("inspect", "Describe a model or a cost table");
+  command->add_option("FILE", options->file, "ONNX model or cost table")->required();
   command->add_option("--cost", options->cost, "Where costs come from")->capture_default_str();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");
   command->add_flag("--json", options->json, "One object of JSON");
-  command->callback([options] { inspect_model(*options); });
+  command->callback([options] { inspect(*options); });
 }
 
 }  // namespace reverie
