@@ -42,6 +42,7 @@ REVERIE_VECTOR_CLONES void erf_block(const float* x, float* y, int64_t count,
     const float clamped = std::min(std::max(x[i], -kEnd), kEnd);
     const float t = 2 * (2 * clamped * clamped / (kEnd * kEnd) - 1);
     float next = 0, current = 0;
+#pragma GCC unroll 32
     for (int k = kTerms - 1; k > 0; --k) {
       const float before = t * current - next + terms[static_cast<size_t>(k)];
       next = current;
