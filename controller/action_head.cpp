@@ -2,14 +2,12 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace reverie {
 namespace {
 
-constexpr int kFrequencies = 4;
 constexpr int64_t kTableLimit = 256;
-constexpr double kLogScale = 5.3;  // log(200), the usual cap of a count
+constexpr double kLogitBound = 10;
 const auto kIndex = torch::kInt64;
 
 torch::Tensor range_like(int64_t n, const torch::Tensor& like) {
@@ -17,21 +15,6 @@ torch::Tensor range_like(int64_t n, const torch::Tensor& like) {
 }
 
 }  // namespace
-
-int64_t location_feature_count() { return 3 + 2 * kFrequencies; }
-
-torch::Tensor location_features(const torch::Tensor& index, const torch::Tensor& count) {
-  const auto i = index.to(torch::kFloat32), n = count.to(torch::kFloat32);
-  const auto share = i / n;
-  std::vector<torch::Tensor> columns = {share, torch::log1p(i) / kLogScale,
-                                        torch::log1p(n) / kLogScale};
-  for (int k = 0; k < kFrequencies; ++k) {
-    const auto angle = share * (2 * std::numbers::pi * (1 << k));
-    columns.push_back(torch::sin(angle));
-    columns.push_back(torch::cos(angle));
-  }
-  return torch::stack(columns, -1);
-}
 
 torch::Tensor uniform_numbers(int64_t n, Rng& rng) {
   auto numbers = torch::empty({n}, torch::kFloat64);
@@ -56,8 +39,10 @@ struct ActionHeadImpl::Rows {
   torch::Tensor log_probability;  ///< [N], given the pair
 };
 
-ActionHeadImpl::ActionHeadImpl(int64_t features, int64_t primary_actions,
-                               const ActionHeadConfig& config) {
+ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
+                               const ActionHeadConfig& config)
+    : max_secondary_(spec.max_secondary) {
+  const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.location_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
   rules_ = register_module("rules",
@@ -66,7 +51,7 @@ ActionHeadImpl::ActionHeadImpl(int64_t features, int64_t primary_actions,
   query_rule_ = register_module("query_rule", torch::nn::Linear(config.rule_embedding, width));
   query_out_ = register_module("query_out", torch::nn::Linear(width, width));
   keys_ = register_module(
-      "keys", torch::nn::Sequential(torch::nn::Linear(location_feature_count(), width),
+      "keys", torch::nn::Sequential(torch::nn::Linear(kLocationFeatures, width),
                                     torch::nn::Tanh(), torch::nn::Linear(width, width)));
   torch::NoGradGuard no_grad;
   primary_->weight.mul_(0.1);
@@ -84,15 +69,15 @@ torch::Tensor ActionHeadImpl::primary_log_probability(const torch::Tensor& featu
 torch::Tensor ActionHeadImpl::location_keys(const torch::Tensor& index,
                                             const torch::Tensor& count) {
   const int64_t largest = count.numel() > 0 ? count.max().item<int64_t>() : 0;
-  if (largest > kTableLimit) return keys_->forward(location_features(index, count));
+  if (largest > kTableLimit) return keys_->forward(describe_location(index, count, max_secondary_));
   // Many rows share few (index, count): score a triangular table once and look up.
   const int64_t entries = largest * (largest + 1) / 2;
-  if (index.numel() <= entries) return keys_->forward(location_features(index, count));
+  if (index.numel() <= entries) return keys_->forward(describe_location(index, count, max_secondary_));
   const auto first_row = [](const torch::Tensor& n) { return (n * (n - 1)).floor_divide(2); };
   const auto sizes = range_like(largest, index) + 1;
   const auto n = torch::repeat_interleave(sizes, sizes);
   const auto i = range_like(entries, index) - first_row(n);
-  return keys_->forward(location_features(i, n)).index_select(0, first_row(count) + index);
+  return keys_->forward(describe_location(i, n, max_secondary_)).index_select(0, first_row(count) + index);
 }
 
 ActionHeadImpl::Rows ActionHeadImpl::score_rows(const torch::Tensor& features,
@@ -109,17 +94,11 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const torch::Tensor& features,
       torch::tanh(query_features_->forward(features).index_select(0, batch) +
                   query_rule_->forward(rules_->forward(primary))));
   const auto keys = location_keys(rows.index, rows.count.index_select(0, rows.pair));
-  const auto logits = (query.index_select(0, rows.pair) * keys).sum(-1) /
+  const auto scores = (query.index_select(0, rows.pair) * keys).sum(-1) /
                       std::sqrt(static_cast<double>(query.size(-1)));
-  torch::Tensor largest;
-  {
-    torch::NoGradGuard no_grad;
-    largest = torch::full({pairs}, -std::numeric_limits<float>::infinity(), logits.options())
-                  .scatter_reduce(0, rows.pair, logits.detach(), "amax");
-  }
-  const auto shifted = logits - largest.index_select(0, rows.pair);
-  const auto total = torch::zeros({pairs}, logits.options()).index_add(0, rows.pair, shifted.exp());
-  rows.log_probability = shifted - total.log().index_select(0, rows.pair);
+  const auto logits = kLogitBound * torch::tanh(scores);
+  const auto total = torch::zeros({pairs}, logits.options()).index_add(0, rows.pair, logits.exp());
+  rows.log_probability = logits - total.log().index_select(0, rows.pair);
   return rows;
 }
 

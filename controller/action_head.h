@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include "controller/policy.h"
+#include "worldmodel/location.h"
 
 namespace reverie {
 
@@ -31,18 +32,14 @@ struct Choice {
   torch::Tensor log_probability;  ///< [B]
 };
 
-/// What is said of choice i of n, [N, location_features()]: i/n, log i, log n and sine and cosine of
-/// i/n at doubling frequencies.
-torch::Tensor location_features(const torch::Tensor& index, const torch::Tensor& count);
-int64_t location_feature_count();
-
 /// A distribution over (primary, secondary): p(primary) is a softmax over the primary actions whose
 /// count is above 0; p(secondary | primary) a softmax over 0 .. count - 1 of
-///   q(features, embedding of primary) . k(location_features(secondary, count)).
+///   10 tanh(q(features, embedding of primary) . k(describe_location(secondary, count)) / sqrt(w)),
+/// bounded as by Bello et al. 2017, appendix A.3, so that sums of exponentials do not overflow.
 /// Features are [B, width], counts [B, primary actions] int64 with at least one above 0 a row.
 class ActionHeadImpl : public torch::nn::Module {
  public:
-  ActionHeadImpl(int64_t features, int64_t primary_actions, const ActionHeadConfig& config);
+  ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config);
 
   Evaluation evaluate(const torch::Tensor& features, const torch::Tensor& counts,
                       const LatentActions& actions);
@@ -56,6 +53,7 @@ class ActionHeadImpl : public torch::nn::Module {
                   const torch::Tensor& batch, const torch::Tensor& primary);
   torch::Tensor location_keys(const torch::Tensor& index, const torch::Tensor& count);
 
+  int max_secondary_;
   torch::nn::Linear primary_{nullptr}, query_features_{nullptr}, query_rule_{nullptr},
       query_out_{nullptr};
   torch::nn::Embedding rules_{nullptr};

@@ -20,7 +20,7 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
   head_ = register_module("head",
-                          ActionHead(config.width, spec.env.primary_actions(), config.head));
+                          ActionHead(config.width, spec.env, config.head));
 }
 
 Evaluation ActorCriticImpl::evaluate(const LatentObservation& observation,

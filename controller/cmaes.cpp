@@ -102,27 +102,38 @@ void CmaEs::adapt_covariance(const torch::Tensor& steps, double h_sigma) {  // e
   basis_ = vectors;
 }
 
-void CmaEs::save(torch::serialize::OutputArchive& archive) const {
-  archive.write("mean", mean_);
-  archive.write("path_sigma", path_sigma_);
-  archive.write("path_c", path_c_);
-  archive.write("covariance", covariance_);
-  archive.write("axes", axes_);
-  if (!separable_) archive.write("basis", basis_);
-  archive.write("sigma", torch::tensor({sigma_, static_cast<double>(generation_)}, torch::kFloat64));
+std::vector<std::pair<std::string, torch::Tensor CmaEs::*>> CmaEs::state() const {
+  std::vector<std::pair<std::string, torch::Tensor CmaEs::*>> tensors = {
+      {"mean", &CmaEs::mean_},
+      {"path_sigma", &CmaEs::path_sigma_},
+      {"path_c", &CmaEs::path_c_},
+      {"covariance", &CmaEs::covariance_},
+      {"axes", &CmaEs::axes_}};
+  if (!separable_) tensors.emplace_back("basis", &CmaEs::basis_);
+  return tensors;
 }
 
-void CmaEs::load(torch::serialize::InputArchive& archive) {
-  torch::Tensor scalars;
-  archive.read("mean", mean_);
-  archive.read("path_sigma", path_sigma_);
-  archive.read("path_c", path_c_);
-  archive.read("covariance", covariance_);
-  archive.read("axes", axes_);
-  if (!separable_) archive.read("basis", basis_);
-  archive.read("sigma", scalars);
-  sigma_ = scalars[0].item<double>();
-  generation_ = static_cast<int64_t>(scalars[1].item<double>());
+void CmaEs::store(Checkpoint& checkpoint, const std::string& prefix) const {
+  for (const auto& [name, tensor] : state())
+    checkpoint.tensors[prefix + "." + name] = this->*tensor;
+  checkpoint.tensors[prefix + ".scalars"] =
+      torch::tensor({sigma_, static_cast<double>(generation_)}, torch::kFloat64);
+}
+
+void CmaEs::restore(const Checkpoint& checkpoint, const std::string& prefix) {
+  const auto stored = [&](const std::string& name) {
+    const auto found = checkpoint.tensors.find(prefix + "." + name);
+    if (found == checkpoint.tensors.end())
+      throw InputError("the checkpoint has no '{}.{}'", prefix, name);
+    return found->second;
+  };
+  for (const auto& [name, tensor] : state()) {
+    if (stored(name).sizes() != (this->*tensor).sizes())
+      throw InputError("'{}.{}' has another size than these settings ask for", prefix, name);
+    this->*tensor = stored(name).clone();
+  }
+  sigma_ = stored("scalars")[0].item<double>();
+  generation_ = static_cast<int64_t>(stored("scalars")[1].item<double>());
 }
 
 }  // namespace reverie

@@ -4,6 +4,7 @@
 
 #include "core/base/config.h"
 #include "core/base/random.h"
+#include "worldmodel/checkpoint.h"
 
 namespace reverie {
 
@@ -29,11 +30,13 @@ class CmaEs {
   double sigma() const { return sigma_; }
   bool separable() const { return separable_; }
 
-  void save(torch::serialize::OutputArchive& archive) const;
-  void load(torch::serialize::InputArchive& archive);
+  /// Tensors under `prefix` + ".".
+  void store(Checkpoint& checkpoint, const std::string& prefix) const;
+  void restore(const Checkpoint& checkpoint, const std::string& prefix);
 
  private:
   torch::Tensor whitened(const torch::Tensor& y) const;
+  std::vector<std::pair<std::string, torch::Tensor CmaEs::*>> state() const;
   void adapt_covariance(const torch::Tensor& steps, double h_sigma);
 
   int64_t n_, population_;

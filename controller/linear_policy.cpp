@@ -19,7 +19,8 @@ torch::Tensor normal_matrix(int64_t rows, int64_t columns, double scale, Rng& rn
 
 }  // namespace
 
-LinearController::LinearController(const LatentSpec& spec, uint64_t seed) {
+LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
+    : max_secondary_(spec.env.max_secondary) {
   Rng rng(seed);
   const int64_t actions = spec.env.primary_actions();
   embedding_ = std::min(actions, kWidestEmbedding);
@@ -28,7 +29,7 @@ LinearController::LinearController(const LatentSpec& spec, uint64_t seed) {
                  : normal_matrix(actions, embedding_,
                                  1 / std::sqrt(static_cast<double>(embedding_)), rng);
   const int64_t raw = policy_feature_count(spec) + 1;
-  inputs_ = std::min(raw, kMostParameters / embedding_ - location_feature_count());
+  inputs_ = std::min(raw, kMostParameters / embedding_ - int64_t{kLocationFeatures});
   if (inputs_ < raw)
     projection_ = normal_matrix(raw, inputs_, 1 / std::sqrt(static_cast<double>(inputs_)), rng);
   bias_ = torch::zeros({actions});
@@ -50,8 +51,8 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   REVERIE_CHECK_EQ(size % groups, 0);
   const auto all = parameters.to(torch::kFloat32);
   const auto weights = all.narrow(1, 0, embedding_ * inputs_).view({groups, embedding_, inputs_});
-  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * location_feature_count())
-                             .view({groups, embedding_, location_feature_count()});
+  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * kLocationFeatures)
+                             .view({groups, embedding_, kLocationFeatures});
   const auto pick = [&](const torch::Tensor& log_probability) {
     return greedy ? log_probability.argmax(-1)
                   : draw_index(log_probability.to(torch::kFloat64).exp(), uniform_numbers(size, rng));
@@ -67,9 +68,9 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   const auto count = counts.gather(1, primary.unsqueeze(1));
   const int64_t widest = count.max().item<int64_t>();
   const auto index = torch::arange(widest, torch::kInt64).unsqueeze(0).expand({size, widest});
-  const auto keys = location_features(index, count.expand({size, widest}));
+  const auto keys = describe_location(index, count.expand({size, widest}), max_secondary_);
   const auto query = torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}),
-                                locations).view({size, location_feature_count(), 1});
+                                locations).view({size, kLocationFeatures, 1});
   const auto location_scores = torch::bmm(keys, query).squeeze(-1);
   const auto log_secondary =
       torch::log_softmax(location_scores.masked_fill(index >= count, kNever), -1);
@@ -122,9 +123,26 @@ Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t se
   return metrics;
 }
 
-void CmaEsTrainer::load(torch::serialize::InputArchive& archive) {
-  strategy_.load(archive);
-  policy_.set_parameters(strategy_.mean().unsqueeze(0));
+void CmaEsTrainer::store_policy(Checkpoint& checkpoint) const {
+  checkpoint.tensors["policy.mean"] = strategy_.mean();
+}
+
+void CmaEsTrainer::restore_policy(const Checkpoint& checkpoint) {
+  const torch::Tensor& mean = stored_tensor(checkpoint, "policy.mean");
+  if (mean.sizes() != strategy_.mean().sizes())
+    throw InputError("the checkpoint holds {} parameters of a linear controller, {} are needed",
+                     mean.numel(), strategy_.mean().numel());
+  policy_.set_parameters(mean.unsqueeze(0));
+}
+
+void CmaEsTrainer::store(Checkpoint& checkpoint) const {
+  store_policy(checkpoint);
+  strategy_.store(checkpoint, "cmaes");
+}
+
+void CmaEsTrainer::restore(const Checkpoint& checkpoint) {
+  strategy_.restore(checkpoint, "cmaes");
+  restore_policy(checkpoint);
 }
 
 }  // namespace reverie

@@ -4,6 +4,7 @@
 
 #include "controller/cmaes.h"
 #include "controller/trainer.h"
+#include "worldmodel/location.h"
 
 namespace reverie {
 
@@ -16,7 +17,7 @@ class LinearController {
  public:
   LinearController(const LatentSpec& spec, uint64_t seed);
 
-  int64_t parameters() const { return embedding_ * (inputs_ + location_feature_count()); }
+  int64_t parameters() const { return embedding_ * (inputs_ + kLocationFeatures); }
   /// `parameters` [G, parameters()]; B is a multiple of G, consecutive rows share a set.
   PolicyDecision act(const LatentObservation& observation, const torch::Tensor& parameters,
                      bool greedy, Rng& rng) const;
@@ -25,6 +26,7 @@ class LinearController {
   torch::Tensor inputs_of(const LatentObservation& observation) const;
 
   int64_t embedding_, inputs_;
+  int max_secondary_;
   torch::Tensor actions_;     ///< [A, embedding]
   torch::Tensor projection_;  ///< [raw inputs, inputs], undefined where not needed
   torch::Tensor bias_;        ///< [A], NO-OP starts rare
@@ -68,8 +70,10 @@ class CmaEsTrainer : public Trainer {
   std::string name() const override { return "cmaes"; }
   Policy& policy() override { return policy_; }
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
-  void save(torch::serialize::OutputArchive& archive) const override { strategy_.save(archive); }
-  void load(torch::serialize::InputArchive& archive) override;
+  void store_policy(Checkpoint& checkpoint) const override;
+  void restore_policy(const Checkpoint& checkpoint) override;
+  void store(Checkpoint& checkpoint) const override;
+  void restore(const Checkpoint& checkpoint) override;
 
  private:
   CmaEsConfig config_;

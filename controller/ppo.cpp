@@ -86,9 +86,6 @@ Metrics PpoLearner::update(const PpoBatch& batch, double progress, Rng& rng) {
           {"first_ratio_error", sums.first_ratio_error}};
 }
 
-void PpoLearner::save(torch::serialize::OutputArchive& archive) const { optimizer_.save(archive); }
-void PpoLearner::load(torch::serialize::InputArchive& archive) { optimizer_.load(archive); }
-
 void ReturnScale::observe(const Rollout& rollout, double gamma) {
   const auto alive = rollout.alive.to(torch::kFloat64);
   const auto returns = rewards_to_go(rollout.reward.to(torch::kFloat64), gamma);
@@ -99,6 +96,12 @@ void ReturnScale::observe(const Rollout& rollout, double gamma) {
 void ReturnScale::set_state(const torch::Tensor& state) {
   squares_ = state[0].item<double>();
   count_ = state[1].item<double>();
+}
+
+const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.tensors.find(name);
+  if (found == checkpoint.tensors.end()) throw InputError("the checkpoint has no '{}'", name);
+  return found->second;
 }
 
 Metrics episode_metrics(const Rollout& rollout) {
@@ -142,22 +145,24 @@ Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint
   return metrics;
 }
 
-void PpoTrainer::save(torch::serialize::OutputArchive& archive) const {
-  net_->save(archive);
-  torch::serialize::OutputArchive optimizer;
-  learner_.save(optimizer);
-  archive.write("optimizer", optimizer);
-  archive.write("return_scale", scale_.state());
+void PpoTrainer::store_policy(Checkpoint& checkpoint) const {
+  store_module(checkpoint, "policy", *net_);
 }
 
-void PpoTrainer::load(torch::serialize::InputArchive& archive) {
-  net_->load(archive);
-  torch::serialize::InputArchive optimizer;
-  archive.read("optimizer", optimizer);
-  learner_.load(optimizer);
-  torch::Tensor scale;
-  archive.read("return_scale", scale);
-  scale_.set_state(scale);
+void PpoTrainer::restore_policy(const Checkpoint& checkpoint) {
+  restore_module(checkpoint, "policy", *net_);
+}
+
+void PpoTrainer::store(Checkpoint& checkpoint) const {
+  store_policy(checkpoint);
+  store_optimizer(checkpoint, "policy", learner_.optimizer());
+  checkpoint.tensors["return_scale"] = scale_.state();
+}
+
+void PpoTrainer::restore(const Checkpoint& checkpoint) {
+  restore_policy(checkpoint);
+  restore_optimizer(checkpoint, "policy", learner_.optimizer());
+  scale_.set_state(stored_tensor(checkpoint, "return_scale"));
 }
 
 }  // namespace reverie

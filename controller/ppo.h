@@ -56,8 +56,8 @@ class PpoLearner {
   /// gradient, first_ratio_error (largest |ratio - 1| before the first step).
   Metrics update(const PpoBatch& batch, double progress, Rng& rng);
 
-  void save(torch::serialize::OutputArchive& archive) const;
-  void load(torch::serialize::InputArchive& archive);
+  torch::optim::Optimizer& optimizer() { return optimizer_; }
+  const torch::optim::Optimizer& optimizer() const { return optimizer_; }
 
  private:
   struct Sums;
@@ -91,8 +91,10 @@ class PpoTrainer : public Trainer {
   std::string name() const override { return "ppo"; }
   Policy& policy() override { return policy_; }
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
-  void save(torch::serialize::OutputArchive& archive) const override;
-  void load(torch::serialize::InputArchive& archive) override;
+  void store_policy(Checkpoint& checkpoint) const override;
+  void restore_policy(const Checkpoint& checkpoint) override;
+  void store(Checkpoint& checkpoint) const override;
+  void restore(const Checkpoint& checkpoint) override;
   ActorCritic net() const { return net_; }
 
  private:

@@ -45,22 +45,26 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   return metrics;
 }
 
-void ReinforceTrainer::save(torch::serialize::OutputArchive& archive) const {
-  net_->save(archive);
-  torch::serialize::OutputArchive optimizer;
-  optimizer_.save(optimizer);
-  archive.write("optimizer", optimizer);
-  archive.write("baseline", baseline_);
-  archive.write("seen", seen_);
+void ReinforceTrainer::store_policy(Checkpoint& checkpoint) const {
+  store_module(checkpoint, "policy", *net_);
 }
 
-void ReinforceTrainer::load(torch::serialize::InputArchive& archive) {
-  net_->load(archive);
-  torch::serialize::InputArchive optimizer;
-  archive.read("optimizer", optimizer);
-  optimizer_.load(optimizer);
-  archive.read("baseline", baseline_);
-  archive.read("seen", seen_);
+void ReinforceTrainer::restore_policy(const Checkpoint& checkpoint) {
+  restore_module(checkpoint, "policy", *net_);
+}
+
+void ReinforceTrainer::store(Checkpoint& checkpoint) const {
+  store_policy(checkpoint);
+  store_optimizer(checkpoint, "policy", optimizer_);
+  checkpoint.tensors["baseline"] = baseline_;
+  checkpoint.tensors["baseline_seen"] = seen_;
+}
+
+void ReinforceTrainer::restore(const Checkpoint& checkpoint) {
+  restore_policy(checkpoint);
+  restore_optimizer(checkpoint, "policy", optimizer_);
+  baseline_ = stored_tensor(checkpoint, "baseline").clone();
+  seen_ = stored_tensor(checkpoint, "baseline_seen").clone();
 }
 
 }  // namespace reverie

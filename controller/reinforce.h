@@ -29,8 +29,10 @@ class ReinforceTrainer : public Trainer {
   std::string name() const override { return "reinforce"; }
   Policy& policy() override { return policy_; }
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
-  void save(torch::serialize::OutputArchive& archive) const override;
-  void load(torch::serialize::InputArchive& archive) override;
+  void store_policy(Checkpoint& checkpoint) const override;
+  void restore_policy(const Checkpoint& checkpoint) override;
+  void store(Checkpoint& checkpoint) const override;
+  void restore(const Checkpoint& checkpoint) override;
 
  private:
   torch::Tensor advantages(const Rollout& rollout);

@@ -61,9 +61,13 @@ struct Columns {
 }  // namespace
 
 Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng) {
+  return play_from(environment, environment.reset(seed), policy, greedy, rng);
+}
+
+Rollout play_from(LatentEnvironment& environment, LatentObservation observation, Policy& policy,
+                  bool greedy, Rng& rng) {
   torch::NoGradGuard no_grad;
   Columns columns;
-  LatentObservation observation = environment.reset(seed);
   auto alive = torch::ones({environment.batch()}, observation.z.options().dtype(torch::kBool));
   while (alive.any().item<bool>()) {
     const PolicyDecision decision = policy.act(observation, greedy, rng);

@@ -28,6 +28,9 @@ struct Rollout {
   torch::Tensor lengths() const { return alive.sum(0); }
 };
 
+/// Plays on from `observation`, where B episodes have just begun.
+Rollout play_from(LatentEnvironment& environment, LatentObservation observation, Policy& policy,
+                  bool greedy, Rng& rng);
 /// Plays one batch of episodes.
 Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng);
 

@@ -6,6 +6,7 @@
 #include "controller/rollout.h"
 #include "core/base/config.h"
 #include "core/base/metrics.h"
+#include "worldmodel/checkpoint.h"
 
 namespace reverie {
 
@@ -21,10 +22,16 @@ class Trainer {
   /// "length".
   virtual Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) = 0;
 
-  /// Everything that the next update depends on, so that load and go on equals not stopping.
-  virtual void save(torch::serialize::OutputArchive& archive) const = 0;
-  virtual void load(torch::serialize::InputArchive& archive) = 0;
+  /// The policy alone, tensors under "policy".
+  virtual void store_policy(Checkpoint& checkpoint) const = 0;
+  virtual void restore_policy(const Checkpoint& checkpoint) = 0;
+  /// Everything that the next update depends on, so that restore and go on equals not stopping.
+  virtual void store(Checkpoint& checkpoint) const = 0;
+  virtual void restore(const Checkpoint& checkpoint) = 0;
 };
+
+/// A tensor of a checkpoint; InputError when it is not there.
+const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name);
 
 /// Mean return and length of a batch of episodes.
 Metrics episode_metrics(const Rollout& rollout);

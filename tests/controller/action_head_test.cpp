@@ -12,10 +12,17 @@ struct Case {
   ActionHead head{nullptr};
 };
 
+EnvSpec four_actions() {
+  EnvSpec spec;
+  spec.actions = {"a", "b", "c", "NO-OP"};
+  spec.max_secondary = 60;
+  return spec;
+}
+
 Case random_case(int64_t batch, int64_t largest = 7) {
   torch::manual_seed(3);
   Case c;
-  c.head = ActionHead(6, 4, ActionHeadConfig{});
+  c.head = ActionHead(6, four_actions(), ActionHeadConfig{});
   for (auto& parameter : c.head->parameters()) torch::nn::init::normal_(parameter, 0, 0.7);
   c.features = torch::randn({batch, 6});
   c.counts = torch::randint(0, largest + 1, {batch, 4}, torch::kInt64);
@@ -98,7 +105,7 @@ TEST(ActionHeadTest, GreedyTakesTheMostProbable) {
 
 TEST(ActionHeadTest, NoOpStartsRare) {
   torch::manual_seed(1);
-  ActionHead head(6, 4, ActionHeadConfig{});
+  ActionHead head(6, four_actions(), ActionHeadConfig{});
   const auto p = head->evaluate(torch::randn({1000, 6}), torch::ones({1000, 4}, torch::kInt64),
                                 same_action(1000, 3, 0)).log_probability.exp();
   EXPECT_LT(p.mean().item<double>(), 0.02);
@@ -122,13 +129,6 @@ TEST(DrawIndexTest, NeverTakesAWeightOfZero) {
   const auto weights = torch::tensor({{0.0, 1.0, 0.0, 2.0, 0.0}}, torch::kFloat64).expand({4, 5});
   const auto u = torch::tensor({0.0, 0.33, 0.34, 1.0}, torch::kFloat64);
   EXPECT_TRUE(torch::equal(draw_index(weights, u), torch::tensor({1, 1, 3, 3}, torch::kInt64)));
-}
-
-TEST(LocationFeaturesTest, TellEveryLocationOf200Apart) {
-  const auto f = location_features(torch::arange(200), torch::full({200}, 200, torch::kInt64));
-  EXPECT_EQ(f.size(1), location_feature_count());
-  const auto distance = torch::cdist(f, f) + torch::eye(200);
-  EXPECT_GT(distance.min().item<double>(), 1e-3);
 }
 
 }  // namespace

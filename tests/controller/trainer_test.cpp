@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include <sstream>
-
 #include "controller/linear_policy.h"
 #include "controller/ppo.h"
 #include "controller/reinforce.h"
 #include "tests/support/latent_puzzle.h"
+#include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
@@ -25,7 +24,8 @@ PpoConfig quick_ppo() {
   PpoConfig config;
   config.learning_rate = 3e-3;
   config.minibatch = 128;
-  config.entropy = 0.05;
+  config.entropy = 0.2;
+  config.final_entropy = 0.01;
   return config;
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<Trainer> make_reinforce(const LatentSpec& spec, uint64_t seed) {
 std::unique_ptr<Trainer> make_cmaes(const LatentSpec& spec, uint64_t seed) {
   CmaEsConfig config;
   config.population = 64;
-  config.sigma = 1.0;
+  config.sigma = 2.0;
   config.greedy = true;
   return std::make_unique<CmaEsTrainer>(spec, config, seed);
 }
@@ -74,16 +74,15 @@ TEST_P(TrainerTest, ResumingEqualsNotStopping) {
   LatentPuzzle puzzle(64, kRounds, kHorizon);
   const auto whole = GetParam().make(puzzle.spec(), 1);
   whole->update(puzzle, 0.0, 10);
-  std::stringstream saved;
-  torch::serialize::OutputArchive out;
-  whole->save(out);
-  out.save_to(saved);
+  TemporaryDirectory directory;
+  Checkpoint saved;
+  saved.kind = "policy-training";
+  whole->store(saved);
+  save_checkpoint(directory / "training.pt", saved);
   const Metrics expected = whole->update(puzzle, 0.5, 11);
 
   const auto resumed = GetParam().make(puzzle.spec(), 1);
-  torch::serialize::InputArchive in;
-  in.load_from(saved);
-  resumed->load(in);
+  resumed->restore(load_checkpoint(directory / "training.pt", "policy-training"));
   EXPECT_EQ(resumed->update(puzzle, 0.5, 11), expected);
   EXPECT_EQ(resumed->update(puzzle, 0.5, 12), whole->update(puzzle, 0.5, 12));
 }

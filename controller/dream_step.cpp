@@ -1,0 +1,59 @@
+#include "controller/dream_step.h"
+
+#include "worldmodel/live.h"
+#include "worldmodel/train_vae.h"
+
+namespace reverie {
+namespace {
+
+struct Models {
+  Checkpoint checkpoint;
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<WorldModel> world;
+};
+
+Models load_models(const std::string& path, const EnvSpec& spec, torch::Device device) {
+  Models models;
+  models.checkpoint = load_checkpoint(path, "world");
+  require_same_actions(path, models.checkpoint, spec);
+  models.encoder = load_encoder(models.checkpoint);
+  models.world = load_world_model(models.checkpoint);
+  models.encoder->to_device(device);
+  models.world->to_device(device);
+  return models;
+}
+
+std::unique_ptr<LatentEnvironment> place_to_learn(const EpisodeSource& data, const Models& models,
+                                                  const DreamStepConfig& config,
+                                                  const DreamStepRun& run) {
+  const auto batch = static_cast<int>(config.plan.batch);
+  if (config.environment == LearningPlace::kLive)
+    return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder, models.world,
+                                                   batch);
+  Progress progress("encode", data.state_count(), "states", run.progress);
+  const LatentEpisodes episodes(
+      data, encode_states(data, *models.encoder, [&](int done) { progress.update(done); }));
+  return std::make_unique<DreamEnvironment>(
+      models.world, dream_starts(episodes, *models.world, config.dream), config.dream, batch);
+}
+
+}  // namespace
+
+TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
+                              const DreamStepRun& run) {
+  const Models models = load_models(run.world, data.spec(), run.device);
+  const auto environment = place_to_learn(data, models, config, run);
+  RealJudge judge(run.validation, models.encoder, models.world, config.validation, config.seed);
+  TrainingRun training;
+  training.trainer = config.trainer;
+  training.plan = config.plan;
+  training.seed = config.seed;
+  training.base = models.checkpoint;
+  training.base.config = dump_config(config);
+  training.directory = run.directory;
+  training.resume = run.resume;
+  training.progress = run.progress;
+  return train_policy(*environment, judge.judge(), training);
+}
+
+}  // namespace reverie

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "controller/validation.h"
+#include "worldmodel/dream.h"
+#include "worldmodel/episode_source.h"
+
+namespace reverie {
+
+/// Where a policy learns.
+enum class LearningPlace { kDream, kLive };
+inline EnumNames<LearningPlace> enum_names(LearningPlace) {
+  return {{LearningPlace::kDream, "dream"}, {LearningPlace::kLive, "live"}};
+}
+
+/// Settings of the step dream_train.
+struct DreamStepConfig {
+  uint64_t seed = 0;
+  LearningPlace environment = LearningPlace::kDream;
+  TrainingPlan plan;
+  TrainerConfig trainer;
+  DreamConfig dream;
+  ValidationConfig validation;
+  std::string validate_cost;
+
+  template <class V> void fields(V& v) {
+    v.field("seed", seed, "Seed of all randomness");
+    v.field("validate_cost", validate_cost,
+            "Where the costs of validation come from; empty: as collected");
+    Dream section{*this};
+    v.section("dream", section, "Training of the policy");
+  }
+
+ private:
+  struct Dream {
+    DreamStepConfig& config;
+    template <class V> void fields(V& v) {
+      v.field("environment", config.environment, "Where it learns: dream, or live (model-free)");
+      config.plan.fields(v);
+      config.trainer.fields(v);
+      config.dream.fields(v);
+      v.section("validation", config.validation, "Validation in the real environment");
+    }
+  };
+};
+
+struct DreamStepRun {
+  std::string world;  ///< checkpoint of kind "world"
+  /// To learn in where `environment` is live, and to be judged in.
+  std::shared_ptr<Environment> training, validation;
+  std::string directory;  ///< exists
+  bool resume = false;
+  ProgressStyle progress = ProgressStyle::kQuiet;
+  torch::Device device = torch::kCPU;
+};
+
+/// Trains C in the dream that starts from the states of `data`, or live. Writes policy.pt, which
+/// holds V, M and C, training.pt and metrics.jsonl. InputError when the world model belongs to other
+/// actions or another environment.
+TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
+                              const DreamStepRun& run);
+
+}  // namespace reverie

@@ -1,0 +1,159 @@
+#include "controller/dream_train.h"
+
+#include <chrono>
+#include <limits>
+
+#include "core/base/files.h"
+
+namespace reverie {
+namespace {
+
+constexpr const char* kCounterNames[] = {"resets", "steps", "cost_lookups", "measurements"};
+constexpr int64_t EnvCounters::*kCounterFields[] = {&EnvCounters::resets, &EnvCounters::steps,
+                                                    &EnvCounters::cost_lookups,
+                                                    &EnvCounters::measurements};
+
+void put_counters(Checkpoint& checkpoint, const std::string& prefix, const EnvCounters& counters) {
+  for (int i = 0; i < 4; ++i)
+    checkpoint.counters[prefix + kCounterNames[i]] = counters.*kCounterFields[i];
+}
+
+EnvCounters get_counters(const Checkpoint& checkpoint, const std::string& prefix) {
+  EnvCounters counters;
+  for (int i = 0; i < 4; ++i)
+    counters.*kCounterFields[i] = checkpoint.counters.at(prefix + kCounterNames[i]);
+  return counters;
+}
+
+/// A training run under way.
+class PolicyTraining {
+ public:
+  PolicyTraining(LatentEnvironment& environment, const Judge& judge, const TrainingRun& run)
+      : environment_(environment),
+        judge_(judge),
+        run_(run),
+        trainer_(make_trainer(environment.spec(), run.trainer, run.seed)) {
+    result_.best_score = -std::numeric_limits<double>::infinity();
+  }
+
+  TrainingResult train() {
+    const auto start = std::chrono::steady_clock::now();
+    const bool resumed = run_.resume && file_exists(training_path());
+    if (resumed) restore();
+    MetricsWriter metrics(run_.directory, resumed ? result_.updates : 0);
+    Progress progress("train " + trainer_->name(), run_.plan.updates, "updates", run_.progress);
+    progress.start_at(result_.updates);
+    if (!resumed) validate(metrics, {}, progress);
+    while (result_.updates < run_.plan.updates) {
+      const Metrics update = one_update();
+      const int64_t done = result_.updates;
+      progress.update(done, fmt::format("return {:.2f}, best for real {:.2f}", update[0].second,
+                                        result_.best_score));
+      if (done % run_.plan.validate_every == 0 || done == run_.plan.updates)
+        validate(metrics, update, progress);
+      else
+        metrics.write(done, update);
+    }
+    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result_;
+  }
+
+ private:
+  std::string training_path() const { return run_.directory + "/training.pt"; }
+
+  Metrics one_update() {
+    const double progress =
+        static_cast<double>(result_.updates) / static_cast<double>(run_.plan.updates);
+    const uint64_t seed =
+        Rng(run_.seed).fork(static_cast<uint64_t>(result_.updates) + 1).bits();
+    Metrics metrics = trainer_->update(environment_, progress, seed);
+    for (auto& [name, value] : metrics) name = "train/" + name;
+    ++result_.updates;
+    return metrics;
+  }
+
+  void validate(MetricsWriter& metrics, Metrics row, Progress& progress) {
+    const Validation validation = judge_.validate(trainer_->policy(), result_.updates);
+    row.emplace_back("real/score", validation.score);
+    for (const auto& [name, value] : validation.metrics) row.emplace_back("real/" + name, value);
+    count(row);
+    metrics.write(result_.updates, row);
+    if (validation.score > result_.best_score) {
+      result_.best_score = validation.score;
+      result_.best_update = result_.updates;
+      result_.best_metrics = validation.metrics;
+      save_policy();
+    }
+    progress.say(fmt::format("after {} updates: {:.3f} for real, best {:.3f}", result_.updates,
+                             validation.score, result_.best_score));
+    save_training();
+  }
+
+  void count(Metrics& row) {
+    result_.training = training_before_;
+    result_.training += environment_.counters();
+    result_.validation = validation_before_;
+    result_.validation += judge_.counters();
+    const auto put = [&](const std::string& name, int64_t value) {
+      row.emplace_back(name, static_cast<double>(value));
+    };
+    for (int i = 0; i < 4; ++i) {
+      put(std::string("training_") + kCounterNames[i], result_.training.*kCounterFields[i]);
+      put(std::string("validation_") + kCounterNames[i], result_.validation.*kCounterFields[i]);
+    }
+  }
+
+  Checkpoint checkpoint(const std::string& kind) const {
+    Checkpoint checkpoint = run_.base;
+    checkpoint.kind = kind;
+    checkpoint.counters["update"] = result_.updates;
+    checkpoint.counters["best_update"] = result_.best_update;
+    checkpoint.scores["real_score"] = result_.best_score;
+    put_counters(checkpoint, "training_", result_.training);
+    put_counters(checkpoint, "validation_", result_.validation);
+    return checkpoint;
+  }
+
+  void save_policy() const {
+    Checkpoint policy = checkpoint("policy");
+    store_policy(policy, *trainer_, run_.trainer, run_.seed);
+    save_checkpoint(run_.directory + "/policy.pt", policy);
+  }
+
+  void save_training() const {
+    Checkpoint training = checkpoint("policy-training");
+    training.tensors.clear();
+    trainer_->store(training);
+    save_checkpoint(training_path(), training);
+  }
+
+  void restore() {
+    with_context(training_path(), [&] {
+      const Checkpoint training = load_checkpoint(training_path(), "policy-training");
+      if (training.data != run_.base.data)
+        throw InputError("belongs to a run on another world model; give another --out");
+      trainer_->restore(training);
+      result_.updates = training.counters.at("update");
+      result_.best_update = training.counters.at("best_update");
+      result_.best_score = training.scores.at("real_score");
+      training_before_ = get_counters(training, "training_");
+      validation_before_ = get_counters(training, "validation_");
+    });
+  }
+
+  LatentEnvironment& environment_;
+  const Judge& judge_;
+  const TrainingRun& run_;
+  std::unique_ptr<Trainer> trainer_;
+  EnvCounters training_before_, validation_before_;
+  TrainingResult result_;
+};
+
+}  // namespace
+
+TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
+                            const TrainingRun& run) {
+  return PolicyTraining(environment, judge, run).train();
+}
+
+}  // namespace reverie

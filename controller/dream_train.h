@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "controller/trainer_config.h"
+#include "core/base/progress.h"
+
+namespace reverie {
+
+/// How a policy is trained and judged on the way. Where it plays and how it is judged for real is
+/// the caller's.
+struct TrainingPlan {
+  int64_t updates = 200;
+  int64_t batch = 256;
+  int64_t validate_every = 10;
+
+  template <class V> void fields(V& v) {
+    v.field("updates", updates, "Updates of the policy", at_least(1));
+    v.field("batch", batch, "Episodes played for an update", at_least(1));
+    v.field("validate_every", validate_every, "Updates between validations for real", at_least(1));
+  }
+};
+
+/// A validation in the real environment: "score" decides which policy is kept, larger is better; the
+/// rest is reported.
+struct Validation {
+  double score = 0;
+  Metrics metrics;
+};
+
+/// Judges a policy for real. Called with the updates done. `counters` is all real work so far.
+struct Judge {
+  std::function<Validation(Policy& policy, int64_t update)> validate;
+  std::function<EnvCounters()> counters;
+};
+
+struct TrainingResult {
+  int64_t updates = 0;
+  int64_t best_update = 0;
+  double best_score = 0;
+  Metrics best_metrics;          ///< of the validation that was best, if it was in this run
+  double seconds = 0;            ///< of this run, resumed parts left out
+  EnvCounters training;          ///< real work of training; zero in a dream
+  EnvCounters validation;        ///< real work of validation
+};
+
+/// Everything about one training run.
+struct TrainingRun {
+  TrainerConfig trainer;
+  TrainingPlan plan;
+  uint64_t seed = 0;
+  /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
+  Checkpoint base;
+  std::string directory;
+  bool resume = false;
+  ProgressStyle progress = ProgressStyle::kQuiet;
+};
+
+/// Trains C. Every validation, and the end, writes to `directory`: policy.pt when the score is the
+/// best so far, and training.pt, from which a run with `resume` goes on to the same result as one
+/// that did not stop. Validated before the first update too. metrics.jsonl holds a row per update.
+TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
+                            const TrainingRun& run);
+
+}  // namespace reverie

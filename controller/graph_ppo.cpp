@@ -1,0 +1,237 @@
+#include "controller/graph_ppo.h"
+
+namespace reverie {
+
+GraphActorCriticImpl::GraphActorCriticImpl(const EnvSpec& spec, const GraphPpoConfig& config)
+    : encoder_(register_module("encoder", std::make_shared<GraphEncoder>(config.encoder, spec))) {
+  const int64_t inputs = config.encoder.latent + 1;
+  actor_ = register_module("actor", two_layers(inputs, config.width, 0));
+  critic_ = register_module("critic", two_layers(inputs, config.width, 1));
+  head_ = register_module("head", ActionHead(config.width, spec, config.head));
+}
+
+torch::Tensor GraphActorCriticImpl::features(const ObservationBatch& batch,
+                                             const torch::Tensor& to_go) {
+  return torch::cat({torch::tanh(encoder_->posterior(batch).mean), to_go.unsqueeze(-1)}, -1);
+}
+
+Evaluation GraphActorCriticImpl::evaluate(const ObservationBatch& batch, const torch::Tensor& to_go,
+                                          const LatentActions& actions) {
+  const auto shared = features(batch, to_go);
+  Evaluation result = head_->evaluate(actor_->forward(shared), batch.counts, actions);
+  result.value = critic_->forward(shared).squeeze(-1);
+  return result;
+}
+
+Choice GraphActorCriticImpl::choose(const ObservationBatch& batch, const torch::Tensor& to_go,
+                                    bool greedy, Rng& rng) {
+  return head_->choose(actor_->forward(features(batch, to_go)), batch.counts, greedy, rng);
+}
+
+torch::Tensor GraphActorCriticImpl::value(const ObservationBatch& batch,
+                                          const torch::Tensor& to_go) {
+  return critic_->forward(features(batch, to_go)).squeeze(-1);
+}
+
+/// T steps of B episodes; observations of steps that were taken, one after the other.
+struct GraphPpoTrainer::Played {
+  Rollout rollout;                        ///< no latents, no log-probabilities
+  std::vector<Observation> observations;  ///< of the alive steps, in order of (t, b)
+  std::vector<Observation> last;          ///< [B]
+};
+
+namespace {
+
+std::vector<Observation> observe_all(const std::vector<std::unique_ptr<Environment>>& environments) {
+  std::vector<Observation> observations;
+  for (const auto& environment : environments) observations.push_back(environment->observe());
+  return observations;
+}
+
+ObservationBatch batch_of(const std::vector<Observation>& observations, const EnvSpec& spec) {
+  return batch_observations(std::span<const Observation>(observations), spec);
+}
+
+std::vector<Observation> rows_of(const std::vector<Observation>& all, const torch::Tensor& index) {
+  std::vector<Observation> rows;
+  for (int64_t i = 0; i < index.size(0); ++i)
+    rows.push_back(all[static_cast<size_t>(index[i].item<int64_t>())]);
+  return rows;
+}
+
+}  // namespace
+
+GraphPpoTrainer::GraphPpoTrainer(const Environment& prototype, const GraphPpoConfig& config,
+                                 uint64_t seed)
+    : config_(config),
+      spec_(prototype.spec()),
+      net_(with_torch_seed(seed, [&] { return GraphActorCritic(spec_, config); })),
+      learner_(net_->parameters(), config.ppo) {
+  for (int64_t b = 0; b < config.batch; ++b) environments_.push_back(prototype.fork());
+}
+
+EnvCounters GraphPpoTrainer::counters() const {
+  EnvCounters total;
+  for (const auto& environment : environments_) total += environment->counters();
+  return total;
+}
+
+namespace {
+
+/// Columns of the steps of B episodes while they are played.
+struct StepColumns {
+  std::vector<torch::Tensor> reward, terminated, truncated, alive, to_go, primary, secondary;
+
+  Rollout stacked() const {
+    Rollout rollout;
+    rollout.reward = torch::stack(reward);
+    rollout.terminated = torch::stack(terminated);
+    rollout.truncated = torch::stack(truncated);
+    rollout.alive = torch::stack(alive);
+    rollout.observation.to_go = torch::stack(to_go);
+    rollout.actions = {torch::stack(primary), torch::stack(secondary)};
+    return rollout;
+  }
+};
+
+Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t row) {
+  const int primary = actions.primary[row].item<int>();
+  return {primary, secondary_choice(mask, primary, actions.secondary[row].item<int>())};
+}
+
+}  // namespace
+
+GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
+  torch::NoGradGuard no_grad;
+  const auto size = static_cast<int64_t>(environments_.size());
+  for (auto& environment : environments_) environment->reset(rng.bits());
+  Played played;
+  StepColumns columns;
+  auto alive = torch::ones({size}, torch::kBool);
+  for (int step = 0; alive.any().item<bool>(); ++step) {
+    std::vector<Observation> seen = observe_all(environments_);
+    const auto to_go = torch::full({size}, 1.0f - static_cast<float>(step) / spec_.horizon);
+    const LatentActions actions = net_->choose(batch_of(seen, spec_), to_go, false, rng).actions;
+    auto reward = torch::zeros({size}), terminated = torch::zeros({size}, torch::kBool),
+         truncated = torch::zeros({size}, torch::kBool);
+    for (int64_t b = 0; b < size; ++b) {
+      if (!alive[b].item<bool>()) continue;
+      Observation& observation = seen[static_cast<size_t>(b)];
+      const StepResult result =
+          environments_[static_cast<size_t>(b)]->step(real_action(observation.mask, actions, b));
+      reward[b] = result.reward;
+      terminated[b] = result.terminated;
+      truncated[b] = result.truncated;
+      played.observations.push_back(std::move(observation));
+    }
+    columns.reward.push_back(reward);
+    columns.terminated.push_back(terminated);
+    columns.truncated.push_back(truncated);
+    columns.alive.push_back(alive);
+    columns.to_go.push_back(to_go);
+    columns.primary.push_back(actions.primary);
+    columns.secondary.push_back(actions.secondary);
+    alive = alive & ~(terminated | truncated);
+  }
+  played.rollout = columns.stacked();
+  played.last = observe_all(environments_);
+  return played;
+}
+
+void GraphPpoTrainer::normalize(const std::vector<Observation>& observations) {
+  if (normalized_) return;
+  ObservationStatistics statistics(spec_);
+  statistics.add(batch_of(observations, spec_));
+  statistics.store(net_->normalizer());
+  normalized_ = true;
+}
+
+void GraphPpoTrainer::judge_steps(const Played& played, const torch::Tensor& alive,
+                                  PpoBatch& batch) {
+  torch::NoGradGuard no_grad;
+  const Rollout& rollout = played.rollout;
+  const double scale = scale_.value();
+  std::vector<torch::Tensor> log_probabilities, values;
+  for (int64_t begin = 0; begin < alive.size(0); begin += config_.ppo.minibatch) {
+    const int64_t end = std::min(begin + config_.ppo.minibatch, alive.size(0));
+    const Evaluation part = batch.evaluate(torch::arange(begin, end, torch::kInt64));
+    log_probabilities.push_back(part.log_probability);
+    values.push_back(part.value * scale);
+  }
+  batch.log_probability = torch::cat(log_probabilities);
+  auto value = torch::zeros_like(rollout.reward);
+  value.view({-1}).index_copy_(0, alive, torch::cat(values));
+  const auto last_value =
+      scale * net_->value(batch_of(played.last, spec_), torch::zeros({rollout.batch()}));
+  const auto advantage = generalized_advantage(rollout, value, last_value, config_.ppo.gamma,
+                                               config_.ppo.lambda);
+  batch.advantage = advantage.flatten().index_select(0, alive);
+  batch.target = ((advantage + value) / scale).flatten().index_select(0, alive);
+}
+
+Metrics GraphPpoTrainer::update(double progress, uint64_t seed) {
+  Rng rng(seed);
+  const Played played = play_batch(rng);
+  normalize(played.observations);
+  scale_.observe(played.rollout, config_.ppo.gamma);
+  const auto alive = played.rollout.alive.flatten().nonzero().squeeze(1);
+  const auto to_go = played.rollout.observation.to_go.flatten().index_select(0, alive);
+  const LatentActions actions = select(flatten(played.rollout.actions), alive);
+  PpoBatch batch;
+  batch.evaluate = [&](const torch::Tensor& index) {
+    return net_->evaluate(batch_of(rows_of(played.observations, index), spec_),
+                          to_go.index_select(0, index), select(actions, index));
+  };
+  judge_steps(played, alive, batch);
+  Metrics metrics = episode_metrics(played.rollout);
+  for (auto& metric : learner_.update(batch, progress, rng)) metrics.push_back(std::move(metric));
+  return metrics;
+}
+
+namespace {
+
+/// Samples from a trained network; forks share it.
+class PpoAgent : public CollectAgent {
+ public:
+  explicit PpoAgent(GraphActorCritic net) : net_(std::move(net)) {}
+
+  std::string begin(const Environment&, Rng&) override {
+    step_ = 0;
+    return "ppo";
+  }
+
+  Action act(const Environment& env, const Observation& observation, Rng& rng) override {
+    torch::NoGradGuard no_grad;
+    const EnvSpec& spec = env.spec();
+    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / spec.horizon);
+    const Choice choice =
+        net_->choose(batch_observations(std::span<const Observation>(&observation, 1), spec), to_go,
+                     false, rng);
+    return real_action(observation.mask, choice.actions, 0);
+  }
+
+  std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<PpoAgent>(net_); }
+
+ private:
+  GraphActorCritic net_;
+  int step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
+                                             const GraphPpoConfig& config, uint64_t seed,
+                                             ProgressStyle style, EnvCounters& counters) {
+  GraphPpoTrainer trainer(environment, config, seed);
+  Progress progress("train ppo", config.updates, "updates", style);
+  for (int64_t update = 0; update < config.updates; ++update) {
+    const Metrics metrics =
+        trainer.update(static_cast<double>(update) / static_cast<double>(config.updates),
+                       Rng(seed).fork(static_cast<uint64_t>(update) + 1).bits());
+    progress.update(update + 1, fmt::format("return {:.2f}", metrics[0].second));
+  }
+  counters += trainer.counters();
+  return std::make_unique<PpoAgent>(trainer.net());
+}
+
+}  // namespace reverie

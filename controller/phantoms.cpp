@@ -1,0 +1,123 @@
+#include "controller/phantoms.h"
+
+#include "worldmodel/graph_batch.h"
+#include "worldmodel/modules.h"
+
+namespace reverie {
+namespace {
+
+struct DreamtEpisode {
+  std::vector<Action> actions;
+  double reward = 0;
+  bool over = false;
+};
+
+/// The real start states in latent space.
+LatentObservation start_observation(Encoder& encoder, WorldModel& world,
+                                    std::span<const std::unique_ptr<Environment>> environments,
+                                    LatentState& state) {
+  std::vector<Observation> observations;
+  std::vector<const Observation*> pointers;
+  std::vector<const ActionMask*> masks;
+  for (const auto& environment : environments) observations.push_back(environment->observe());
+  for (const Observation& observation : observations) {
+    pointers.push_back(&observation);
+    masks.push_back(&observation.mask);
+  }
+  state = world.begin(encoder.encode(pointers).to(world.device()));
+  const auto size = static_cast<int64_t>(observations.size());
+  return {state.z, state.hidden[-1], batch_counts(masks, world.spec().env).to(world.device()),
+          torch::ones({size}, state.z.options())};
+}
+
+std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, LatentState state,
+                                          LatentObservation observation, bool greedy,
+                                          double temperature, Rng& rng) {
+  const int64_t size = observation.z.size(0);
+  const int horizon = world.spec().env.horizon, no_op = world.spec().env.no_op();
+  torch::Generator noise = make_generator(rng.bits());
+  std::vector<DreamtEpisode> episodes(static_cast<size_t>(size));
+  size_t open = episodes.size();
+  for (int step = 0; step < horizon && open > 0; ++step) {
+    const LatentActions chosen = policy.act(observation, greedy, rng).actions;
+    const WorldPrediction next = world.step(state, observation.counts, chosen, temperature, noise);
+    const auto primary = chosen.primary.to(torch::kCPU), secondary = chosen.secondary.to(torch::kCPU);
+    const auto reward = next.reward.to(torch::kCPU), end = next.end.to(torch::kCPU);
+    for (int64_t b = 0; b < size; ++b) {
+      DreamtEpisode& episode = episodes[static_cast<size_t>(b)];
+      if (episode.over) continue;
+      const Action action{primary[b].item<int>(), secondary[b].item<int>()};
+      episode.actions.push_back(action);
+      episode.over = action.primary == no_op || end[b].item<bool>();
+      if (action.primary != no_op) episode.reward += reward[b].item<double>();
+      open -= episode.over;
+    }
+    state.z = next.z;
+    const auto left = 1.0 - static_cast<double>(step + 1) / horizon;
+    observation = {next.z, state.hidden[-1], next.counts, torch::full_like(observation.to_go, left)};
+  }
+  return episodes;
+}
+
+/// Takes the dreamt actions for real, leaving out those that do not exist.
+void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& check) {
+  int64_t first = -1;
+  bool over = false;
+  for (size_t step = 0; step < dreamt.actions.size(); ++step) {
+    const ActionMask mask = environment.mask();
+    const Action& action = dreamt.actions[step];
+    const bool exists =
+        !over && action.secondary < static_cast<int>(mask.counts[static_cast<size_t>(action.primary)]);
+    if (!exists) {
+      ++check.phantoms;
+      if (first < 0) first = static_cast<int64_t>(step);
+      continue;
+    }
+    const StepResult result = environment.step(
+        {action.primary, secondary_choice(mask, action.primary, action.secondary)});
+    check.real_return += result.reward;
+    over = result.terminated || result.truncated;
+  }
+  const auto length = static_cast<int64_t>(dreamt.actions.size());
+  check.first_phantom += static_cast<double>(first < 0 ? length : first);
+  check.actions += length;
+  check.dream_return += dreamt.reward;
+  ++check.episodes;
+}
+
+}  // namespace
+
+Metrics DreamCheck::metrics() const {
+  return {{"phantom_share", phantom_share()},
+          {"first_phantom", first_phantom},
+          {"dream_return", dream_return},
+          {"replayed_return", real_return},
+          {"return_gap", gap()}};
+}
+
+DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
+                       const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
+                       double temperature, Rng& rng, EnvCounters& counters) {
+  torch::NoGradGuard no_grad;
+  std::vector<std::unique_ptr<Environment>> environments;
+  for (const uint64_t seed : seeds) {
+    environments.push_back(prototype.fork());
+    environments.back()->reset(seed);
+  }
+  LatentState state;
+  const LatentObservation start = start_observation(encoder, world, environments, state);
+  const auto dreamt =
+      dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
+  DreamCheck check;
+  for (size_t i = 0; i < dreamt.size(); ++i) {
+    replay(*environments[i], dreamt[i], check);
+    counters += environments[i]->counters();
+  }
+  const auto episodes = static_cast<double>(check.episodes);
+  check.first_phantom /= episodes;
+  check.dream_return /= episodes;
+  check.real_return /= episodes;
+  return check;
+}
+
+}  // namespace reverie

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "controller/policy.h"
+#include "core/search/search.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "worldmodel/encoder.h"
+#include "worldmodel/world_model.h"
+
+namespace reverie {
+
+/// V, M and C of a policy file.
+struct TrainedPolicy {
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<WorldModel> world;
+  std::shared_ptr<Policy> policy;
+};
+
+/// InputError, naming the file, when it holds no policy.
+TrainedPolicy load_trained_policy(const std::string& path, torch::Device device = torch::kCPU);
+
+/// How a policy searches.
+struct PolicySearchConfig {
+  RewriteEnvConfig env;
+  bool greedy = true;     ///< play one greedy episode first
+  int64_t episodes = -1;  ///< sampled episodes after it; below 0: the budget of the search
+  int64_t batch = 16;     ///< of these at once
+};
+
+/// A trained policy as a search method: the best state of its episodes on the real graph. An
+/// expansion is a step. `rules` and `cost` must be those of the state that is searched from.
+/// InputError when the policy was trained for other rules, or when weights are to be bounded.
+SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
+                           std::shared_ptr<CostModel> cost, const PolicySearchConfig& config);
+
+}  // namespace reverie

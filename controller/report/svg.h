@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reverie {
+
+/// One line of a chart; points in order of x.
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  bool steps = false;  ///< hold the value until the next point
+};
+
+/// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
+/// left out. Empty when no series has a point.
+std::string line_chart(const std::string& title, const std::string& x_label,
+                       const std::string& y_label, const std::vector<Series>& series);
+
+struct Bar {
+  std::string name;
+  double value = 0;
+  double low = 0, high = 0;  ///< interval; equal to the value: none is drawn
+};
+/// Horizontal bars from 0 with their intervals; `unit` stands behind the values.
+std::string bar_chart(const std::string& title, const std::string& unit,
+                      const std::vector<Bar>& bars);
+
+/// Rows by columns of counts, shaded by their share of the largest. `cells` is [rows][columns].
+std::string heat_map(const std::string& title, const std::vector<std::string>& rows,
+                     const std::vector<std::string>& columns,
+                     const std::vector<std::vector<double>>& cells);
+
+/// & < > " as entities.
+std::string escape_html(const std::string& text);
+
+/// About `count` round numbers (1, 2 or 5 times a power of ten apart) that span [low, high].
+std::vector<double> round_ticks(double low, double high, int count);
+
+}  // namespace reverie

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "controller/linear_policy.h"
+#include "controller/ppo.h"
+#include "controller/reinforce.h"
+#include "worldmodel/checkpoint.h"
+
+namespace reverie {
+
+enum class TrainerKind { kPpo, kCmaEs, kReinforce };
+inline EnumNames<TrainerKind> enum_names(TrainerKind) {
+  return {{TrainerKind::kPpo, "ppo"}, {TrainerKind::kCmaEs, "cmaes"},
+          {TrainerKind::kReinforce, "reinforce"}};
+}
+
+/// C: which trainer, its policy and its settings.
+struct TrainerConfig {
+  TrainerKind trainer = TrainerKind::kPpo;
+  ActorCriticConfig policy;
+  PpoConfig ppo;
+  CmaEsConfig cmaes;
+  ReinforceConfig reinforce;
+
+  template <class V> void fields(V& v) {
+    v.field("trainer", trainer, "What trains the policy");
+    v.section("policy", policy, "The policy of ppo and reinforce");
+    v.section("ppo", ppo, "Proximal policy optimization");
+    v.section("cmaes", cmaes, "Evolution of a linear controller");
+    v.section("reinforce", reinforce, "REINFORCE");
+  }
+};
+
+std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,
+                                      uint64_t seed);
+
+/// Adds what `load_policy` needs: the policy's tensors under "policy", its configuration and seed.
+void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerConfig& config,
+                  uint64_t seed);
+/// The policy of a checkpoint of kind "policy", for latents of `spec`.
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec);
+
+}  // namespace reverie

@@ -1,0 +1,193 @@
+#include <gmock/gmock.h>
+
+#include "controller/dream_step.h"
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/latent_puzzle.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/untrained_world.h"
+
+namespace reverie {
+namespace {
+
+using testing::UntrainedWorld;
+
+/// An untrained world model of a toy on disk, with episodes of that toy.
+struct Scene {
+  Scene() : toy(std::make_shared<ToyEnvironment>(ToyConfig{2, 4, 8})), world(toy->spec()) {
+    ToyEnvironment source(ToyConfig{2, 4, 8});
+    data = std::make_unique<MemoryEpisodes>(testing::random_episodes(source, 20, 1));
+    save_checkpoint(directory / "world.pt", world.checkpoint());
+    config.plan.updates = 4;
+    config.plan.batch = 16;
+    config.plan.validate_every = 2;
+    config.trainer.policy.width = 16;
+    config.validation.dreams = 4;
+    config.validation.sampled = 1;
+  }
+
+  TrainingResult train(const std::string& out, bool resume = false) {
+    create_directory(directory / out);
+    DreamStepRun run;
+    run.world = directory / "world.pt";
+    run.training = toy;
+    run.validation = toy;
+    run.directory = directory / out;
+    run.resume = resume;
+    return run_dream_step(*data, config, run);
+  }
+
+  TemporaryDirectory directory;
+  std::shared_ptr<ToyEnvironment> toy;
+  UntrainedWorld world;
+  std::unique_ptr<MemoryEpisodes> data;
+  DreamStepConfig config;
+};
+
+TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
+  Scene scene;
+  const EnvCounters before = scene.toy->counters();
+  const TrainingResult result = scene.train("dream");
+  for (const auto counter : {&EnvCounters::resets, &EnvCounters::steps, &EnvCounters::cost_lookups,
+                             &EnvCounters::measurements}) {
+    EXPECT_EQ(result.training.*counter, 0);
+    EXPECT_EQ(scene.toy->counters().*counter, before.*counter);
+  }
+  EXPECT_GT(result.validation.steps, 0);
+}
+
+TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
+  Scene scene;
+  scene.config.environment = LearningPlace::kLive;
+  const TrainingResult result = scene.train("live");
+  EXPECT_EQ(result.training.resets, 4 * 16);
+  EXPECT_GT(result.training.steps, 4 * 16);
+}
+
+TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
+  Scene scene;
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs}) {
+    scene.config.trainer.trainer = kind;
+    scene.config.trainer.cmaes.population = 8;
+    const std::string out = kind == TrainerKind::kPpo ? "ppo" : "cmaes";
+    scene.train(out);
+    const Checkpoint file = load_checkpoint(scene.directory / (out + "/policy.pt"), "policy");
+    const auto encoder = load_encoder(file);
+    const auto world = load_world_model(file);
+    const auto policy = load_policy(file, world->spec());
+    Rng rng(1);
+    EnvCounters counters;
+    const RealEpisodes played =
+        play_for_real(*scene.toy, encoder, world, *policy, true, 1, rng, counters);
+    EXPECT_NEAR(played.mean_improvement, file.scores.at("real_score"), 1e-9) << out;
+  }
+}
+
+TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
+  Scene scene;
+  Checkpoint other = scene.world.checkpoint();
+  other.spec.fingerprint += 1;
+  save_checkpoint(scene.directory / "world.pt", other);
+  EXPECT_THROW(scene.train("new"), InputError);
+}
+
+/// Knows the puzzle's answer after `updates` validations.
+TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
+  TemporaryDirectory directory;
+  LatentPuzzle puzzle(16, 2, 8);
+  const std::vector<double> scores = {1, 3, 2};
+  int64_t work = 0;
+  Judge judge{[&](Policy&, int64_t update) {
+                work += 10;
+                return Validation{scores.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
+              },
+              [&] {
+                EnvCounters counters;
+                counters.steps = work;
+                return counters;
+              }};
+  TrainingRun run;
+  run.plan.updates = 4;
+  run.plan.validate_every = 2;
+  run.trainer.policy.width = 8;
+  run.directory = directory.path();
+  const TrainingResult result = train_policy(puzzle, judge, run);
+  EXPECT_EQ(result.best_score, 3);
+  EXPECT_EQ(result.best_update, 2);
+  EXPECT_EQ(result.validation.steps, 30);
+  EXPECT_EQ(load_checkpoint(directory / "policy.pt", "policy").counters.at("update"), 2);
+  const auto rows = read_metrics(directory / "metrics.jsonl");
+  ASSERT_EQ(rows.size(), 5u);
+  EXPECT_EQ(rows[2].values.at("real/x"), 7);
+  EXPECT_EQ(rows[4].values.at("validation_steps"), 30);
+  EXPECT_TRUE(rows[3].values.contains("train/return"));
+}
+
+struct Killed {};
+
+/// Trains on the puzzle; the run ends without warning at the validation after `killed_at` updates.
+void train_on_puzzle(TrainerKind kind, const std::string& directory, bool resume, int killed_at) {
+  LatentPuzzle puzzle(16, 2, 8);
+  int64_t steps = 0;
+  const Judge judge{[&](Policy&, int64_t update) {
+                      if (update == killed_at) throw Killed();
+                      ++steps;
+                      return Validation{static_cast<double>(update), {}};
+                    },
+                    [&] {
+                      EnvCounters counters;
+                      counters.steps = steps;
+                      return counters;
+                    }};
+  TrainingRun run;
+  run.trainer.trainer = kind;
+  run.trainer.policy.width = 8;
+  run.trainer.cmaes.population = 8;
+  run.plan.updates = 6;
+  run.plan.validate_every = 2;
+  run.directory = directory;
+  run.resume = resume;
+  train_policy(puzzle, judge, run);
+}
+
+TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+    TemporaryDirectory whole, parts;
+    train_on_puzzle(kind, whole.path(), false, -1);
+    EXPECT_THROW(train_on_puzzle(kind, parts.path(), false, 4), Killed);
+    EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"), 2);
+    train_on_puzzle(kind, parts.path(), true, -1);
+    for (const char* file : {"/policy.pt", "/metrics.jsonl"})
+      EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file)) << file;
+  }
+}
+
+/// A policy that always takes the first location of the first rule, existing or not.
+class Blind : public Policy {
+ public:
+  std::string name() const override { return "blind"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const auto zero = torch::zeros({observation.z.size(0)}, torch::kInt64);
+    return {{zero, zero}, torch::zeros({observation.z.size(0)}), {}};
+  }
+};
+
+TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});  // start 5 has two even blocks: merge exists twice
+  UntrainedWorld untrained(toy.spec());
+  Blind policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5, 21};
+  const DreamCheck check = check_dream(*untrained.encoder, *untrained.world, policy, toy, seeds,
+                                       true, 0, rng, counters);
+  EXPECT_EQ(check.episodes, 2);
+  EXPECT_EQ(counters.resets, 2);
+  EXPECT_EQ(check.actions - check.phantoms, counters.steps);
+  if (check.phantoms > 0) { EXPECT_EQ(check.first_phantom, 2); }
+  EXPECT_LE(counters.steps, 4);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "env/environment.h"
+#include "worldmodel/encoder.h"
+#include "worldmodel/world_model.h"
+
+namespace reverie::testing {
+
+/// Small V and M with random weights for an environment.
+struct UntrainedWorld {
+  explicit UntrainedWorld(const EnvSpec& environment) {
+    torch::manual_seed(7);
+    EncoderConfig vae;
+    vae.latent = 6;
+    vae.width = 8;
+    encoder = std::make_shared<GraphEncoder>(vae, environment);
+    WorldModelConfig mdn;
+    mdn.hidden = 12;
+    LatentSpec spec;
+    spec.latent = vae.latent;
+    spec.hidden = mdn.hidden;
+    spec.env = environment;
+    world = std::make_shared<MdnWorldModel>(MdnRnn(mdn, spec));
+  }
+
+  Checkpoint checkpoint() const {
+    Checkpoint result;
+    result.kind = "world";
+    result.spec = world->spec().env;
+    result.data = 5;
+    encoder->store(result);
+    world->store(result);
+    return result;
+  }
+
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<WorldModel> world;
+};
+
+}  // namespace reverie::testing
