@@ -142,13 +142,11 @@ GraphFeatures graph_features(const Graph& graph, CostModel& model, const Feature
     const NodeId node = nodes[i];
     position[static_cast<size_t>(node.index)] = static_cast<int32_t>(i);
     features.node_types.push_back(graph.op(node).id);
-    const float share =
-        ratio(static_cast<double>(node_cost(model, graph, node).runtime.count),
-              static_cast<double>(context.cost.runtime.count));
-    features.node_targets.push_back(share);
+    const auto cost = static_cast<double>(node_cost(model, graph, node).runtime.count);
+    features.node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
     float* row = &features.nodes[i * GraphFeatureWidths::kNode];
     write_node(graph, node, row);
-    row[0] = share;
+    row[0] = ratio(cost, static_cast<double>(context.initial.runtime.count));
     if (const auto gain = context.gains.find(node); gain != context.gains.end())
       row[1] = static_cast<float>(gain->second);
   }

@@ -15,8 +15,11 @@ namespace reverie {
 /// graphs stay small. Nodes stand in topological order (Graph::topological_order), edges by
 /// receiver, then by operand; hence isomorphic graphs have equal features.
 ///
+/// A node that a step does not touch keeps its row (column 1 apart, where the step changes what is
+/// offered at it), which is what storage and caches share. Targets are shares of the current cost.
+///
 /// log(x) is log2(1 + x). Node columns:
-///    0 share of the total cost        1 best gain offered here, percent of the initial cost
+///    0 cost / initial cost of all     1 best gain offered here, percent of the initial cost
 ///    2 log FLOPs / 32                 3 log bytes of traffic / 32
 ///    4 log elements of output 0 / 32  5 rank of output 0 / 8
 ///    6-9 log of its last four extents / 16, innermost last, 0 where it has fewer

@@ -221,6 +221,7 @@ TEST(RewriteFeatures, DescribeNodesEdgesAndConstants) {
   ASSERT_EQ(features.node_count(), 3) << "the weight and work on it are no nodes";
   EXPECT_EQ(features.node_types[1], op_named("Relu").id);
   EXPECT_EQ(features.node_targets, (std::vector<float>{0, 0.25, 0.75}));
+  EXPECT_EQ(features.nodes[GraphFeatureWidths::kNode], 1.0f / 8) << "of the initial cost";
   EXPECT_EQ(features.senders, (std::vector<int32_t>{0, 1}));
   EXPECT_EQ(features.receivers, (std::vector<int32_t>{1, 2}));
   const float* product = &features.nodes[2 * GraphFeatureWidths::kNode];
@@ -233,6 +234,25 @@ TEST(RewriteFeatures, DescribeNodesEdgesAndConstants) {
   EXPECT_FLOAT_EQ(features.globals[0], 0.5f);
   EXPECT_FLOAT_EQ(features.globals[3], 1.0f);
   EXPECT_FLOAT_EQ(features.globals[4], 1.0f);
+}
+
+TEST(RewriteFeatures, AStepLeavesTheRowsOfNodesThatItDoesNotTouch) {
+  auto env = make({{{"Sqrt", "Exp"}, {"Tanh", "Relu"}}}, with_reward(RewardKind::kRuntime));
+  const auto rows_of = [&](const char* op) {
+    const GraphFeatures graph = env->observe().graph;
+    std::vector<std::vector<float>> rows;
+    for (int i = 0; i < graph.node_count(); ++i)
+      if (graph.node_types[static_cast<size_t>(i)] == op_named(op).id)
+        rows.emplace_back(graph.nodes.begin() + i * GraphFeatureWidths::kNode,
+                          graph.nodes.begin() + (i + 1) * GraphFeatureWidths::kNode);
+    return rows;
+  };
+  const auto tanh = rows_of("Tanh"), relu = rows_of("Relu");
+  const float share = env->observe().graph.node_targets.back();
+  ASSERT_NE(env->step({rule("shave"), 0}).reward, 0);
+  EXPECT_EQ(rows_of("Tanh"), tanh);
+  EXPECT_EQ(rows_of("Relu"), relu);
+  EXPECT_NE(env->observe().graph.node_targets.back(), share) << "a share of the current cost";
 }
 
 }  // namespace
