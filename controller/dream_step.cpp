@@ -1,7 +1,7 @@
 #include "controller/dream_step.h"
 
 #include "worldmodel/live.h"
-#include "worldmodel/train_vae.h"
+#include "worldmodel/latent_cache.h"
 
 namespace reverie {
 namespace {
@@ -32,7 +32,8 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const EpisodeSource& data, con
                                                    batch);
   Progress progress("encode", data.state_count(), "states", run.progress);
   const LatentEpisodes episodes(
-      data, encode_states(data, *models.encoder, [&](int done) { progress.update(done); }));
+      data, cached_latents(run.directory + "/latents.pt", data, *models.encoder,
+                           [&](int done) { progress.update(done); }));
   return std::make_unique<DreamEnvironment>(
       models.world, dream_starts(episodes, *models.world, config.dream), config.dream, batch);
 }
