@@ -1,6 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +27,7 @@ struct Options {
   std::string out;
   std::vector<std::string> config_files;
   std::vector<std::string> overrides;
-  std::vector<std::string> given;  ///< keys that have an option of their own
+  std::vector<std::pair<std::string, std::string>> given;  ///< keys with an option of their own
   std::vector<std::string> rule_files;
   std::vector<std::string> shapes;
   bool json = false;
@@ -33,7 +38,7 @@ struct Options {
 void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const std::string& flag,
              const std::string& key, const std::string& help) {
   command.add_option_function<std::string>(
-      flag, [options, key](const std::string& value) { options->given.push_back(key + "=" + value); },
+      flag, [options, key](const std::string& value) { options->given.emplace_back(key, value); },
       help);
 }
 
@@ -42,7 +47,7 @@ OptimizeConfig resolve(const Options& options) {
   ConfigFields fields(config);
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
-  for (const std::string& assignment : options.given) fields.set(assignment);
+  for (const auto& [key, value] : options.given) fields.set_value(key, value);
   return config;
 }
 
@@ -143,8 +148,17 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
                   config);
 }
 
+/// Said before the work begins, not after it.
+void check_writable(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw InputError("{}: cannot be written: {}", file.string(), std::strerror(errno));
+  if (std::filesystem::is_directory(file)) throw InputError("{}: is a folder", file.string());
+}
+
 void run(const Options& options) {
   const OptimizeConfig config = resolve(options);
+  if (!options.out.empty()) check_writable(options.out);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options.rule_files));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);

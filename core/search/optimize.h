@@ -20,6 +20,10 @@ struct OptimizeConfig {
     v.field("method", method, "How to search");
     v.field("cost", cost, "Where costs come from");
     search.fields(v);
+    v.field("verify_inputs", verify.inputs, "Random inputs on which both graphs are compared",
+            at_least(1));
+    v.field("verify_tolerance", verify.tolerance,
+            "Largest difference allowed, relative to an output's largest element", above(0));
   }
 };
 

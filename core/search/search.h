@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/config.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/ir/graph.h"
@@ -41,13 +42,16 @@ struct SearchOptions {
 
   template <class V>
   void fields(V& v) {
-    v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)");
-    v.field("budget", budget, "Expansions (taso), rule orders (rulelist) or walks (random)");
+    v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
+            at_least(1));
+    v.field("budget", budget, "Expansions (taso), rule orders (rulelist) or walks (random)",
+            at_least(0));
     v.field("finish", finish, "Descend greedily from the best when the budget is spent (taso)");
-    v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none");
+    v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none",
+            at_least(0));
     v.field("seed", seed, "Seed of the random methods");
     v.field("max_weight_growth", max_weight_growth,
-            "Bound of the bytes of weights relative to the original, 0: none");
+            "Bound of the bytes of weights relative to the original, 0: none", at_least(0));
   }
 };
 

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# reverie optimize: table, JSON, refusal, interrupt, determinism. Usage: optimize.sh REVERIE
+set -euo pipefail
+reverie=$1
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here"
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+"$reverie" model squeezenet_small --light --out model.onnx >/dev/null
+
+for method in greedy taso rulelist random; do
+  "$reverie" optimize model.onnx --method $method --budget 10 --cost roofline:t4 --seed 3 \
+    --out $method.onnx --json --quiet >$method.txt
+  grep -q '^run time ' $method.txt || fail "$method: no table"
+  keys=$(tail -1 $method.txt | sed 's/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
+  [[ $keys == "model method cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements seconds verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
+    fail "$method: keys are $keys"
+  tail -1 $method.txt | grep -q '"rewrites":\[{"rule":"[a-z_0-9]*","location":[0-9]*}' ||
+    fail "$method: no rewrites"
+  "$reverie" inspect $method.onnx >/dev/null || fail "$method: the result cannot be read"
+done
+
+rerun() { "$reverie" optimize model.onnx --method "$1" --budget 10 --cost roofline:t4 --seed 3 \
+            --out again.onnx --json --quiet | tail -1 | sed 's/"seconds":[^,]*//'; }
+for method in taso rulelist random; do
+  [[ $(rerun $method) == "$(tail -1 $method.txt | sed 's/"seconds":[^,]*//')" ]] ||
+    fail "$method: two runs differ"
+  cmp -s again.onnx $method.onnx || fail "$method: two runs write different models"
+done
+
+# A rule that is not true: refused, and nothing is written.
+printf 'rule lie\nmatch\n  y = Relu(x)\nreplace\n  y = x\n' >lie.rules
+status=0
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --rules lie.rules \
+  --out lie.onnx --quiet >/dev/null 2>err || status=$?
+if [[ -e lie.onnx || $status -ne 2 ]]; then fail "an untrue rule ended with status $status"; fi
+grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
+
+# An interrupt ends the search, and what it found is verified and written.
+"$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
+  --out stopped.onnx --quiet >stopped.txt & search=$!
+sleep 1
+kill -INT $search
+wait $search || fail "an interrupt ended with status $?"
+grep -q 'ended by interrupt' stopped.txt || fail "the interrupt is not reported"
+[[ -s stopped.onnx ]] || fail "nothing was written after an interrupt"
+
+"$reverie" optimize model.onnx --method rulelist --budget 1000000 --time-limit 0.2 --quiet \
+  >limited.txt
+grep -q 'ended by time limit' limited.txt || fail "the time limit is not reported"
