@@ -13,7 +13,7 @@ namespace {
 const std::map<std::string, double> kFloors = {
     {"bert_base", 25.5},     {"bert_tiny", 55.0},       {"inception_v3", 28.5},
     {"nasnet_a", 15.0},      {"nasrnn", 28.0},          {"resnet18", 26.0},
-    {"resnet50", 39.0},      {"resnext50_32x4d", 44.0}, {"squeezenet1_1", 35.5},
+    {"resnet50", 39.0},      {"resnext50_32x4d", 44.0}, {"squeezenet1_1", 35.0},
     {"taso_bert", 29.0},     {"taso_resnext50", 34.0},  {"vit_b_16", 23.0},
 };
 
