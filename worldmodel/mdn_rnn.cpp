@@ -2,6 +2,10 @@
 
 namespace reverie {
 
+namespace {
+constexpr double kSameCounts = 4;  // in logits: what does not change is the rule
+}  // namespace
+
 MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec_in)
     : config(config_in), spec(spec_in) {
   const int hidden = config.hidden;
@@ -10,6 +14,7 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
   change = register_module("change", Normalizer(spec.latent));
   log_counts = register_module("log_counts", Normalizer(actions));
   reward_scale = register_buffer("reward_scale", torch::ones({1}));
+  same_counts = register_parameter("same_counts", torch::full({actions, 1}, kSameCounts));
   rules = register_module("rules", torch::nn::Embedding(actions, config.embedding));
   const int columns = spec.latent + actions + config.embedding + kLocationFeatures;
   input = register_module("input", torch::nn::Linear(columns, hidden));
@@ -47,7 +52,8 @@ std::pair<torch::Tensor, torch::Tensor> MdnRnnImpl::cell(const torch::Tensor& ga
   return {open[2] * torch::tanh(next), next};
 }
 
-MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded) {
+MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
+                            const torch::Tensor& counts) {
   const auto columns = head(torch::silu(trunk(torch::cat({h, embedded}, -1))));
   const int64_t actions = spec.env.primary_actions();
   const int64_t mixture = config.mixtures * (1 + 2 * spec.latent);
@@ -56,8 +62,9 @@ MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedde
   auto shape = columns.sizes().vec();
   shape.back() = actions;
   shape.push_back(CountCode::classes());
+  const auto same = torch::one_hot(CountCode::encode(counts, counts), CountCode::classes());
   return {Mixture::from_columns(parts[0], config.mixtures, spec.latent), parts[1].squeeze(-1),
-          parts[2].squeeze(-1), parts[3].reshape(shape)};
+          parts[2].squeeze(-1), parts[3].reshape(shape) + same_counts * same};
 }
 
 }  // namespace reverie

@@ -48,7 +48,9 @@ struct MdnRnnImpl : torch::nn::Module {
   /// One step of B rows: (gates from the input, h, c) -> (h, c).
   std::pair<torch::Tensor, torch::Tensor> cell(const torch::Tensor& gates, const torch::Tensor& h,
                                                const torch::Tensor& c);
-  MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded);
+  /// `counts`: the mask at z. The next mask's logits begin with a learned preference for the same.
+  MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
+                  const torch::Tensor& counts);
   /// log(1 + count), normalised, [*, A].
   torch::Tensor normal_counts(const torch::Tensor& counts);
 
@@ -56,6 +58,7 @@ struct MdnRnnImpl : torch::nn::Module {
   LatentSpec spec;
   Normalizer latent{nullptr}, change{nullptr}, log_counts{nullptr};
   torch::Tensor reward_scale;  ///< [1], the rewards' deviation
+  torch::Tensor same_counts;   ///< [A, 1], weight of the preference for the same count
   torch::nn::Embedding rules{nullptr};
   torch::nn::Linear input{nullptr}, gates_in{nullptr}, gates_hidden{nullptr}, trunk{nullptr},
       head{nullptr};

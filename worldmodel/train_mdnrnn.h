@@ -16,7 +16,7 @@ struct TrainMdnRnnConfig {
   WorldModelConfig model;
   WorldLossConfig loss;
   FitConfig fit;
-  int minibatch_episodes = 16;
+  int minibatch_episodes = 8;
   int growth_epochs = 2;
 
   template <class V>

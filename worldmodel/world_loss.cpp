@@ -71,7 +71,7 @@ Teacher run_teacher(MdnRnnImpl& network, const SequenceBatch& batch) {
     h_after.push_back(h);
   }
   return {torch::stack(h_before, 1).detach(), torch::stack(c_before, 1).detach(),
-          network.heads(torch::stack(h_after, 1), embedded)};
+          network.heads(torch::stack(h_after, 1), embedded, batch.counts.narrow(1, 0, steps))};
 }
 
 /// Takes entry (b, t) of [B, T, ...] for each row.
@@ -101,7 +101,7 @@ class Unroll {
                                    pick(batch_.actions.secondary, b_, t)};
     const auto embedded = network_.embed(z_, counts_, actions);
     std::tie(h_, c_) = network_.cell(network_.input_gates(embedded), h_, c_);
-    const MdnOutput output = network_.heads(h_, embedded);
+    const MdnOutput output = network_.heads(h_, embedded, counts_);
     const StepTargets targets = {pick(batch_.z, b_, t + 1),
                                  pick(batch_.counts, b_, t + 1),
                                  pick(batch_.reward, b_, t),

@@ -28,7 +28,7 @@ WorldPrediction MdnWorldModel::step(LatentState& state, const torch::Tensor& cou
       network_->cell(network_->input_gates(embedded), state.hidden[0], state.cell[0]);
   state.hidden = h.unsqueeze(0);
   state.cell = c.unsqueeze(0);
-  const MdnOutput output = network_->heads(h, embedded);
+  const MdnOutput output = network_->heads(h, embedded, counts);
   const auto change = network_->change->inverse(output.change.sample(temperature, noise));
   WorldPrediction prediction;
   prediction.z = (state.z + change).clamp(-1, 1);
