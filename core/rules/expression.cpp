@@ -176,14 +176,14 @@ Result length(const ExprScope& scope, Args args) {
   return items ? Result(static_cast<int64_t>(items->size())) : Result{};
 }
 
-Result sum(const ExprScope& scope, Args args) {
+/// The list's elements joined by + or *, from `start` on.
+template <char kOp, int64_t kStart>
+Result total(const ExprScope& scope, Args args) {
   const auto items = integers(scope, args[0]);
-  return items ? Result(std::accumulate(items->begin(), items->end(), int64_t{0})) : Result{};
-}
-
-Result product(const ExprScope& scope, Args args) {
-  const auto items = integers(scope, args[0]);
-  return items ? Result(element_count(*items)) : Result{};
+  if (!items) return {};
+  std::optional<int64_t> result = kStart;
+  for (size_t i = 0; result && i < items->size(); ++i) result = apply(kOp, *result, (*items)[i]);
+  return result ? Result(*result) : Result{};
 }
 
 Result join(const ExprScope& scope, Args args) {
@@ -426,8 +426,8 @@ const std::vector<ExprFunction>& functions() {
       {"[]", 0, 64, 0, false, list},
       {"at", 2, 2, 0, false, element},
       {"len", 1, 1, 0, false, length},
-      {"sum", 1, 1, 0, false, sum},
-      {"product", 1, 1, 0, false, product},
+      {"sum", 1, 1, 0, false, total<'+', 0>},
+      {"product", 1, 1, 0, false, total<'*', 1>},
       {"++", 2, 2, 0, false, join},
       {"slice", 3, 3, 0, false, slice},
       {"with", 3, 3, 0, false, with_element},

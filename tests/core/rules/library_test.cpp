@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "core/exec/compare.h"
+#include "core/ir/text.h"
+#include "core/rules/rewrite_state.h"
 #include "core/rules/rule.h"
 #include "core/rules/verify/example_check.h"
 
@@ -24,6 +27,52 @@ TEST_P(BuiltinRule, BothSidesAgreeOnItsExamples) {
 
 INSTANTIATE_TEST_SUITE_P(Library, BuiltinRule, testing::ValuesIn(rule_names()),
                          [](const auto& info) { return info.param; });
+
+/// Places of a builtin rule in a graph given as text.
+int places_of(const char* rule, const char* graph) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  const RewriteState state(parse_graph(graph), rules, make_cost_model("roofline:t4"));
+  return state.location_count(rules->find(rule));
+}
+
+/// A window that sees the padding alone gives the lowest number, of which Relu makes 0.
+TEST(MaxPoolRelu, LeavesAloneWindowsThatSeeThePaddingAlone) {
+  EXPECT_EQ(places_of("max_pool_relu", R"(
+x = Input : float32 1x1x4x4
+r = Relu(x)
+y = MaxPool(r) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}
+output y = y
+)"), 1);
+  EXPECT_EQ(places_of("max_pool_relu", R"(
+x = Input : float32 1x1x1x1
+r = Relu(x)
+y = MaxPool(r) {kernel_shape=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]}
+output y = y
+)"), 0);
+  EXPECT_EQ(places_of("max_pool_relu", R"(
+x = Input : float32 1x1x4x4
+r = Relu(x)
+y = MaxPool(r) {kernel_shape=[2, 2], pads=[2, 0, 0, 0]}
+output y = y
+)"), 0);
+}
+
+/// Unsigned numbers have no -1; differences wrap around.
+TEST(SubConstant, HoldsForEveryIntegerType) {
+  for (const char* type : {"uint8", "int8", "uint64", "int64", "int32"}) {
+    const std::string text = fmt::format(
+        "x = Input : {0} 3\nc = Constant {{value=[1, 2, 3]}} : {0} 3\n"
+        "y = Sub(x, c)\noutput y = y\n", type);
+    const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+    const Graph graph = parse_graph(text);
+    RewriteState state(graph, rules, make_cost_model("roofline:t4"));
+    const auto& places = state.locations(rules->find("sub_constant"));
+    ASSERT_EQ(places.size(), 1u) << type;
+    state.commit(state.propose(places[0]));
+    const Agreement agreement = compare(graph, state.graph());
+    EXPECT_TRUE(agreement.agree) << type << ": " << agreement.reason;
+  }
+}
 
 std::string failure_of(const char* text) {
   const RuleSet rules = RuleSet::parse(text, "planted");
