@@ -17,6 +17,7 @@ class Checker {
     check_connected();
     check_outputs();
     check_idle_steps();
+    check_uses();
   }
 
  private:
@@ -99,6 +100,19 @@ class Checker {
                        [&](int output) { return used[static_cast<size_t>(output)]; }))
         fail(fmt::format("{} in 'replace' is used by nothing",
                          step.op != nullptr ? step.op->name : "a value"));
+  }
+
+  /// Replacements are shared by matches that differ in uses alone.
+  void check_uses() const {
+    const auto check = [&](const Expr& expr) {
+      if (reads_uses(expr)) fail("uses() can stand in 'where' only, and there in conditions");
+    };
+    for (const TargetStep& step : pattern_.target) {
+      for (const auto& attribute : step.attributes) check(attribute.second);
+      std::for_each(step.arguments.begin(), step.arguments.end(), check);
+    }
+    for (const Condition& condition : pattern_.conditions)
+      if (condition.variable >= 0) check(condition.expr);
   }
 
   const RulePattern& pattern_;

@@ -21,17 +21,24 @@ class ExampleBuilder {
     for (size_t i = 0; i < pattern_.values.size(); ++i)
       if (pattern_.values[i].producer < 0) add_variable(static_cast<int>(i));
     for (size_t op = 0; op < pattern_.source.size(); ++op) add_operator(static_cast<int>(op));
-    for (const MappedOutput& output : pattern_.outputs) {
-      int index = 0;
-      for (const ValueId value : values_[static_cast<size_t>(output.source)])
-        graph_.add_output(fmt::format("{}{}", name_of_value(output.source), index++), value);
-    }
+    for (const MappedOutput& output : pattern_.outputs) add_outputs(output.source, true);
+    for (size_t i = 0; i < pattern_.values.size(); ++i)
+      if (pattern_.values[i].producer >= 0) add_outputs(static_cast<int>(i), false);
     return std::move(graph_);
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw InputError("{}: an example of rule '{}' {}", pattern_.origin, pattern_.name, what);
+  }
+
+  /// All tensors of a pattern value, or those that nothing uses yet.
+  void add_outputs(int value, bool all) {
+    int index = 0;
+    for (const ValueId tensor : values_[static_cast<size_t>(value)]) {
+      const std::string name = fmt::format("{}{}", name_of_value(value), index++);
+      if (all || graph_.use_count(tensor) == 0) graph_.add_output(name, tensor);
+    }
   }
 
   const std::string& name_of_value(int value) const {

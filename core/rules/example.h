@@ -8,8 +8,8 @@
 namespace reverie {
 
 /// A graph in which the source pattern of a rule stands: a graph input (or, where the example says
-/// so, a constant) per variable, the source operators, and a graph output per mapped output. Small
-/// filled constants hold their value, others are drawn from `seed`. InputError names what the
+/// so, a constant) per variable, the source operators, and a graph output per mapped output and per
+/// value that nothing uses. Small filled constants hold their value, others are drawn from `seed`. InputError names what the
 /// example lacks.
 Graph build_example(const RulePattern& pattern, const RuleExample& example, uint64_t seed);
 

@@ -10,13 +10,12 @@ namespace {
 
 using Variables = std::vector<std::optional<AttrValue>>;
 
-/// Evaluates conditions in order. False as soon as one fails.
+/// Evaluates definitions, and conditions on uses or all others, in order. False as soon as one fails.
 bool conditions_hold(const RulePattern& pattern, const ExprScope& scope, Variables& variables,
                      bool about_uses) {
   for (const Condition& condition : pattern.conditions) {
-    if (reads_uses(condition.expr) != about_uses) continue;
     if (condition.variable < 0) {
-      if (!holds(condition.expr, scope)) return false;
+      if (reads_uses(condition.expr) == about_uses && !holds(condition.expr, scope)) return false;
       continue;
     }
     auto value = evaluate(condition.expr, scope);

@@ -46,6 +46,14 @@ MatchPlan make_plan(const RulePattern& pattern, int anchor) {
   return plan;
 }
 
+bool reads_uses_of_variable(const RulePattern& pattern, const Expr& expr) {
+  if (expr.function != nullptr && expr.function->reads_uses &&
+      pattern.values[static_cast<size_t>(expr.args[0].index)].producer < 0)
+    return true;
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr& arg) { return reads_uses_of_variable(pattern, arg); });
+}
+
 /// Pattern values from which `value` is computed, itself included.
 void collect_ancestors(const RulePattern& pattern, int value, std::vector<bool>& seen) {
   if (seen[static_cast<size_t>(value)]) return;
@@ -88,9 +96,11 @@ MatchProgram::MatchProgram(const RuleSet& rules) : by_op_(all_ops().size()) {
   for (int r = 0; r < rules.size(); ++r) {
     MatchRule rule;
     rule.pattern = rules[r].shared_pattern();
-    for (const Condition& condition : rule.pattern->conditions)
+    for (const Condition& condition : rule.pattern->conditions) {
       rule.reads_uses = rule.reads_uses || reverie::reads_uses(condition.expr);
-    reads_uses_ = reads_uses_ || rule.reads_uses;
+      reads_uses_of_variables_ =
+          reads_uses_of_variables_ || reads_uses_of_variable(*rule.pattern, condition.expr);
+    }
     rule.risky_values = find_risky_values(*rule.pattern);
     for (int op = 0; op < static_cast<int>(rule.pattern->source.size()); ++op) {
       rule.plans.push_back(make_plan(*rule.pattern, op));

@@ -47,12 +47,13 @@ class MatchProgram {
   std::span<const Anchor> anchors(const OpSchema& op) const {
     return by_op_[static_cast<size_t>(op.id)];
   }
-  bool reads_uses() const { return reads_uses_; }
+  /// Whether some condition reads the uses of a variable, which no matched node makes.
+  bool reads_uses_of_variables() const { return reads_uses_of_variables_; }
 
  private:
   std::vector<MatchRule> rules_;
   std::vector<std::vector<Anchor>> by_op_;
-  bool reads_uses_ = false;
+  bool reads_uses_of_variables_ = false;
 };
 
 /// A pattern laid over a graph: one node per source operator and values per pattern value.

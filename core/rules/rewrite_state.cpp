@@ -98,6 +98,7 @@ RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_
       cache(std::make_shared<InstanceCache>()),
       matches(rules->size()),
       locations(static_cast<size_t>(rules->size())) {
+  graph.erase_dead();  // what no output depends on has no place in the order of nodes
   for (const NodeId node : graph.nodes()) {
     describe(node);
     node_costs[static_cast<size_t>(node.index)] = node_cost(*cost_model, graph, node);
@@ -213,6 +214,11 @@ void RewriteState::Impl::update_matches(const Change::Applied& applied) {
   for (const NodeId node : applied.added) mark(node, kStructure);
   for (const NodeId node : applied.touched) mark(node, kStructure);
   for (const NodeId node : applied.used_otherwise) mark(node, kUses);
+  if (program->reads_uses_of_variables())
+    for (const NodeId node : applied.used_otherwise)
+      if (graph.alive(node))
+        for (const ValueId output : graph.outputs(node))
+          for (const NodeId user : graph.users(output)) mark(user, kUses);
 
   std::vector<int32_t> stale;
   for (const NodeId node : marked)

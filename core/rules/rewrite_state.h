@@ -16,6 +16,7 @@ namespace reverie {
 /// object is for one thread.
 class RewriteState {
  public:
+  /// Nodes that no output depends on are left out, graph inputs excepted.
   RewriteState(Graph graph, std::shared_ptr<const RuleSet> rules, std::shared_ptr<CostModel> cost);
 
   const Graph& graph() const;

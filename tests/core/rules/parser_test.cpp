@@ -73,6 +73,14 @@ TEST(RuleParser, TruncatedTextsAreRefusedNotCrashed) {
   }
 }
 
+TEST(RuleParser, UsesAreReadByConditionsAlone) {
+  using testing::HasSubstr;
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  y = Elu(x; alpha = uses(x))\n"),
+              HasSubstr("uses()"));
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nwhere\n  n = uses(x)\nreplace\n  y = x\n"),
+              HasSubstr("uses()"));
+}
+
 TEST(RuleParser, DeepNestingIsRefusedNotCrashed) {
   using testing::HasSubstr;
   const std::string deep(100000, '(');

@@ -109,6 +109,49 @@ replace
   EXPECT_EQ(RewriteState(build(true), rules, cost).location_count(0), 0);
 }
 
+/// The uses of a variable change without any matched node changing.
+TEST(RewriteState, UsesOfAVariableAreWatched) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
+rule only_user
+match
+  y = Relu(x)
+where
+  limit = rank(x) - 1
+  uses(x) == limit
+replace
+  y = LeakyRelu(x; alpha = 0)
+
+rule drop
+match
+  y = Sub(x, z)
+replace
+  y = z
+)", "test"));
+  Graph g;
+  const ValueId x = g.add_input("x", {DType::kFloat32, {4, 4}});
+  const ValueId s = g.add("Sigmoid", {x});
+  g.add_output("y", g.add("Relu", {s}));
+  g.add_output("z", g.add("Sub", {s, x}));
+  const auto cost = make_cost_model("roofline:t4");
+  RewriteState state(g, rules, cost);
+  EXPECT_EQ(state.location_count(0), 0);
+  state.commit(state.propose(state.locations(1)[0]));
+  EXPECT_EQ(state.location_count(0), 1);
+  expect_consistent(state, rules, cost);
+}
+
+TEST(RewriteState, WhatNoOutputDependsOnIsNoLocation) {
+  const auto rules = builtin();
+  const auto cost = make_cost_model("roofline:t4");
+  Graph g = branches();
+  const ValueId x = g.output(g.inputs()[0]);
+  g.add("Relu", {g.add("Relu", {x})});
+  const RewriteState state(g, rules, cost);
+  EXPECT_EQ(state.graph().node_count(), branches().node_count());
+  EXPECT_EQ(state.cost(), graph_cost(*cost, branches()));
+  expect_canonical(state, rules, cost);
+}
+
 TEST(RewriteState, WhatIsStillUsedStaysAndIsPaidFor) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
 rule fuse
