@@ -91,8 +91,8 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run) {
   const EnvSpec& spec = prototype.spec();
   check_config(config, spec);
-  RolloutWriter writer(run.directory, {spec, run.seed, run.config, run.graphs, config.episodes,
-                                       config.shard_episodes});
+  RolloutWriter writer(run.directory, {spec, run.seed, run.config, run.graphs, run.graph_texts,
+                                       config.episodes, config.shard_episodes});
   const int first = writer.next_episode();
   MetricsWriter metrics(run.directory, first);
   Progress progress("collect", config.episodes, "episodes", run.progress);

@@ -76,6 +76,7 @@ struct CollectRun {
   uint64_t seed = 0;
   std::string config;               ///< resolved, as YAML; kept with the data
   std::vector<std::string> graphs;  ///< names of the start states
+  std::vector<std::string> graph_texts = {};  ///< their text forms, see RolloutInfo
   int workers = 1;                  ///< does not change what is written
   ProgressStyle progress = ProgressStyle::kQuiet;
   /// For tests: called after each episode on disk or on its way there.

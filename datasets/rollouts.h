@@ -15,6 +15,9 @@ struct RolloutInfo {
   uint64_t seed = 0;
   std::string config;               ///< the resolved YAML of the collecting run
   std::vector<std::string> graphs;  ///< names of the start states
+  /// Text form of each start graph (core/ir/text.h), large weights elided; empty where the start
+  /// states are no tensor programs.
+  std::vector<std::string> graph_texts;
   int planned_episodes = 0;         ///< what a completed collection holds
   int shard_episodes = 0;           ///< episodes of each shard but the last
 

@@ -30,6 +30,32 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+void write_graph_texts(hdf5::Writer& writer, const std::vector<std::string>& texts) {
+  std::string all;
+  CompactInts bytes;
+  for (const std::string& text : texts) {
+    all += text;
+    bytes.push_back(static_cast<uint32_t>(text.size()));
+  }
+  writer.array("graph_text_bytes", bytes);
+  writer.text("graph_texts", all);
+}
+
+std::vector<std::string> read_graph_texts(const hdf5::Reader& reader) {
+  const std::string all = reader.text("graph_texts");
+  const CompactInts bytes = reader.integers("graph_text_bytes", reader.count("graph_text_bytes"));
+  std::vector<std::string> texts;
+  size_t at = 0;
+  for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
+    if (bytes[i] > all.size() - at) break;
+    texts.push_back(all.substr(at, bytes[i]));
+  }
+  if (texts.size() != bytes.size() || at != all.size())
+    reader.refuse("graph_text_bytes", fmt::format("does not sum to the {} bytes of graph_texts",
+                                                  all.size()));
+  return texts;
+}
+
 /// The numbers of a spec with the names of their attributes, for writing and for reading.
 template <class Visit, class Spec>
 void visit_numbers(Spec& spec, Visit visit) {
@@ -61,6 +87,7 @@ void write_info(hdf5::Writer& writer, const Shard& shard) {
   writer.text("cost_source", info.spec.cost_source);
   writer.text("config", info.config);
   writer.text("graphs", join_lines(info.graphs));
+  write_graph_texts(writer, info.graph_texts);
 }
 
 void read_info(const hdf5::Reader& reader, Shard* shard) {
@@ -77,6 +104,7 @@ void read_info(const hdf5::Reader& reader, Shard* shard) {
   info.spec.cost_source = reader.text("cost_source");
   info.config = reader.text("config");
   info.graphs = split_lines(reader.text("graphs"));
+  info.graph_texts = read_graph_texts(reader);
   if (info.spec.actions.empty()) reader.refuse("env_actions", "is empty");
 }
 

@@ -9,7 +9,7 @@
 namespace reverie {
 
 /// What FORMAT.md describes; a file of another version is refused.
-inline constexpr int kRolloutSchema = 1;
+inline constexpr int kRolloutSchema = 2;
 
 /// One file of a rollout directory. Transitions refer to `states`.
 struct Shard {

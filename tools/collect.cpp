@@ -58,6 +58,13 @@ void print_text(const CollectResult& result, const EnvSpec& spec, const std::str
              result.best_improvement_percent);
 }
 
+/// Measurements are not disturbed by other workers unless that is asked for.
+int workers_for(const EnvSpec& spec, int wanted) {
+  if (wanted > 0) return wanted;
+  if (!spec.deterministic) return 1;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 void run(const CollectOptions& options) {
   const CollectStepConfig config = resolve(options);
   const auto agent = make_collect_agent(config.collect);
@@ -69,8 +76,8 @@ void run(const CollectOptions& options) {
   run.seed = config.seed;
   run.config = dump_config(config);
   run.graphs = made.graphs;
-  run.workers = options.workers > 0 ? options.workers
-                                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  run.graph_texts = made.graph_texts;
+  run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   create_run_directory(run.directory, run.config, options.common.resume);
   const CollectResult result = collect(*made.environment, *agent, config.collect, run);
@@ -92,7 +99,8 @@ void register_collect(CLI::App& app) {
   command->add_option("--rules", options->rules, "Rule file instead of the built-in rules")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--workers", options->workers,
-                      "Threads that play (default: one per core); the data do not depend on it")
+                      "Threads that play (default: one per core, one alone where costs are "
+                      "measured); the data do not depend on it")
       ->check(CLI::Range(0, 1024));
   command->callback([options] { run(*options); });
 }

@@ -325,11 +325,25 @@ Statement read_statement(Line& line) {
   return statement;
 }
 
+/// A weight whose elements the text leaves out.
+WeightPtr elided_weight(const std::string& digits, const TensorType& type, const std::string& name) {
+  uint64_t identity = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [last, error] = std::from_chars(digits.data(), end, identity, 16);
+  if (error != std::errc() || last != end)
+    throw InputError("'{}' is no identity of a weight (hexadecimal digits)", digits);
+  const auto refuse = [name]() -> Tensor {
+    throw InputError("weight '{}': its elements are not in the text of the graph", name);
+  };
+  return Weight::lazy(type, identity, refuse, name);
+}
+
 WeightPtr read_weight(const Attributes& attributes, const TensorType& type) {
   const std::string name = attributes.text("name", "");
+  if (attributes.has("weight")) return elided_weight(attributes.text("weight", ""), type, name);
   if (attributes.has("fill")) return Weight::fill(type, attributes.number("fill"), name);
   if (!attributes.has("value"))
-    throw InputError("a constant needs 'value' or 'fill'; one known by its identity cannot be read");
+    throw InputError("a constant needs 'value', 'fill' or 'weight'");
   const AttrValue& value = *attributes.find("value");
   const auto tensor_of = [&](const auto& list) {
     if (static_cast<int64_t>(list.size()) != type.elements())

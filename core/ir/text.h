@@ -22,10 +22,11 @@ namespace reverie {
 /// (`{weight=0123456789abcdef, name="w"}`).
 std::string to_text(const Graph& graph);
 
-/// Reads what to_text writes. Blank lines and lines that begin with '#' are skipped; types of nodes
+/// Reads what to_text writes, and gives an isomorphic graph. Blank lines and lines that begin with '#' are skipped; types of nodes
 /// that the operator table describes and attributes with defaults may be left out; any names may
-/// stand for the numbers. InputError names the line and what is wrong there. A weight that is known
-/// by its identity only cannot be read back.
+/// stand for the numbers. InputError names the line and what is wrong there. A weight that is
+/// known by its identity has type, name and identity, but no elements: asking for them is an
+/// InputError.
 Graph parse_graph(std::string_view text);
 
 }  // namespace reverie

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 #include "core/base/error.h"
+#include "core/cost/measured.h"
+#include "core/ir/text.h"
 #include "core/onnx/import.h"
 
 namespace reverie {
@@ -14,7 +17,7 @@ constexpr char kToy[] = "toy";
 MadeEnvironment make_toy(const EnvironmentConfig& config) {
   ToyConfig toy = config.toy;
   if (config.rewrite.horizon > 0) toy.horizon = config.rewrite.horizon;
-  MadeEnvironment made{std::make_unique<ToyEnvironment>(toy), {}, {}};
+  MadeEnvironment made{std::make_unique<ToyEnvironment>(toy), {}, {}, {}};
   for (int start = 0; start < toy.start_states; ++start)
     made.graphs.push_back(fmt::format("toy-{}", start));
   return made;
@@ -39,6 +42,15 @@ std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files)
   return rules;
 }
 
+MeasureGraph measure_on_cpu(const MeasureConfig& config) {
+  const auto alone = std::make_shared<std::mutex>();
+  const EndToEndOptions options{config.repeats, config.min_seconds, config.threads};
+  return [alone, options](const Graph& graph) {
+    const std::lock_guard lock(*alone);
+    return measure_end_to_end(graph, options).median.milliseconds();
+  };
+}
+
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure) {
   if (config.models.empty())
     throw InputError("no model: name at least one ONNX file (or toy, the environment for tests)");
@@ -49,6 +61,8 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
   }
   const auto cost = make_cost_model(config.cost);
   const auto rules = load_rules(config.rules);
+  if (!measure && config.rewrite.reward == RewardKind::kMeasuredEveryK)
+    measure = measure_on_cpu(config.measure);
   MadeEnvironment made;
   std::vector<StartGraph> starts;
   for (const std::string& path : config.models) {
@@ -56,6 +70,7 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
     for (const std::string& warning : model.warnings)
       made.warnings.push_back(fmt::format("{}: {}", path, warning));
     made.graphs.push_back(graph_name(path, made.graphs));
+    made.graph_texts.push_back(to_text(model.graph));
     starts.push_back({made.graphs.back(), std::move(model.graph)});
   }
   made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules, cost,

@@ -10,6 +10,20 @@
 
 namespace reverie {
 
+/// How the reward measured_every_k times a graph, end to end on this machine's processor.
+struct MeasureConfig {
+  int repeats = 30;
+  double min_seconds = 0.2;
+  int threads = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("repeats", repeats, "Runs of a graph, of which the median counts", at_least(1));
+    v.field("min_seconds", min_seconds, "And at least for so long", at_least(0));
+    v.field("threads", threads, "Of the executor; 0: one per core", at_least(0));
+  }
+};
+
 /// Which environment a run is about; the section "env" of every step's configuration.
 struct EnvironmentConfig {
   std::vector<std::string> models;
@@ -17,6 +31,7 @@ struct EnvironmentConfig {
   std::vector<std::string> rules;
   std::string cost = "roofline:t4";
   RewriteEnvConfig rewrite;
+  MeasureConfig measure;
   ToyConfig toy;
 
   template <class V>
@@ -26,21 +41,26 @@ struct EnvironmentConfig {
     v.field("rules", rules, "Rule files; empty for the library that ships");
     v.field("cost", cost, "Where costs come from: roofline:<device>, cpu or table:<file>");
     rewrite.fields(v);
+    v.section("measure", measure, "Measurements of the reward measured_every_k");
     v.section("toy", toy, "The toy environment");
   }
 };
 
 struct MadeEnvironment {
   std::unique_ptr<Environment> environment;
-  std::vector<std::string> graphs;    ///< names of the start states
-  std::vector<std::string> warnings;  ///< each one line for a person
+  std::vector<std::string> graphs;       ///< names of the start states
+  std::vector<std::string> graph_texts;  ///< text form of each start graph; none for toy
+  std::vector<std::string> warnings;     ///< each one line for a person
 };
 
 /// The built-in rules, or those of the files, one set after the other. InputError names the file.
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
 
+/// Times whole graphs on the CPU executor, one at a time however many threads ask.
+MeasureGraph measure_on_cpu(const MeasureConfig& config);
+
 /// InputError says which model, rule file or setting is wrong. `measure` is for the reward
-/// measured_every_k.
+/// measured_every_k; measure_on_cpu where none is given.
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
 
 }  // namespace reverie

@@ -90,6 +90,7 @@ Written random_rollouts(Rng& rng) {
   written.info.seed = rng.bits();
   written.info.config = "collect:\n  episodes: 3\n";
   written.info.graphs = {"one", "two"};
+  if (rng.below(2)) written.info.graph_texts = {"x = Input : float32 2\noutput y = x\n", ""};
   written.info.planned_episodes = 1 + static_cast<int>(rng.below(7));
   written.info.shard_episodes = 1 + static_cast<int>(rng.below(3));
   const EnvSpec& spec = written.info.spec;
