@@ -11,11 +11,29 @@ namespace {
 
 using Infer = decltype(OpSchema::infer);
 
-Infer with_required_inputs(Infer infer, int required) {
+/// Refuses integers with which arithmetic on extents could overflow.
+void require_sane_integers(const Attributes& attributes) {
+  constexpr int64_t kLimit = int64_t{1} << 40;
+  const auto check = [](const std::string& name, int64_t value) {
+    if (value < -kLimit || value > kLimit)
+      throw InputError("attribute '{}' holds {}, which is out of bounds", name, value);
+  };
+  for (const auto& [name, value] : attributes.entries()) {
+    if (const auto* one = std::get_if<int64_t>(&value)) check(name, *one);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+      for (const int64_t each : *list) check(name, each);
+  }
+}
+
+/// What every row demands of inputs, attributes and results.
+Infer guarded(Infer infer, int required) {
   return [infer = std::move(infer), required](const OpContext& node) {
     for (int i = 0; i < required; ++i)
       if (!node.has_input(static_cast<size_t>(i))) throw InputError("input {} is absent", i);
-    return infer(node);
+    require_sane_integers(node.attributes);
+    std::vector<TensorType> outputs = infer(node);
+    for (const TensorType& type : outputs) require_sane(type.shape);
+    return outputs;
   };
 }
 
@@ -26,7 +44,7 @@ std::vector<OpSchema> build_table() {
         ops::reduction, ops::movement, ops::shapes}) {
     for (OpSchema& row : family()) {
       row.id = static_cast<int>(table.size());
-      if (row.infer) row.infer = with_required_inputs(std::move(row.infer), row.min_inputs);
+      if (row.infer) row.infer = guarded(std::move(row.infer), row.min_inputs);
       table.push_back(std::move(row));
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
@@ -44,9 +45,28 @@ DType dtype_named(std::string_view name) {
 }
 
 int64_t element_count(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 56;  // as bytes it still fits into 64 bits
   int64_t count = 1;
-  for (const int64_t extent : shape) count *= extent;
+  for (const int64_t extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count) || count > kMost)
+      throw InputError("a tensor of {} is too large", to_string(shape));
   return count;
+}
+
+bool is_sane(const Shape& shape) {
+  constexpr int64_t kMaxElements = int64_t{1} << 40;
+  int64_t elements = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0 || (extent > 0 && elements > kMaxElements / extent)) return false;
+    elements *= std::max<int64_t>(extent, 1);
+  }
+  return true;
+}
+
+void require_sane(const Shape& shape) {
+  for (const int64_t extent : shape)
+    if (extent < 0) throw InputError("an extent of {} is negative", extent);
+  if (!is_sane(shape)) throw InputError("a tensor of {} is too large", to_string(shape));
 }
 
 std::string to_string(const Shape& shape) {

@@ -41,8 +41,13 @@ inline bool is_floating(DType dtype) {
 /// bound at import.
 using Shape = std::vector<int64_t>;
 
-/// Product of the extents; 1 for a scalar.
+/// Product of the extents; 1 for a scalar. InputError beyond 2^56.
 int64_t element_count(const Shape& shape);
+/// Whether no extent is negative and those other than 0 multiply to 2^40 at most: no tensor of a
+/// graph is larger.
+bool is_sane(const Shape& shape);
+/// InputError when it is not.
+void require_sane(const Shape& shape);
 /// "2x3x4", or "scalar".
 std::string to_string(const Shape& shape);
 

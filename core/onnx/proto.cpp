@@ -56,6 +56,7 @@ std::optional<TensorType> tensor_type(const onnx::TypeProto& type) {
     if (!dim.has_dim_value() || dim.dim_value() < 0) return std::nullopt;
     result.shape.push_back(dim.dim_value());
   }
+  if (!is_sane(result.shape)) return std::nullopt;
   return result;
 }
 
@@ -64,17 +65,6 @@ void set_tensor_type(const TensorType& type, onnx::TypeProto* out) {
   tensor->set_elem_type(onnx_type_of(type.dtype));
   auto* shape = tensor->mutable_shape();
   for (const int64_t extent : type.shape) shape->add_dim()->set_dim_value(extent);
-}
-
-void require_sane(const Shape& shape) {
-  constexpr int64_t kMaxElements = int64_t{1} << 40;
-  int64_t elements = 1;
-  for (const int64_t extent : shape) {
-    if (extent < 0) throw InputError("an extent of {} is negative", extent);
-    if (extent > 0 && elements > kMaxElements / extent)
-      throw InputError("a tensor of {} is too large", to_string(shape));
-    elements *= std::max<int64_t>(extent, 1);
-  }
 }
 
 double decimal(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }

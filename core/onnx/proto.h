@@ -17,12 +17,9 @@ DType dtype_of(int32_t onnx_type);
 int32_t onnx_type_of(DType dtype);
 
 /// The static tensor type that `type` describes; nullopt for other kinds of values and where a
-/// dimension is not a number.
+/// dimension is not a number, or too large.
 std::optional<TensorType> tensor_type(const onnx::TypeProto& type);
 void set_tensor_type(const TensorType& type, onnx::TypeProto* out);
-
-/// InputError when an extent is negative or the tensor is absurdly large (2^40 elements).
-void require_sane(const Shape& shape);
 
 /// The double whose shortest decimal form is that of `value`: 1e-5f gives 1e-5. A float attribute
 /// means the number that was written in the source, and survives conversion to float and back.

@@ -108,6 +108,8 @@ struct SliceRange {
 /// that clamping again changes nothing.
 SliceRange clamped(SliceRange range, int64_t extent) {
   if (range.step == 0) throw InputError("a slice cannot have step 0");
+  // A longer step takes one element as well.
+  range.step = std::clamp(range.step, std::min<int64_t>(-extent, -1), std::max<int64_t>(extent, 1));
   const auto from_front = [&](int64_t at) { return at < 0 ? at + extent : at; };
   if (range.step > 0) {
     range.start = std::clamp<int64_t>(from_front(range.start), 0, extent);

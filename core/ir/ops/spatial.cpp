@@ -89,7 +89,8 @@ OpSchema conv() {
   };
   row.infer = infer_conv;
   row.flops = [](const OpContext& node) {
-    const int64_t taps = node.inputs[kFilter].elements() / node.inputs[kFilter].shape[0];
+    const Shape& filter = node.inputs[kFilter].shape;
+    const int64_t taps = element_count(Shape(filter.begin() + 1, filter.end()));
     return 2 * node.outputs[0].elements() * taps + epilogue_flops(node, kBias, kResidual);
   };
   return row;
@@ -130,6 +131,10 @@ OpSchema pool(std::string name, bool dilations) {
 
 OpSchema average_pool() {
   OpSchema row = pool("AveragePool", false);
+  row.infer = [infer = row.infer](const OpContext& node) {
+    require_floating(node.inputs[kX]);
+    return infer(node);
+  };
   row.attributes.push_back({.name = "count_include_pad", .fallback = int64_t{0}});
   return row;
 }

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "core/base/error.h"
+#include "core/ir/tensor.h"
 
 namespace reverie {
 namespace {
@@ -175,6 +178,46 @@ TEST(Schema, Movement) {
   EXPECT_EQ(shape_of("Pad", {x}, {{"pads", List{0, 1, 0, 0, 2, -1}}}), (Shape{2, 6, 3}));
   EXPECT_EQ(shape_of("Tile", {x}, {{"repeats", List{1, 2, 3}}}), (Shape{2, 6, 12}));
   EXPECT_EQ(shape_of("Expand", {floats({3, 1})}, {{"shape", List{2, 1, 4}}}), (Shape{2, 3, 4}));
+}
+
+/// What overflows must not pass for something small.
+TEST(Schema, ExtentsBeyondAllMeasureAreRefused) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  EXPECT_THAT(refusal("Tile", {floats({4})}, {{"repeats", List{kHuge}}}), HasSubstr("out of bounds"));
+  EXPECT_THAT(refusal("Tile", {floats({1 << 20, 1 << 20})}, {{"repeats", List{1 << 20, 1 << 20}}}),
+              HasSubstr("too large"));
+  EXPECT_THAT(refusal("Pad", {floats({4})}, {{"pads", List{kHuge, kHuge}}}),
+              HasSubstr("out of bounds"));
+  EXPECT_THAT(refusal("Expand", {floats({1})}, {{"shape", List{kHuge, 4}}}),
+              ::testing::AnyOf(HasSubstr("too large"), HasSubstr("out of bounds")));
+  EXPECT_THAT(refusal("MaxPool", {floats({1, 1, 8, 8})},
+                      {{"kernel_shape", List{3, 3}}, {"dilations", List{kHuge, kHuge}}}),
+              HasSubstr("out of bounds"));
+  EXPECT_THROW(element_count({kHuge, 4}), InputError);
+  EXPECT_THROW(Tensor({DType::kFloat64, {kHuge, 4}}), InputError);
+}
+
+TEST(Schema, LongStepsOfASliceTakeOneElement) {
+  constexpr int64_t kLongest = std::numeric_limits<int64_t>::max();
+  const auto extent = [](int64_t start, int64_t end, int64_t step) {
+    return shape_of("Slice", {floats({10})}, {{"starts", List{start}},
+                                              {"ends", List{end}},
+                                              {"axes", List{0}},
+                                              {"steps", List{step}}})[0];
+  };
+  EXPECT_EQ(extent(2, 10, kLongest), 1);
+  EXPECT_EQ(extent(0, 10, 11), 1);
+  EXPECT_EQ(extent(9, -kLongest, -kLongest - 1), 1);
+  EXPECT_EQ(extent(5, 5, kLongest), 0);
+}
+
+TEST(Schema, NoFiltersCostNothing) {
+  EXPECT_EQ(flops("Conv", {floats({1, 3, 8, 8}), floats({0, 3, 3, 3})}), 0);
+}
+
+TEST(Schema, AveragesAreOfFloats) {
+  EXPECT_THAT(refusal("AveragePool", {integers({1, 1, 8, 8})}, {{"kernel_shape", List{3, 3}}}),
+              HasSubstr("floating"));
 }
 
 TEST(Schema, SliceClampsAndCounts) {

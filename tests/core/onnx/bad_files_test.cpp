@@ -100,6 +100,24 @@ TEST_F(BadFile, BrokenGraphs) {
   EXPECT_THAT(error_of(shapes), HasSubstr("'x' has elements of type 99"));
 }
 
+/// Extents whose product overflows must not become a small tensor.
+TEST_F(BadFile, ExtentsThatOverflowAreNoTensor) {
+  const auto carried = [&](const std::string& nodes) {
+    const onnx::ModelProto model = parse(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[4] x) => (float[n] y)
+      <int64[1] huge = {4611686018427387904}, int64[2] both = {4611686018427387904, 4}> {)" +
+                                         nodes + "}");
+    if (error_of(model) != "no error") return true;
+    for (const NodeId node : import_onnx(path_).graph.nodes())
+      if (&import_onnx(path_).graph.op(node) == &opaque_op()) return true;
+    return false;
+  };
+  EXPECT_TRUE(carried("y = Tile(x, huge)"));
+  EXPECT_TRUE(carried("e = Expand(x, both) y = Relu(e)"));
+  EXPECT_TRUE(carried("c = ConstantOfShape(both) y = Relu(c)"));
+}
+
 TEST_F(BadFile, UnboundAndMisboundDimensions) {
   const onnx::ModelProto model = parse(R"(
       <ir_version: 8, opset_import: ["" : 17]>
