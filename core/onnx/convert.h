@@ -42,6 +42,9 @@ struct Source {
   }
 };
 
+/// Up to here every integer is a double.
+constexpr double kExactIntegers = 0x1.0p53;
+
 /// Expresses the node by operators of the table, with the meaning that it has at its opset; the
 /// values of its outputs. nullopt when the table cannot express it. InputError when types or
 /// attributes do not fit.

@@ -49,8 +49,7 @@ std::optional<Values> constant_of_shape(Source& source) {
     if (element.elements() != 1) throw InputError("its value should have one element");
     type.dtype = element.type().dtype;
     value = element.to_doubles()[0];
-    constexpr double kExactlyRepresented = 0x1.0p53;
-    if (!is_floating(type.dtype) && std::abs(value) > kExactlyRepresented) return std::nullopt;
+    if (!is_floating(type.dtype) && std::abs(value) > kExactIntegers) return std::nullopt;
   }
   return Values{source.graph.add_constant(Weight::fill(type, value, source.node.output(0)))};
 }

@@ -67,12 +67,14 @@ std::optional<Values> slice(Source& source) {
   return with_first_input(source);
 }
 
-/// The scalar constant at `input` as the attribute `name`.
+/// The scalar constant at `input` as the attribute `name`. False when it is not constant, or no
+/// double.
 bool take_number(Source& source, std::string_view name, size_t input) {
   if (!source.has_input(input)) return true;
   const auto value = source.constant(input);
   if (!value || value->elements() != 1) return false;
   const double number = value->to_doubles()[0];
+  if (!is_floating(value->type().dtype) && std::abs(number) > kExactIntegers) return false;
   const bool is_single = value->type().dtype != DType::kFloat64 && is_floating(value->type().dtype);
   source.attributes.set(name, is_single ? decimal(static_cast<float>(number)) : number);
   return true;

@@ -119,9 +119,11 @@ class Lowering {
     set(node, 0, value);
   }
 
-  /// Numbers as a file holds them: of single precision, except bounds and fills of double tensors.
+  /// Numbers as a file holds them: of single precision, except bounds and fills of tensors that are
+  /// exacter.
   Attributes rounded(Attributes attributes, NodeId node) const {
-    const bool exact = graph_.type(graph_.inputs(node)[0]).dtype == DType::kFloat64 &&
+    const DType dtype = graph_.type(graph_.inputs(node)[0]).dtype;
+    const bool exact = (dtype == DType::kFloat64 || !is_floating(dtype)) &&
                        (graph_.op(node).is("Clip") || graph_.op(node).is("Pad"));
     if (exact) return attributes;
     const Attributes original = attributes;

@@ -66,24 +66,6 @@ std::vector<Tensor> hard_sigmoid(const KernelCall& call) {
       call, [=](double x) { return std::min(1.0, std::max(0.0, alpha * x + beta)); });
 }
 
-std::vector<Tensor> clip(const KernelCall& call) {
-  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const bool has_low = call.attributes.has("min");
-    const bool has_high = call.attributes.has("max");
-    const T low = has_low ? static_cast<T>(call.attributes.number("min")) : T{};
-    const T high = has_high ? static_cast<T>(call.attributes.number("max")) : T{};
-    return mapped<T>(call, [=](T x) {
-      if (has_low && x < low) x = low;
-      return has_high && x > high ? high : x;
-    });
-  });
-}
-
-std::vector<Tensor> negate(const KernelCall& call) {
-  return mapped<bool>(call, [](bool x) { return !x; });
-}
-
 /// Conversion with a meaning for every value: to an integer, NaN gives 0 and what is out of range
 /// the nearest end.
 template <typename To, typename From>
@@ -95,6 +77,24 @@ To converted(From x) {
     if (x < -kLimit) return std::numeric_limits<int64_t>::min();
   }
   return static_cast<To>(x);
+}
+
+std::vector<Tensor> clip(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const bool has_low = call.attributes.has("min");
+    const bool has_high = call.attributes.has("max");
+    const T low = has_low ? converted<T>(call.attributes.number("min")) : T{};
+    const T high = has_high ? converted<T>(call.attributes.number("max")) : T{};
+    return mapped<T>(call, [=](T x) {
+      if (has_low && x < low) x = low;
+      return has_high && x > high ? high : x;
+    });
+  });
+}
+
+std::vector<Tensor> negate(const KernelCall& call) {
+  return mapped<bool>(call, [](bool x) { return !x; });
 }
 
 std::vector<Tensor> cast(const KernelCall& call) {

@@ -41,6 +41,7 @@ std::vector<Tensor> mean(const KernelCall& call) {
     Tensor result = sum(call)[0];
     const int64_t count =
         result.elements() == 0 ? 1 : call.inputs[0].elements() / result.elements();
+    if (std::is_integral_v<T> && count == 0) throw InputError("integer mean of nothing");
     for (T& x : result.data<T>()) x /= static_cast<T>(count);
     return std::vector<Tensor>{result};
   });

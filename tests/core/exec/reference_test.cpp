@@ -39,6 +39,12 @@ Tensor evaluate(std::string_view op, std::vector<Tensor> inputs, Attributes attr
   return evaluate_node(op_named(op), attributes, inputs, kPoisoned).at(0);
 }
 
+TEST(Reference, IntegersWithoutAMeaningAreNoCrash) {
+  EXPECT_THROW(evaluate("ReduceMean", {integers({2, 0}, {})}, {{"axes", List{1}}}), InputError);
+  const Tensor clipped = evaluate("Clip", {integers({2}, {-5, 7})}, {{"max", 0x1.0p63}});
+  EXPECT_THAT(clipped.data<int64_t>(), ElementsAre(-5, 7));
+}
+
 std::vector<double> numbers(std::string_view op, std::vector<Tensor> inputs,
                             Attributes attributes = {}) {
   return evaluate(op, std::move(inputs), std::move(attributes)).to_doubles();

@@ -156,6 +156,19 @@ TEST(Export, ExpandsEpiloguesAndFoldsConstants) {
   expect_same_values(graph, lowered, 3);
 }
 
+/// 2147483647 is no float.
+TEST(Export, BoundsOfIntegersStayExact) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kInt32, {2}});
+  const ValueId clipped = graph.add("Clip", {x}, {{"min", -16777217.0}, {"max", 2147483647.0}});
+  graph.add_output("y", graph.add("Pad", {clipped}, {{"pads", std::vector<int64_t>{1, 0}},
+                                                     {"value", 16777217.0}}));
+  export_onnx(graph, {}, folder / "model.onnx");
+  const Graph again = import_onnx(folder / "model.onnx").graph;
+  EXPECT_TRUE(isomorphic(again, graph));
+}
+
 TEST(Export, GivesOutputsTheirNamesWhateverTheyAre) {
   const TemporaryDirectory folder;
   Graph graph;
