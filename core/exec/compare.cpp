@@ -103,24 +103,29 @@ Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& o
 
 struct Error {
   double absolute = 0;
-  double scale = 0;       // max|reference| over its finite elements
-  bool checked = false;   // some element of the reference is finite
+  double relative = 0;
+  bool checked = false;  // some element of the reference is finite
 };
 
 Error error_between(const Tensor& reference, const Tensor& other) {
   Error error;
+  double scale = 0;     // largest of the elements that are no masks
+  double unmasked = 0;  // largest difference among them
   const std::vector<double> a = reference.to_doubles();
   const std::vector<double> b = other.to_doubles();
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isfinite(a[i])) {
-      error.checked = true;
-      error.scale = std::max(error.scale, std::fabs(a[i]));
-    }
+    const double size = std::fabs(a[i]);
+    const bool mask = !(size < CompareOptions::kMask);
+    error.checked = error.checked || std::isfinite(a[i]);
+    if (!mask) scale = std::max(scale, size);
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    const double apart = std::fabs(a[i] - b[i]);
-    error.absolute = std::max(
-        error.absolute, std::isfinite(apart) ? apart : std::numeric_limits<double>::infinity());
+    double apart = std::fabs(a[i] - b[i]);
+    if (!std::isfinite(apart)) apart = std::numeric_limits<double>::infinity();
+    error.absolute = std::max(error.absolute, apart);
+    if (!mask) unmasked = std::max(unmasked, apart);
+    else error.relative = std::max(error.relative, std::isfinite(size) ? apart / size : apart);
   }
+  if (unmasked > 0) error.relative = std::max(error.relative, unmasked / scale);
   return error;
 }
 
@@ -128,14 +133,13 @@ Error error_between(const Tensor& reference, const Tensor& other) {
 bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result) {
   for (const auto& [name, tensor] : reference) {
     const Error error = error_between(tensor, other.at(name));
-    const double relative = error.absolute == 0 ? 0 : error.absolute / error.scale;
     result.max_abs_error = std::max(result.max_abs_error, error.absolute);
-    result.max_rel_error = std::max(result.max_rel_error, relative);
+    result.max_rel_error = std::max(result.max_rel_error, error.relative);
     if (!error.checked && tensor.elements() > 0)
       result.reason = fmt::format("'{}' holds no finite number, so nothing was checked", name);
-    else if (relative > tolerance)
+    else if (error.relative > tolerance)
       result.reason = fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})",
-                                  name, relative, tolerance);
+                                  name, error.relative, tolerance);
     if (!result.reason.empty()) return false;
   }
   return true;

@@ -11,6 +11,9 @@ struct CompareOptions {
   int inputs = 2;          ///< sets of random inputs
   uint64_t seed = 1;
   double tolerance = 1e-6; ///< on max|a-b| / max|reference| of each output
+  /// Elements of at least this size (masks, as in attention) are measured by themselves: they must
+  /// not make everything else seem small.
+  static constexpr double kMask = 1e30;
   /// Draw every large weight anew, for every set of inputs. Otherwise weights are as they are.
   bool redraw_weights = true;
 };

@@ -54,6 +54,25 @@ TEST(Compare, SignaturesHaveToBeEqual) {
   EXPECT_THAT(compare(original, more).reason, HasSubstr("output 'second' is absent"));
 }
 
+/// A mask of -3e38 beside numbers of about 1.
+TEST(Compare, AMaskHidesNoDifference) {
+  const auto masked = [](double factor, float mask) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({4}));
+    const auto constant = [&](float value) {
+      return graph.add_constant(Weight::dense(Tensor::of<float>({1}, {value})));
+    };
+    const ValueId scaled = graph.add("Mul", {x, constant(static_cast<float>(factor))});
+    graph.add_output("y", graph.add("Concat", {scaled, constant(mask)}, {{"axis", int64_t{0}}}));
+    return graph;
+  };
+  EXPECT_TRUE(compare(masked(1, -3e38f), masked(1, -3e38f)).agree);
+  EXPECT_FALSE(compare(masked(1, -3e38f), masked(1.01, -3e38f)).agree);
+  EXPECT_FALSE(compare(masked(1, -3e38f), masked(1, -2e38f)).agree);
+  EXPECT_FALSE(compare(masked(1, -3e38f), masked(1, 0)).agree);
+  EXPECT_FALSE(compare(masked(1, 0), masked(1, -3e38f)).agree);
+}
+
 TEST(Compare, CheckingNothingIsNoAgreement) {
   Graph none;
   none.add_input("x", floats({4}));
