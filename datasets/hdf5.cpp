@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/base/error.h"
+#include "core/base/hdf5_mutex.h"
 
 namespace reverie::hdf5 {
 namespace {
@@ -13,11 +14,6 @@ namespace {
 constexpr size_t kImageIncrement = size_t{1} << 20;
 constexpr hsize_t kChunkElements = hsize_t{1} << 16;
 constexpr unsigned kDeflateLevel = 3;
-
-std::mutex& library_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 /// Names a file in memory. The library takes files of equal names for the same one.
 std::string unique_name() {
@@ -27,7 +23,7 @@ std::string unique_name() {
 
 /// Held around every use of the library; also keeps it from printing.
 struct LibraryLock {
-  std::lock_guard<std::mutex> lock{library_mutex()};
+  std::lock_guard<std::mutex> lock{hdf5_mutex()};
   LibraryLock() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 };
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -115,28 +116,35 @@ class MeasuredCosts : public CostModel {
  private:
   Picoseconds runtime(const OpSignature& signature, const Cost& work) {
     const std::lock_guard lock(mutex_);
-    if (signature.op == &opaque_op()) {
-      ++estimates_;
-      return roofline_time(device_, signature);
-    }
     const std::string text = signature.text();
     const auto known = table_.entries.find(text);
     if (known != table_.entries.end()) return known->second.runtime;
-    const TableEntry entry = measure(signature, work);
+    const std::optional<TableEntry> entry = measure(signature, work);
+    if (!entry) {
+      ++estimates_;
+      return roofline_time(device_, signature);
+    }
     ++measurements_;
-    table_.entries[text] = entry;
+    table_.entries[text] = *entry;
     unsaved_ = true;
     save_now_and_then();
-    return entry.runtime;
+    return entry->runtime;
   }
 
-  TableEntry measure(const OpSignature& signature, const Cost& work) {
-    CpuPlan plan(single_operator(signature), materialized,
-                 {.threads = options_.threads, .free_layouts = true});
-    Rng rng(signature.hash());
-    plan.draw_inputs(rng);
-    const MedianInterval time = time_repeatedly([&] { plan.execute(); }, options_.timing);
-    return {.runtime = Picoseconds::from_seconds(time.median),
+  /// Nothing where the operator cannot be run, or not on any numbers (a quotient of integers).
+  std::optional<TableEntry> measure(const OpSignature& signature, const Cost& work) {
+    if (signature.op == &opaque_op()) return {};
+    MedianInterval time;
+    try {
+      CpuPlan plan(single_operator(signature), materialized,
+                   {.threads = options_.threads, .free_layouts = true});
+      Rng rng(signature.hash());
+      plan.draw_inputs(rng);
+      time = time_repeatedly([&] { plan.execute(); }, options_.timing);
+    } catch (const InputError&) {
+      return {};
+    }
+    return TableEntry{.runtime = Picoseconds::from_seconds(time.median),
             .spread = time.spread(),
             .repeats = time.samples,
             .estimate = roofline_time(device_, signature),

@@ -27,7 +27,8 @@ struct MeasureOptions {
 /// layouts are not counted, and what a graph takes end to end can be more. The median of repeated
 /// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
 /// of this processor, library version and number of threads; the table is brought up to date while
-/// measuring and at the end. Opaque operators are estimated. Several threads may ask; one measures
+/// measuring and at the end. Opaque operators, and those that
+/// cannot be run on made-up inputs, are estimated. Several threads may ask; one measures
 /// at a time.
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
 

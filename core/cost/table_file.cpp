@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/hash.h"
+#include "core/base/hdf5_mutex.h"
 #include "core/cost/table.h"
 
 namespace reverie {
@@ -93,18 +94,19 @@ void require(herr_t status, const std::string& what) {
   if (status < 0) throw InputError("{} cannot be read or written", what);
 }
 
-/// HDF5 prints its stack of errors unless told otherwise.
-class Quiet {
+/// Holds the library, which prints its stack of errors unless told otherwise.
+class QuietLock {
  public:
-  Quiet() {
+  QuietLock() {
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  ~QuietLock() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  QuietLock(const QuietLock&) = delete;
+  QuietLock& operator=(const QuietLock&) = delete;
 
  private:
+  std::lock_guard<std::mutex> lock_{hdf5_mutex()};
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };
@@ -209,7 +211,7 @@ void check_seal(const std::string& content) {
 }  // namespace
 
 CostTable read_cost_table(const std::string& path) {
-  const Quiet quiet;
+  const QuietLock lock;
   const std::string content = read_file(path);
   return with_context(fmt::format("cost table '{}'", path), [&] {
     check_seal(content);
@@ -218,7 +220,7 @@ CostTable read_cost_table(const std::string& path) {
 }
 
 void write_cost_table(const std::string& path, const CostTable& table) {
-  const Quiet quiet;
+  const QuietLock lock;
   const AsideFile aside(path);
   with_context(fmt::format("cost table '{}'", path), [&] { write(aside.temporary(), table); });
   std::string content = read_file(aside.temporary());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "core/base/error.h"
@@ -46,6 +47,38 @@ TEST(MeasuredCost, EachSignatureIsMeasuredOnce) {
   EXPECT_GT(first.runtime.count, 0);
   EXPECT_EQ(first.launches, 3);
   EXPECT_EQ(model->source(), CostSource::kMeasured);
+}
+
+/// Inputs of integers are noughts, and so are constants.
+TEST(MeasuredCost, WhatCannotBeRunOnMadeUpInputsIsEstimated) {
+  Graph graph;
+  const TensorType type{DType::kInt64, {8}};
+  const ValueId x = graph.add_input("x", type);
+  const ValueId c = graph.add_constant(Weight::fill(type, 3, "c"));
+  graph.add_output("y", graph.add("Div", {graph.add("Div", {x, c}), x}));
+  const auto model = make_measured_cost_model(in(""));
+  EXPECT_GT(graph_cost(*model, graph).runtime.count, 0);
+  EXPECT_EQ(model->counters().estimates, 2);
+  EXPECT_EQ(model->counters().measurements, 0);
+}
+
+/// The HDF5 library is not made for that.
+TEST(MeasuredCost, TablesAreWrittenAndReadByManyThreads) {
+  const TemporaryDirectory directory;
+  CostTable table{.device = "d", .library = "l", .profile = "cpu", .entries = {}};
+  table.entries["Relu(float32 1)"].runtime = {5};
+  std::vector<std::thread> threads;
+  std::atomic<int> equal{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const std::string path = directory / fmt::format("{}.h5", t);
+      for (int i = 0; i < 20; ++i) {
+        write_cost_table(path, table);
+        equal += read_cost_table(path) == table;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal.load(), 80);
 }
 
 TEST(MeasuredCost, AKeptMeasurementIsNotRepeated) {
