@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,9 +72,9 @@ inline std::shared_ptr<CostModel> unary_cost() {
 inline Graph chains(const std::vector<std::vector<std::string>>& operators) {
   Graph graph;
   for (size_t i = 0; i < operators.size(); ++i) {
-    ValueId value = graph.add_input("x" + std::to_string(i), {DType::kFloat32, {4}});
+    ValueId value = graph.add_input(fmt::format("x{}", i), {DType::kFloat32, {4}});
     for (const std::string& op : operators[i]) value = graph.add(op, {value});
-    graph.add_output("y" + std::to_string(i), graph.add("Floor", {value}));
+    graph.add_output(fmt::format("y{}", i), graph.add("Floor", {value}));
   }
   return graph;
 }
