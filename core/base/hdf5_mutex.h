@@ -4,7 +4,7 @@
 
 namespace reverie {
 
-/// Held around every use of the HDF5 library, which is not safe for several threads.
+/// Held around every use of the HDF5 library, of which not every build is safe for several threads.
 std::mutex& hdf5_mutex();
 
 }  // namespace reverie

@@ -64,24 +64,27 @@ void collect_ancestors(const RulePattern& pattern, int value, std::vector<bool>&
     collect_ancestors(pattern, input, seen);
 }
 
-void collect_leaves(const RulePattern& pattern, const TargetValue& value,
-                    std::vector<bool>& leaves) {
-  if (value.source) {
-    leaves[static_cast<size_t>(value.index)] = true;
-    return;
-  }
-  for (const TargetStep& step : pattern.target)
-    if (std::find(step.outputs.begin(), step.outputs.end(), value.index) != step.outputs.end())
-      for (const TargetValue& input : step.inputs) collect_leaves(pattern, input, leaves);
+/// Pattern values from which the target computes `value`.
+std::vector<bool> leaves_of(const RulePattern& pattern, const TargetValue& value) {
+  std::vector<bool> leaves(pattern.values.size(), false);
+  std::vector<bool> made(static_cast<size_t>(pattern.target_values), false);
+  const auto need = [&](const TargetValue& needed) {
+    (needed.source ? leaves : made)[static_cast<size_t>(needed.index)] = true;
+  };
+  need(value);
+  for (auto step = pattern.target.rbegin(); step != pattern.target.rend(); ++step)
+    if (std::any_of(step->outputs.begin(), step->outputs.end(),
+                    [&](int output) { return made[static_cast<size_t>(output)]; }))
+      std::for_each(step->inputs.begin(), step->inputs.end(), need);
+  return leaves;
 }
 
 std::vector<int> find_risky_values(const RulePattern& pattern) {
   std::vector<int> risky;
   for (const MappedOutput& output : pattern.outputs) {
     std::vector<bool> before(pattern.values.size(), false);
-    std::vector<bool> leaves(pattern.values.size(), false);
     collect_ancestors(pattern, output.source, before);
-    collect_leaves(pattern, output.target, leaves);
+    const std::vector<bool> leaves = leaves_of(pattern, output.target);
     for (size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i] && !before[i]) risky.push_back(static_cast<int>(i));
   }

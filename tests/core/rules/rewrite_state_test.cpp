@@ -152,6 +152,16 @@ TEST(RewriteState, WhatNoOutputDependsOnIsNoLocation) {
   expect_canonical(state, rules, cost);
 }
 
+/// A target in which every value is used twice has few values and very many paths.
+TEST(RewriteState, TargetsWithSharedValuesAreReadOnce) {
+  std::string text = "rule deep\nmatch\n  y = Relu(x)\nreplace\n  v0 = Neg(x)\n";
+  for (int i = 1; i <= 60; ++i) text += fmt::format("  v{0} = Add(v{1}, v{1})\n", i, i - 1);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(text + "  y = Neg(v60)\n", "t"));
+  Graph g;
+  g.add_output("y", g.add("Relu", {g.add_input("x", {DType::kFloat32, {4}})}));
+  EXPECT_EQ(RewriteState(g, rules, make_cost_model("roofline:t4")).location_count(0), 1);
+}
+
 TEST(RewriteState, WhatIsStillUsedStaysAndIsPaidFor) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
 rule fuse
