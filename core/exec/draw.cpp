@@ -109,7 +109,9 @@ std::vector<ValueId> positive_values(const Graph& graph) {
     found.push_back(value);
     const NodeId node = graph.producer(value);
     if (!moves(graph.op(node)) && kKeepPositive.count(graph.op(node).name) == 0) continue;
-    for (const ValueId input : graph.inputs(node)) walk.enter(input);
+    const auto inputs = graph.inputs(node);
+    if (graph.op(node).is("Mul") && inputs[0] == inputs[1]) continue;  // a square is as it is
+    for (const ValueId input : inputs) walk.enter(input);
   }
   return found;
 }

@@ -73,6 +73,19 @@ TEST(Compare, AMaskHidesNoDifference) {
   EXPECT_FALSE(compare(masked(1, 0), masked(1, -3e38f)).agree);
 }
 
+/// The root of a square needs no positive numbers, so that negative ones are tried too.
+TEST(Compare, NumbersUnderARootOfASquareHaveBothSigns) {
+  const auto graph = [](bool keep_relu) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({16}));
+    graph.add_output("norm", graph.add("Sqrt", {graph.add("Mul", {x, x})}));
+    graph.add_output("y", graph.add("Mul", {keep_relu ? graph.add("Relu", {x}) : x, x}));
+    return graph;
+  };
+  EXPECT_TRUE(compare(graph(true), graph(true)).agree);
+  EXPECT_FALSE(compare(graph(true), graph(false)).agree);
+}
+
 TEST(Compare, CheckingNothingIsNoAgreement) {
   Graph none;
   none.add_input("x", floats({4}));
