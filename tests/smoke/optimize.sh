@@ -40,7 +40,10 @@ grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
 # An interrupt ends the search, and what it found is verified and written.
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
   --out stopped.onnx --quiet >stopped.txt & search=$!
-sleep 1
+# A shell starts what is in the background with SIGINT ignored; wait until the program catches it.
+catches_interrupt() { (( 0x$(sed -n 's/^SigCgt:\t*//p' /proc/$search/status) & 2 )); }
+for ((i = 0; i < 600; ++i)); do catches_interrupt && break; sleep 0.1; done
+catches_interrupt || { kill $search; fail "the program does not catch an interrupt"; }
 kill -INT $search
 wait $search || fail "an interrupt ended with status $?"
 grep -q 'ended by interrupt' stopped.txt || fail "the interrupt is not reported"
