@@ -20,6 +20,8 @@ int run(int argc, char** argv) {
   reverie::register_model(app);
   reverie::register_optimize(app);
 #ifdef REVERIE_LEARNING
+  reverie::register_dream_train(app);
+  reverie::register_evaluate(app);
   reverie::register_train_vae(app);
   reverie::register_train_mdnrnn(app);
 #endif

@@ -16,6 +16,7 @@
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
+#include "tools/policy_search.h"
 
 namespace reverie {
 namespace {
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> given;  ///< keys with an option of their own
   std::vector<std::string> rule_files;
   std::vector<std::string> shapes;
+  std::string policy;
   bool json = false;
   bool quiet = false;
 };
@@ -51,8 +53,11 @@ OptimizeConfig resolve(const Options& options) {
   return config;
 }
 
-SearchMethod method_named(const std::string& name) {
-  std::vector<std::string_view> known;
+SearchMethod method_named(const std::string& name, const std::string& policy,
+                          const std::shared_ptr<const RuleSet>& rules,
+                          const std::shared_ptr<CostModel>& cost) {
+  std::vector<std::string_view> known = {"policy"};
+  if (name == known[0]) return method_of_policy(policy, rules, cost);
   for (const NamedMethod& method : search_methods()) {
     if (method.name == name) return method.run;
     known.push_back(method.name);
@@ -139,13 +144,14 @@ auto progress_reporter(Progress& progress) {
 }
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
-                            OptimizeConfig config, bool quiet) {
+                            OptimizeConfig config, const Options& options) {
   Progress progress(config.method, config.method == "taso" ? config.search.budget : 0, "expansions",
-                    progress_style(quiet));
+                    progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.stop = stop_on_interrupt();
-  return optimize(model.graph, rules, make_cost_model(config.cost), method_named(config.method),
-                  config);
+  const auto cost = make_cost_model(config.cost);
+  const auto method = method_named(config.method, options.policy, rules, cost);
+  return optimize(model.graph, rules, cost, method, config);
 }
 
 /// Said before the work begins, not after it.
@@ -162,7 +168,7 @@ void run(const Options& options) {
   const auto rules = std::make_shared<const RuleSet>(rules_from(options.rule_files));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
-  const Optimized result = search_and_verify(model, rules, config, options.quiet);
+  const Optimized result = search_and_verify(model, rules, config, options);
   print_result(result, config, *rules);
   if (!result.verified.agree)
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
@@ -179,10 +185,12 @@ void register_optimize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
-  add_key(*command, options, "--method", "method", "greedy, taso, rulelist or random");
+  add_key(*command, options, "--method", "method", "greedy, taso, rulelist, random or policy");
+  command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
+      ->type_name("FILE");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          "taso: expansions; rulelist: rule orders; random: walks");
+          "taso: expansions; rulelist: rule orders; random: walks; policy: sampled episodes");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
   add_key(*command, options, "--time-limit", "time_limit", "Seconds; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "controller/dream_step.h"
+#include "core/base/error.h"
+#include "datasets/rollouts.h"
+#include "tools/collect_config.h"
+#include "tools/command.h"
+#include "tools/common.h"
+#include "tools/training.h"
+#include "worldmodel/rollout_episodes.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  CommonOptions common;
+  std::string rollouts;
+  std::string world;
+  std::string validate_cost;
+  std::string device = "cpu";
+};
+
+/// The environment that the rollouts were collected in, perhaps with another source of costs.
+std::shared_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
+  CollectStepConfig collected;
+  ConfigFields(collected).load_text(info.config, "configuration of the rollouts");
+  if (!cost.empty()) collected.env.cost = cost;
+  return make_environment(collected.env).environment;
+}
+
+Json counters_json(const EnvCounters& counters) {
+  return {{"resets", counters.resets},
+          {"steps", counters.steps},
+          {"cost_lookups", counters.cost_lookups},
+          {"measurements", counters.measurements}};
+}
+
+void print_json(const TrainingResult& result, const Options& options,
+                const DreamStepConfig& config) {
+  Json line = {{"out", options.common.out},
+               {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
+               {"updates", result.updates},
+               {"best_update", result.best_update},
+               {"improvement_percent", result.best_score},
+               {"seconds", result.seconds},
+               {"training", counters_json(result.training)},
+               {"validation", counters_json(result.validation)}};
+  for (const auto& [name, value] : result.best_metrics) line[name] = value;
+  fmt::print("{}\n", line.dump());
+}
+
+void print_text(const TrainingResult& result, const Options& options, const std::string& source) {
+  fmt::print("{}/policy.pt: the policy after {} of {} updates, {:.2f}% better than the start for "
+             "real by {}\n",
+             options.common.out, result.best_update, result.updates, result.best_score, source);
+  for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
+  fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
+             result.training.steps, result.validation.steps, result.validation.measurements,
+             duration_text(result.seconds));
+}
+
+void run(const Options& options) {
+  auto config = resolve_config<DreamStepConfig>(options.common);
+  if (!options.validate_cost.empty()) config.validate_cost = options.validate_cost;
+  const Rollouts rollouts = Rollouts::open(options.rollouts);
+  load_checkpoint(options.world, "world");  // refused before anything is written
+  DreamStepRun step;
+  step.world = options.world;
+  step.training = environment_of(rollouts.info(), "");
+  step.validation = environment_of(rollouts.info(), config.validate_cost);
+  step.directory = options.common.out;
+  step.resume = options.common.resume;
+  step.progress = options.common.progress();
+  step.device = device_named(options.device);
+  create_run_directory(step.directory, dump_config(config), step.resume);
+  const TrainingResult result = run_dream_step(RolloutEpisodes(rollouts), config, step);
+  if (options.common.json) print_json(result, options, config);
+  else print_text(result, options, step.validation->spec().cost_source);
+}
+
+}  // namespace
+
+void register_dream_train(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "dream_train", "Train a policy in the dream, judged for real: ROLLOUTS, world.pt -> policy.pt");
+  add_common_options<DreamStepConfig>(*command, options->common);
+  command->add_option("rollouts", options->rollouts, "Directory that `collect` wrote")
+      ->type_name("ROLLOUTS")->required();
+  command->add_option("--world", options->world, "world.pt, as `train_mdnrnn` wrote it")
+      ->type_name("FILE")->required();
+  command->add_option("--validate-cost", options->validate_cost,
+                      "Cost source of validation: roofline:<device>, cpu, table:<file>");
+  command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "controller/report/report.h"
+#include "core/base/error.h"
+#include "core/base/metrics.h"
+#include "env/factory/environment_factory.h"
+#include "tools/command.h"
+#include "tools/common.h"
+#include "tools/training.h"
+
+namespace reverie {
+namespace {
+
+/// Settings of the step evaluate.
+struct EvaluateStepConfig {
+  uint64_t seed = 0;
+  EnvironmentConfig env;
+  EvaluationConfig evaluate;
+
+  template <class V> void fields(V& v) {
+    v.field("seed", seed, "Seed of all randomness");
+    v.section("env", env, "The environment");
+    v.section("evaluate", evaluate, "What the policy is held against");
+  }
+};
+
+struct Options {
+  CommonOptions common;
+  std::vector<std::string> models;
+  std::vector<std::string> shapes;
+  std::vector<std::string> rules;
+  std::string cost;
+  std::string policy;
+  std::string device = "cpu";
+};
+
+EvaluateStepConfig resolve(const Options& options) {
+  auto config = resolve_config<EvaluateStepConfig>(options.common);
+  if (!options.models.empty()) config.env.models = options.models;
+  if (!options.shapes.empty()) config.env.shapes = options.shapes;
+  if (!options.rules.empty()) config.env.rules = options.rules;
+  if (!options.cost.empty()) config.env.cost = options.cost;
+  return config;
+}
+
+/// The metrics of the run that trained the policy, where they lie beside it.
+std::vector<LearningRow> learning_curves(const std::string& policy) {
+  const auto path = std::filesystem::path(policy).parent_path() / "metrics.jsonl";
+  std::vector<LearningRow> rows;
+  if (!file_exists(path.string())) return rows;
+  for (MetricsRow& row : read_metrics(path.string()))
+    rows.push_back({row.step, std::move(row.values)});
+  return rows;
+}
+
+void run(const Options& options) {
+  const EvaluateStepConfig config = resolve(options);
+  if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
+  const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
+  std::vector<ImportedModel> models;
+  for (const std::string& path : config.env.models)
+    models.push_back(import_onnx(path, {config.env.shapes}));
+  const auto rules = load_rules(config.env.rules);
+  const auto cost = make_cost_model(config.env.cost);
+  const std::string& directory = options.common.out;
+  create_run_directory(directory, dump_config(config), options.common.resume);
+  create_directory(directory + "/models");
+
+  EvaluationReport report;
+  report.policy_file = options.policy;
+  report.cost_source = cost->name();
+  report.config = config.evaluate;
+  report.policy_counters = load_checkpoint(options.policy, "policy").counters;
+  report.learning = learning_curves(options.policy);
+  for (int rule = 0; rule < rules->size(); ++rule) report.rules.push_back(rules->name(rule));
+  Progress progress("evaluate", static_cast<int64_t>(models.size()), "models",
+                    options.common.progress());
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (!options.common.quiet)
+      for (const std::string& warning : models[i].warnings)
+        fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], warning);
+    const EvaluationInputs inputs{config.env.models[i], models[i], rules, cost, policy,
+                                  config.env.rewrite, directory, config.seed,
+                                  [&](const std::string& what) { progress.say(what); }};
+    report.models.push_back(evaluate_model(inputs, config.evaluate));
+    progress.update(static_cast<int64_t>(i) + 1);
+  }
+  write_report(report, directory);
+  if (options.common.json) {
+    fmt::print("{}\n", report_summary_json(report));
+  } else {
+    fmt::print("{}\nreport: {}/report.html\n", report_markdown(report), directory);
+  }
+}
+
+}  // namespace
+
+void register_evaluate(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Hold a policy against searches for real: MODEL..., policy.pt -> report");
+  add_common_options<EvaluateStepConfig>(*command, options->common);
+  command->add_option("models", options->models, "ONNX files")->type_name("MODEL")->required();
+  command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
+      ->type_name("FILE")->required();
+  command->add_option("--cost", options->cost, "Cost source: roofline:<device>, cpu, table:<file>");
+  command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
+      ->type_name("NAME=DIMS")->expected(1)->take_all();
+  command->add_option("--rules", options->rules, "Rule file instead of the built-in rules")
+      ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie

@@ -1,0 +1,23 @@
+#include "tools/policy_search.h"
+
+#include "core/base/error.h"
+#ifdef REVERIE_LEARNING
+#include "controller/policy_method.h"
+#endif
+
+namespace reverie {
+
+#ifdef REVERIE_LEARNING
+SearchMethod method_of_policy(const std::string& file, std::shared_ptr<const RuleSet> rules,
+                              std::shared_ptr<CostModel> cost) {
+  if (file.empty()) throw InputError("--method policy needs --policy FILE");
+  return policy_method(load_trained_policy(file), std::move(rules), std::move(cost), {});
+}
+#else
+SearchMethod method_of_policy(const std::string&, std::shared_ptr<const RuleSet>,
+                              std::shared_ptr<CostModel>) {
+  throw InputError("--method policy: this program was built without LibTorch");
+}
+#endif
+
+}  // namespace reverie

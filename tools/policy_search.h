@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/search/search.h"
+
+namespace reverie {
+
+/// A trained policy as a search method: its greedy episode, then as many sampled ones as the budget
+/// says. InputError when `file` is empty or holds no policy, and where this program was built
+/// without LibTorch.
+SearchMethod method_of_policy(const std::string& file, std::shared_ptr<const RuleSet> rules,
+                              std::shared_ptr<CostModel> cost);
+
+}  // namespace reverie
