@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing and builds into build/. Arguments go to CMake's configure step.
+# Installs what is missing and builds into build/: everything, or the targets named. Warnings are
+# errors where CI is set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tools/setup.sh
-cmake -G Ninja -B build "$@" >build.log 2>&1 || { cat build.log >&2; exit 1; }
-rm build.log
-ninja -C build -j"$(nproc)"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+cmake -G Ninja -B build -DREVERIE_WERROR="$([[ -n ${CI:-} ]] && echo ON || echo OFF)" >"$log" 2>&1 || {
+  cat "$log" >&2
+  exit 1
+}
+ninja -C build -j"$(nproc)" "$@"

@@ -8,7 +8,7 @@ out=${1:-runs/demo}
 config=experiments/demo
 model=$out/squeezenet1_1.onnx
 
-tools/build.sh
+tools/build.sh reverie
 mkdir -p "$out"
 
 # step DIRECTORY COMMAND...: runs one step of the five, or goes on with it where it was stopped.
