@@ -25,7 +25,7 @@ function generator(seed) {
   };
 }
 
-function randomTensor(ort, { dtype, shape }, random) {
+function randomTensor(ort, { type: dtype, shape }, random) {
   const size = shape.reduce((a, b) => a * b, 1);
   if (dtype === "int64")
     return new ort.Tensor(dtype, BigInt64Array.from({ length: size }, () => BigInt(Math.floor(random() * 100))), shape);
