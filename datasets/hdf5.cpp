@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kImageIncrement = size_t{1} << 20;
 constexpr hsize_t kChunkElements = hsize_t{1} << 16;
+/// Half the entries of a node of a data set's index; by default (32) an index of one chunk is 2 KB.
+constexpr unsigned kIndexHalfWidth = 2;
 constexpr unsigned kDeflateLevel = 3;
 
 /// Names a file in memory. The library takes files of equal names for the same one.
@@ -98,6 +100,7 @@ Writer::Writer() {
   const Id access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fapl_core(access, kImageIncrement, false);
   file_ = timeless(H5P_FILE_CREATE, [&](hid_t properties) {
+    H5Pset_istore_k(properties, kIndexHalfWidth);
     return H5Fcreate(unique_name().c_str(), H5F_ACC_TRUNC, properties, access);
   });
   REVERIE_CHECK(file_ >= 0, "HDF5 could not make a file in memory: {}", library_reason());

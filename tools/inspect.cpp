@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
@@ -8,6 +9,7 @@
 #include "core/ir/dot.h"
 #include "core/onnx/import.h"
 #include "tools/command.h"
+#include "tools/inspect.h"
 
 namespace reverie {
 namespace {
@@ -117,8 +119,14 @@ void inspect_cost_table(const InspectOptions& options) {
 }
 
 void inspect(const InspectOptions& options) {
-  if (is_cost_table(options.file))
+  if (std::filesystem::is_directory(options.file))
+    fmt::print("{}", inspect_rollouts(options.file, options.json));
+  else if (is_cost_table(options.file))
     inspect_cost_table(options);
+#ifdef REVERIE_LEARNING
+  else if (is_checkpoint(options.file))
+    fmt::print("{}", inspect_checkpoint(options.file, options.json));
+#endif
   else
     inspect_model(options);
 }
@@ -127,8 +135,8 @@ void inspect(const InspectOptions& options) {
 
 void register_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Describe a model or a cost table");
-  command->add_option("FILE", options->file, "ONNX model or cost table")->required();
+  CLI::App* command = app.add_subcommand("inspect", "Describe a model, rollouts, a checkpoint or a cost table");
+  command->add_option("FILE", options->file, "ONNX model, rollout directory, checkpoint or cost table")->required();
   command->add_option("--cost", options->cost, "Where costs come from")->capture_default_str();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");

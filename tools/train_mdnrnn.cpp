@@ -87,6 +87,7 @@ void register_train_mdnrnn(CLI::App& app) {
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--encoder", options->encoder, "encoder.pt of train_vae")->required();
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
+  add_threads_option(*command);
   add_common_options<Config>(*command, *options);
   command->callback([options] { run(*options); });
 }

@@ -55,6 +55,7 @@ void register_train_vae(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train_vae", "Train V: from graphs to latents");
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
+  add_threads_option(*command);
   add_common_options<Config>(*command, *options);
   command->callback([options] { run(*options); });
 }

@@ -19,6 +19,13 @@ torch::Device device_named(const std::string& name) {
   throw InputError("--device {}: there is no such device here; 'cpu' always is", name);
 }
 
+void add_threads_option(CLI::App& command) {
+  command
+      .add_option_function<int>("--threads", [](int threads) { torch::set_num_threads(threads); },
+                                "Threads of LibTorch; with 1, equal runs give equal weights")
+      ->check(CLI::Range(1, 1024));
+}
+
 FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style)
     : directory_(std::move(directory)), progress_(std::move(label), epochs, "epochs", style) {}
 

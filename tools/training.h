@@ -16,6 +16,9 @@ namespace reverie {
 /// "cpu", "cuda", "cuda:1". InputError when there is no such device.
 torch::Device device_named(const std::string& name);
 
+/// Adds --threads, which takes effect at once.
+void add_threads_option(CLI::App& command);
+
 /// Shows the epochs of a fit and writes their metrics into its run directory.
 class FitReporter {
  public:

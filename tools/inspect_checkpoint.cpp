@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "tools/inspect.h"
+#include "worldmodel/checkpoint.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kMagic = "REVERIE1";  // worldmodel/checkpoint.h gives the layout
+
+int64_t parameters(const Checkpoint& checkpoint) {
+  int64_t count = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors) count += tensor.numel();
+  return count;
+}
+
+Json to_json(const std::string& file, const Checkpoint& checkpoint) {
+  Json tensors = Json::array();
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    tensors.push_back({{"name", name}, {"shape", tensor.sizes().vec()}});
+  return {{"kind", "checkpoint"},
+          {"file", file},
+          {"holds", checkpoint.kind},
+          {"environment", checkpoint.spec.name},
+          {"cost_source", checkpoint.spec.cost_source},
+          {"actions", checkpoint.spec.actions.size()},
+          {"rule_set", fmt::format("{:016x}", checkpoint.spec.fingerprint)},
+          {"data", fmt::format("{:016x}", checkpoint.data)},
+          {"parameters", parameters(checkpoint)},
+          {"counters", checkpoint.counters},
+          {"scores", checkpoint.scores},
+          {"tensors", tensors},
+          {"config", checkpoint.config}};
+}
+
+std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
+  std::string text = fmt::format(
+      "{}: checkpoint, {}\nenvironment {}, {} actions (rule set {:016x}), costs by {}\n"
+      "trained on data {:016x}\nnumbers   {} in {} tensors\n",
+      file, checkpoint.kind, checkpoint.spec.name, checkpoint.spec.actions.size(),
+      checkpoint.spec.fingerprint, checkpoint.spec.cost_source, checkpoint.data,
+      parameters(checkpoint), checkpoint.tensors.size());
+  for (const auto& [name, value] : checkpoint.counters)
+    text += fmt::format("counter   {} {}\n", name, value);
+  for (const auto& [name, value] : checkpoint.scores)
+    text += fmt::format("score     {} {:.6g}\n", name, value);
+  return text + "\n" + checkpoint.config;
+}
+
+}  // namespace
+
+bool is_checkpoint(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string start(kMagic.size(), '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return stream && start == kMagic;
+}
+
+std::string inspect_checkpoint(const std::string& file, bool json) {
+  const Checkpoint checkpoint = load_checkpoint(file, "");
+  return json ? to_json(file, checkpoint).dump() + "\n" : to_text(file, checkpoint);
+}
+
+}  // namespace reverie
