@@ -14,7 +14,7 @@ constexpr int kInputErrorStatus = 2;
 int run(int argc, char** argv) {
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   reverie::register_collect(app);
   reverie::register_inspect(app);
   reverie::register_model(app);
@@ -32,6 +32,8 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     throw reverie::InputError("{} (see reverie --help)", error.what());
   }
+  if (app.get_subcommands().empty())
+    throw reverie::InputError("a command is needed (see reverie --help)");
   return 0;
 }
 

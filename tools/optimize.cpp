@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/search/optimize.h"
@@ -156,10 +153,8 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
 
 /// Said before the work begins, not after it.
 void check_writable(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw InputError("{}: cannot be written: {}", file.string(), std::strerror(errno));
   if (std::filesystem::is_directory(file)) throw InputError("{}: is a folder", file.string());
+  const AsideFile probe(file.string());
 }
 
 void run(const Options& options) {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that a person can get wrong gives one clear line on standard error and exit status 2,
-# and leaves nothing under the final name. Usage: bad_input.sh REVERIE
+# and leaves nothing under the final name. Usage: bad_input.sh REVERIE [LEARNING: ON or OFF]
 set -u
 reverie=$1
+learning=${2:-ON}
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here" || exit 1
@@ -34,9 +35,10 @@ absent() {
 }
 
 reverie() { "$reverie" "$@"; }
+collect() { reverie collect "$@" --set collect.episodes=6 --set env.horizon=4 --cost roofline:t4 --quiet; }
 
-reverie model squeezenet1_1 --size 32 --out good.onnx --quiet >/dev/null || exit 1
-reverie collect good.onnx --out rollouts --set collect.episodes=6 --cost roofline:t4 --quiet >/dev/null || exit 1
+reverie model squeezenet_small --light --out good.onnx >/dev/null || exit 1
+collect good.onnx --out rollouts >/dev/null || exit 1
 shard=$(find rollouts -name '*.h5' | head -1)
 
 head -c 1000 good.onnx >cut.onnx
@@ -56,8 +58,8 @@ refuses 'unknown|not expected' reverie --nonsense
 refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
 refuses 'alpha' reverie optimize good.onnx --alpha much
-refuses 'roofline:h200' reverie optimize good.onnx --cost roofline:abacus
-refuses 'episodes' reverie collect good.onnx --out new --config misspelt.yaml
+refuses "'abacus'.*h200" reverie optimize good.onnx --cost roofline:abacus
+refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4
 refuses 'broken.yaml' reverie collect good.onnx --out new --config broken.yaml
 refuses 'missing.yaml' reverie collect good.onnx --out new --config missing.yaml
@@ -72,27 +74,36 @@ for model in cut.onnx random.onnx folder.onnx missing.onnx; do
 done
 refuses 'bad.rules:' reverie optimize good.onnx --rules bad.rules --out new.onnx
 refuses 'random.onnx' reverie optimize good.onnx --rules random.onnx --out new.onnx
-refuses 'shape' reverie optimize good.onnx --shape input=1,2 --out new.onnx
+refuses "input 'input' is 1,3,64,64" reverie optimize good.onnx --shape input=1,2 --out new.onnx
 absent new new.onnx
 
-# Rollouts and checkpoints
+# Rollouts, checkpoints and cost tables
 for data in cut random folder.onnx missing; do
-  refuses "$data" reverie train_vae $data --out new
+  refuses "$data" reverie inspect $data
 done
-for checkpoint in random.pt missing.pt folder.onnx good.onnx; do
-  refuses "$checkpoint" reverie train_mdnrnn rollouts --encoder $checkpoint --out new
-  refuses "$checkpoint" reverie dream_train rollouts --world $checkpoint --out new
-  refuses "$checkpoint" reverie evaluate good.onnx --policy $checkpoint --out new
-  refuses "$checkpoint" reverie optimize good.onnx --method policy --policy $checkpoint --out new.onnx
+for table in random.pt missing.h5 good.onnx; do
+  refuses "$table" reverie optimize good.onnx --cost table:$table --out new.onnx
 done
+if [[ $learning == ON ]]; then
+  for data in cut random folder.onnx missing; do
+    refuses "$data" reverie train_vae $data --out new
+  done
+  for checkpoint in random.pt missing.pt folder.onnx good.onnx; do
+    refuses "$checkpoint" reverie train_mdnrnn rollouts --encoder $checkpoint --out new
+    refuses "$checkpoint" reverie dream_train rollouts --world $checkpoint --out new
+    refuses "$checkpoint" reverie evaluate good.onnx --policy $checkpoint --out new
+    refuses "$checkpoint" reverie optimize good.onnx --method policy --policy $checkpoint --out new.onnx
+  done
+  refuses 'threads' reverie train_vae rollouts --threads 0 --out new
+  refuses 'file/new' reverie train_vae rollouts --out file/new
+fi
 absent new new.onnx
 
 # Places that cannot be written
-refuses 'file/new' reverie collect good.onnx --out file/new --set collect.episodes=2
-refuses 'file/new' reverie train_vae rollouts --out file/new
+refuses 'file/new' collect good.onnx --out file/new
 refuses 'file/new' reverie optimize good.onnx --out file/new.onnx
-refuses 'file/new' reverie model squeezenet1_1 --size 32 --out file/new.onnx
-refuses 'rollouts' reverie collect good.onnx --out rollouts --set collect.episodes=6 --cost roofline:t4
+refuses 'file/new' reverie model squeezenet_small --light --out file/new.onnx
+refuses 'rollouts' collect good.onnx --out rollouts
 refuses '/proc/new' reverie optimize good.onnx --out /proc/new.onnx
 
 echo "$((checks - failures)) passed, $failures failed"
