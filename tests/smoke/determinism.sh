@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Same seed and configuration, same bytes: for any number of workers, and however often
+# a run was killed and resumed. Usage: determinism.sh REVERIE
+set -euo pipefail
+reverie=$1
+here=$(mktemp -d)
+running=
+trap '[[ -z $running ]] || kill -9 $running 2>/dev/null || true; rm -rf "$here"' EXIT
+cd "$here"
+checks=0
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# same FIRST SECOND PATTERN...: the files of two directories that match are equal, and there are some.
+same() {
+  local first=$1 second=$2 pattern names
+  shift 2
+  for pattern in "$@"; do
+    names=$(cd "$first" && ls -d $pattern)
+    [[ $names == "$(cd "$second" && ls -d $pattern)" ]] || fail "$first and $second hold other files"
+    for name in $names; do
+      cmp "$first/$name" "$second/$name" || fail "$first and $second differ in $name"
+      checks=$((checks + 1))
+    done
+  done
+}
+
+# killed_after FILE COMMAND...: kills the command as soon as the file is there. It must not have ended
+# by itself.
+killed_after() {
+  local file=$1 status=0
+  shift
+  "$@" & running=$!
+  until [[ -e $file ]]; do
+    kill -0 $running 2>/dev/null || fail "'$*' ended before it wrote $file"
+    sleep 0.01
+  done
+  kill -9 $running
+  wait $running 2>/dev/null || status=$?
+  running=
+  [[ $status -eq 137 ]] || fail "'$*' could not be killed in time (status $status)"
+}
+
+"$reverie" model squeezenet_small --light --out model.onnx >/dev/null
+collect() {  # OUT OPTION...
+  local out=$1
+  shift
+  "$reverie" collect model.onnx --out "$out" --seed 5 --cost roofline:t4 --quiet \
+    --set collect.episodes=16 --set collect.shard_episodes=4 --set env.horizon=10 "$@" >/dev/null
+}
+for workers in 1 2 4; do collect by_$workers --workers $workers; done
+for workers in 2 4; do same by_1 by_$workers 'shard-*.h5' config.yaml metrics.jsonl; done
+
+many() { collect "$@" --set collect.episodes=600 --set collect.shard_episodes=20; }
+many whole
+killed_after killed/shard-00001.h5 "$reverie" collect model.onnx --out killed --seed 5 \
+  --cost roofline:t4 --quiet --set env.horizon=10 --set collect.episodes=600 \
+  --set collect.shard_episodes=20
+[[ ! -e killed/shard-00029.h5 ]] || fail "the collection was complete before it was killed"
+many killed --resume
+same whole killed 'shard-*.h5' config.yaml metrics.jsonl
+if ls killed/*.part 2>/dev/null; then fail "parts are left after resuming"; fi
+
+echo "$checks files are equal"
+[[ $checks -gt 40 ]]
