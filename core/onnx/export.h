@@ -15,13 +15,16 @@ struct ExportOptions {
 };
 
 /// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The
-/// opset is the original's, raised where nodes need a newer one. The ONNX checker and full shape
-/// inference accept the file before it gets its name. Importing it gives a graph isomorphic to
-/// lower(graph), as long as large fills and lazy weights keep their identity (the former: names are
-/// unique; the latter: the identity is that of the content).
+/// opset is the original's, raised where nodes need a newer one. Where that would change what opaque
+/// nodes or functions mean, newer operators are spelled out in older ones instead
+/// (LayerNormalization, HardSwish, Softmax along an inner axis, Gemm without a term). The ONNX
+/// checker and full shape inference accept the file before it gets its name. Importing it gives a
+/// graph isomorphic to lower(graph), as long as nothing had to be spelled out and large fills and
+/// lazy weights keep their identity (the former: names are unique; the latter: the identity is that
+/// of the content).
 ///
-/// InputError when the folder cannot be written to, or when nodes need a newer opset than the one
-/// that opaque nodes were written for.
+/// InputError when the folder cannot be written to, or when other nodes need a newer opset than the
+/// one that opaque nodes were written for.
 void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesystem::path& path,
                  const ExportOptions& options = {});
 

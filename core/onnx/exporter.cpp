@@ -35,12 +35,10 @@ bool is_stored_as_fill(const Weight& weight, int opset) {
 
 }  // namespace
 
-Exporter::Exporter(const Graph& graph, const ModelInfo& info)
+Exporter::Exporter(const Graph& graph, const ModelInfo& info, int opset)
     : graph_(graph),
       info_(info),
-      opset_(common_opset(graph, static_cast<int>(info.opset_imports.contains("")
-                                                      ? info.opset_imports.at("")
-                                                      : ModelInfo().opset_imports.at("")))),
+      opset_(opset),
       names_(static_cast<size_t>(graph.value_capacity())) {}
 
 ModelSkeleton Exporter::run() {

@@ -28,12 +28,10 @@ struct ModelSkeleton {
 /// Writes a lowered graph into a model.
 class Exporter {
  public:
-  /// InputError when no opset fits all nodes.
-  Exporter(const Graph& graph, const ModelInfo& info);
+  Exporter(const Graph& graph, const ModelInfo& info, int opset);
   ModelSkeleton run();
 
  private:
-  int choose_opset() const;
   void name_values();
   void name_constants();
   std::string fresh_name(const std::string& stem);
@@ -61,9 +59,5 @@ class Exporter {
   std::set<std::string> taken_;
   std::unordered_map<std::string, int> next_number_;
 };
-
-/// The opset at which every node of a lowered graph can be written, and opaque standard nodes mean
-/// what they meant at `original`: the oldest from `original` on. InputError when there is none.
-int common_opset(const Graph& graph, int original);
 
 }  // namespace reverie::proto

@@ -1,62 +1,87 @@
+#include "core/onnx/opset.h"
+
 #include <onnx/defs/schema.h>
 
 #include "core/base/error.h"
-#include "core/onnx/exporter.h"
 #include "core/onnx/import.h"
+#include "core/onnx/write_node.h"
 
 namespace reverie::proto {
 namespace {
 
-bool same_meaning(const onnx::NodeProto& node, int a, int b);
-
-bool same_meaning(const onnx::GraphProto& graph, int a, int b) {
-  for (const auto& node : graph.node())
-    if (!same_meaning(node, a, b)) return false;
-  return true;
+/// The operator of the first of `nodes`, subgraphs included, whose meaning differs between the
+/// opsets; empty when there is none.
+template <typename Nodes>
+std::string changed_operator(const Nodes& nodes, int a, int b) {
+  for (const onnx::NodeProto& node : nodes) {
+    if (is_standard_domain(node.domain())) {
+      const auto* old_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), a, "");
+      const auto* new_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), b, "");
+      if (old_schema != nullptr && new_schema != nullptr &&
+          old_schema->SinceVersion() != new_schema->SinceVersion())
+        return node.op_type();
+    }
+    for (const auto& attribute : node.attribute()) {
+      std::string found = changed_operator(attribute.g().node(), a, b);
+      for (const auto& graph : attribute.graphs())
+        if (found.empty()) found = changed_operator(graph.node(), a, b);
+      if (!found.empty()) return found;
+    }
+  }
+  return {};
 }
 
-bool same_meaning(const onnx::NodeProto& node, int a, int b) {
-  if (is_standard_domain(node.domain())) {
-    const auto* old_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), a, "");
-    const auto* new_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), b, "");
-    if (old_schema != nullptr && new_schema != nullptr &&
-        old_schema->SinceVersion() != new_schema->SinceVersion())
-      return false;
+std::vector<onnx::NodeProto> untouched_nodes(const Graph& graph, const ModelInfo& info) {
+  std::vector<onnx::NodeProto> nodes;
+  for (const NodeId id : graph.nodes())
+    if (&graph.op(id) == &opaque_op())
+      REVERIE_CHECK(nodes.emplace_back().ParseFromString(graph.attributes(id).text("proto")));
+  for (const std::string& text : info.functions) {
+    onnx::FunctionProto function;
+    REVERIE_CHECK(function.ParseFromString(text));
+    nodes.insert(nodes.end(), function.node().begin(), function.node().end());
   }
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g() && !same_meaning(attribute.g(), a, b)) return false;
-    for (const auto& graph : attribute.graphs())
-      if (!same_meaning(graph, a, b)) return false;
-  }
-  return true;
+  return nodes;
+}
+
+/// The first operator that cannot be written at that opset; empty when all can.
+std::string obstacle_at(const Graph& graph, int opset) {
+  for (const NodeId id : graph.nodes())
+    if (graph.is_work(id) && &graph.op(id) != &opaque_op() && !can_write(graph, id, opset))
+      return graph.op(id).name;
+  return {};
 }
 
 }  // namespace
 
-int common_opset(const Graph& graph, int original) {
-  std::string obstacle;
-  for (int opset = original; opset <= kNewestOpset; ++opset) {
-    bool fits = true;
-    for (const NodeId id : graph.nodes()) {
-      if (!graph.is_work(id)) continue;
-      if (&graph.op(id) == &opaque_op()) {
-        onnx::NodeProto node;
-        node.ParseFromString(graph.attributes(id).text("proto"));
-        fits = opset == original || same_meaning(node, original, opset);
-        if (!fits)
-          throw InputError(
-              "{} needs a newer opset than {}, for which an untouched {} was written; convert the "
-              "model to a newer opset first",
-              obstacle, original, node.op_type());
-      } else {
-        fits = can_write(graph, id, opset);
-        if (!fits) obstacle = graph.op(id).name;
-      }
-      if (!fits) break;
-    }
-    if (fits) return opset;
+OpsetRange opset_range(const Graph& graph, const ModelInfo& info) {
+  const auto imported = info.opset_imports.find("");
+  const auto original = static_cast<int>(
+      imported != info.opset_imports.end() ? imported->second : ModelInfo().opset_imports.at(""));
+  OpsetRange range = {original, original, {}};
+  const std::vector<onnx::NodeProto> nodes = untouched_nodes(graph, info);
+  for (; range.newest < kNewestOpset; ++range.newest) {
+    range.fixed_by = changed_operator(nodes, original, range.newest + 1);
+    if (!range.fixed_by.empty()) break;
   }
-  throw InputError("{} cannot be written for any opset up to {}", obstacle, kNewestOpset);
+  return range;
+}
+
+std::optional<int> find_common_opset(const Graph& graph, const OpsetRange& range) {
+  for (int opset = range.oldest; opset <= range.newest; ++opset)
+    if (obstacle_at(graph, opset).empty()) return opset;
+  return std::nullopt;
+}
+
+int common_opset(const Graph& graph, const OpsetRange& range) {
+  if (const std::optional<int> opset = find_common_opset(graph, range)) return *opset;
+  const std::string obstacle = obstacle_at(graph, range.newest);
+  if (range.fixed_by.empty())
+    throw InputError("{} cannot be written for any opset up to {}", obstacle, kNewestOpset);
+  throw InputError(
+      "{} needs a newer opset than {}, for which an untouched {} was written; convert the model to a "
+      "newer opset first",
+      obstacle, range.newest, range.fixed_by);
 }
 
 }  // namespace reverie::proto

@@ -11,6 +11,7 @@
 #include "core/base/files.h"
 #include "core/onnx/lower.h"
 #include "core/onnx/read_model.h"
+#include "core/onnx/spell_out.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
@@ -148,9 +149,11 @@ namespace reverie {
 
 void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesystem::path& path,
                  const ExportOptions& options) {
-  const Graph lowered = lower(graph);
-  proto::ModelSkeleton skeleton =
-      with_context(path.string(), [&] { return proto::Exporter(lowered, info).run(); });
+  proto::ModelSkeleton skeleton = with_context(path.string(), [&] {
+    const proto::OpsetRange range = proto::opset_range(graph, info);
+    const Graph spelled = proto::spell_out(lower(graph), range);
+    return proto::Exporter(spelled, info, proto::common_opset(spelled, range)).run();
+  });
   proto::save(std::move(skeleton), path, options.max_inline_bytes);
 }
 

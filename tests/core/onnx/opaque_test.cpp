@@ -3,6 +3,8 @@
 #include <onnx/checker.h>
 #include <onnx/defs/parser.h>
 
+#include "core/base/random.h"
+#include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
@@ -197,22 +199,89 @@ TEST_F(Opaque, SparseAndStringInitializersAreConstantsOfTheirOwn) {
   expect_round_trip(model);
 }
 
-TEST_F(Opaque, StandardNodesOfAnOlderOpsetFixTheOpset) {
-  const ImportedModel model = import(parse(R"(
+/// An untouched node that means something else from opset 13 on, beside an input x.
+onnx::ModelProto model_of_opset_11() {
+  return parse(R"(
     <ir_version: 7, opset_import: ["" : 11]>
-    g (float[2, 3] x) => (float[2, 3] y) { y = Hardmax <axis = 1> (x) })"));
+    g (float[2, 3, 4] x) => (float[2, 3, 4] y) { y = Hardmax <axis = 1> (x) })");
+}
+
+TEST_F(Opaque, StandardNodesOfAnOlderOpsetFixTheOpset) {
+  const ImportedModel model = import(model_of_opset_11());
   Graph graph = model.graph;
   export_onnx(graph, model.info, folder_ / "copy.onnx");
   EXPECT_EQ(import_onnx(folder_ / "copy.onnx").info.opset_imports.at(""), 11);
-  graph.add_output("z", graph.add("Softmax", {graph.output(graph.inputs()[0])},
-                                  {{"axis", int64_t{0}}}));
+  graph.add_output("z", graph.add("Neg", {graph.add_input("b", {DType::kBFloat16, {2}})}));
   try {
     export_onnx(graph, model.info, folder_ / "copy.onnx");
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("Softmax needs a newer opset than 11"));
+    EXPECT_THAT(error.what(), HasSubstr("Neg needs a newer opset than 12"));
     EXPECT_THAT(error.what(), HasSubstr("Hardmax"));
   }
+}
+
+/// Adds `op` over x to a model that is fixed to opset 11 or 12 and expects it to be written there.
+class SpelledOut : public Opaque {
+ protected:
+  void expect_same_values(const std::string& op, std::vector<ValueId> (*more)(Graph&),
+                          const Attributes& attributes) {
+    const ImportedModel model = import(model_of_opset_11());
+    Graph graph = model.graph;
+    std::vector<ValueId> inputs = {graph.add_input("v", {DType::kFloat32, {2, 3, 4}})};
+    for (const ValueId input : more(graph)) inputs.push_back(input);
+    graph.add_output("z", graph.output(graph.add_node(op_named(op), inputs, attributes)));
+    export_onnx(graph, model.info, folder_ / "copy.onnx");
+    const ImportedModel again = import_onnx(folder_ / "copy.onnx");
+    EXPECT_LE(again.info.opset_imports.at(""), 12);
+    EXPECT_EQ(again.warnings, model.warnings);
+    EXPECT_TRUE(isomorphic(lower(again.graph), again.graph));
+    const Agreement agreement = compare(graph, again.graph);
+    EXPECT_TRUE(agreement.agree) << agreement.reason;
+    const auto uses_op = [&](NodeId node) { return again.graph.op(node).is(op); };
+    const std::vector<NodeId> nodes = again.graph.nodes();
+    EXPECT_EQ(std::any_of(nodes.begin(), nodes.end(), uses_op), op == "Softmax");
+  }
+};
+
+std::vector<ValueId> nothing(Graph&) { return {}; }
+
+ValueId weight(Graph& graph, const Shape& shape, const std::string& name) {
+  Tensor tensor({DType::kFloat32, shape});
+  Rng rng(name.size());
+  for (float& value : tensor.data<float>()) value = static_cast<float>(rng.normal());
+  return graph.add_constant(Weight::dense(tensor, name));
+}
+
+TEST_F(SpelledOut, LayerNormalization) {
+  const auto scale = [](Graph& graph) { return std::vector{weight(graph, {3, 4}, "scale")}; };
+  const auto both = [](Graph& graph) {
+    return std::vector{weight(graph, {4}, "scale"), weight(graph, {4}, "b")};
+  };
+  expect_same_values("LayerNormalization", scale, {{"axis", int64_t{1}}, {"epsilon", 0.25}});
+  expect_same_values("LayerNormalization", both, {{"axis", int64_t{-1}}});
+}
+
+TEST_F(SpelledOut, SoftmaxAlongAnInnerAxis) {
+  expect_same_values("Softmax", nothing, {{"axis", int64_t{0}}});
+  expect_same_values("Softmax", nothing, {{"axis", int64_t{1}}});
+}
+
+TEST_F(SpelledOut, HardSwish) { expect_same_values("HardSwish", nothing, {}); }
+
+/// Opset 7 to 10 want the third input of Gemm, which rewriting can leave out.
+TEST_F(SpelledOut, GemmWithoutATerm) {
+  ImportedModel model = import(parse(R"(
+    <ir_version: 4, opset_import: ["" : 9]>
+    g (float[2, 3] x) => (float[2, 3] y) { y = Hardmax <axis = 1> (x) })"));
+  Graph& graph = model.graph;
+  const ValueId x = graph.output(graph.inputs()[0]);
+  graph.add_output("z", graph.add("Gemm", {x, weight(graph, {4, 3}, "w")},
+                                  {{"transB", int64_t{1}}, {"alpha", 0.5}}));
+  export_onnx(graph, model.info, folder_ / "copy.onnx");
+  const ImportedModel again = import_onnx(folder_ / "copy.onnx");
+  EXPECT_EQ(again.info.opset_imports.at(""), 9);
+  EXPECT_TRUE(compare(graph, again.graph).agree);
 }
 
 }  // namespace
