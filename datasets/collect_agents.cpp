@@ -95,7 +95,8 @@ std::unique_ptr<CollectAgent> make_mixed_agent(const CollectConfig& config) {
 std::unique_ptr<CollectAgent> make_collect_agent(const CollectConfig& config) {
   if (config.agent == "random") return make_random_agent(config);
   if (config.agent == "mixed") return make_mixed_agent(config);
-  throw InputError("collect.agent is '{}'; known are random and mixed", config.agent);
+  throw InputError("collect.agent is '{}'; known are random, mixed and, in a program that was built "
+                   "with LibTorch, ppo", config.agent);
 }
 
 }  // namespace reverie

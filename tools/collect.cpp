@@ -30,7 +30,33 @@ CollectStepConfig resolve(const CollectOptions& options) {
   return config;
 }
 
-void print_json(const CollectResult& result, const EnvSpec& spec, const std::string& out) {
+/// Who plays, and the real work of its training.
+struct Player {
+  std::unique_ptr<CollectAgent> agent;
+  EnvCounters training;
+};
+
+#ifdef REVERIE_LEARNING
+constexpr bool kLearning = true;
+
+/// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed alone.
+Player trained_player(const CollectStepConfig& config, const Environment& environment,
+                      ProgressStyle style) {
+  torch::set_num_threads(1);
+  Player player;
+  player.agent = make_ppo_agent(environment, config.ppo, config.seed, style, player.training);
+  return player;
+}
+#else
+constexpr bool kLearning = false;
+
+Player trained_player(const CollectStepConfig&, const Environment&, ProgressStyle) {
+  throw InternalError("an agent that learns needs LibTorch");
+}
+#endif
+
+void print_json(const CollectResult& result, const EnvCounters& training, const EnvSpec& spec,
+                const std::string& out) {
   const double seconds = std::max(result.seconds, 1e-9);
   nlohmann::ordered_json line = {
       {"out", out},
@@ -45,17 +71,27 @@ void print_json(const CollectResult& result, const EnvSpec& spec, const std::str
       {"mean_improvement_percent", result.mean_improvement_percent},
       {"best_improvement_percent", result.best_improvement_percent},
       {"cost_lookups", result.counters.cost_lookups},
-      {"measurements", result.counters.measurements}};
+      {"measurements", result.counters.measurements},
+      {"agent_training",
+       {{"resets", training.resets},
+        {"steps", training.steps},
+        {"cost_lookups", training.cost_lookups},
+        {"measurements", training.measurements}}}};
   fmt::print("{}\n", line.dump());
 }
 
-void print_text(const CollectResult& result, const EnvSpec& spec, const std::string& out) {
+void print_text(const CollectResult& result, const EnvCounters& training, const EnvSpec& spec,
+                const std::string& out) {
   fmt::print("{}: {} episodes ({} were there), {} steps in {}, {:.1f} MB written\n", out,
              result.episodes, result.resumed, result.steps, duration_text(result.seconds),
              static_cast<double>(result.bytes) * 1e-6);
   fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
              "{:.2f}% at most\n", spec.cost_source, result.mean_improvement_percent,
              result.best_improvement_percent);
+  if (training.resets > 0)
+    fmt::print("the agent was trained before: {} episodes, {} steps, {} cost look-ups, {} "
+               "measurements\n", training.resets, training.steps, training.cost_lookups,
+               training.measurements);
 }
 
 /// Measurements are not disturbed by other workers unless that is asked for.
@@ -67,7 +103,9 @@ int workers_for(const EnvSpec& spec, int wanted) {
 
 void run(const CollectOptions& options) {
   const CollectStepConfig config = resolve(options);
-  const auto agent = make_collect_agent(config.collect);
+  const bool trained = kLearning && config.collect.agent == "ppo";
+  Player player;
+  if (!trained) player.agent = make_collect_agent(config.collect);
   const MadeEnvironment made = make_environment(config.env);
   if (!options.common.quiet)
     for (const std::string& warning : made.warnings) fmt::print(stderr, "warning: {}\n", warning);
@@ -80,10 +118,11 @@ void run(const CollectOptions& options) {
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   create_run_directory(run.directory, run.config, options.common.resume);
-  const CollectResult result = collect(*made.environment, *agent, config.collect, run);
+  if (trained) player = trained_player(config, *made.environment, run.progress);
+  const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   const EnvSpec& spec = made.environment->spec();
-  if (options.common.json) print_json(result, spec, run.directory);
-  else print_text(result, spec, run.directory);
+  if (options.common.json) print_json(result, player.training, spec, run.directory);
+  else print_text(result, player.training, spec, run.directory);
 }
 
 }  // namespace

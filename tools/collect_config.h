@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#ifdef REVERIE_LEARNING
+#include "controller/graph_ppo.h"
+#endif
 #include "datasets/collect.h"
 #include "env/factory/environment_factory.h"
 
@@ -13,12 +16,18 @@ struct CollectStepConfig {
   uint64_t seed = 0;
   EnvironmentConfig env;
   CollectConfig collect;
+#ifdef REVERIE_LEARNING
+  GraphPpoConfig ppo;
+#endif
 
   template <class V>
   void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
     v.section("env", env, "The environment");
     v.section("collect", collect, "Collection of rollouts");
+#ifdef REVERIE_LEARNING
+    v.section("ppo", ppo, "The agent ppo, which is trained before it plays");
+#endif
   }
 };
 
