@@ -140,7 +140,9 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
   }
 }
 
-Values Importer::add_opaque(const onnx::NodeProto& node) {
+Values Importer::add_opaque(const onnx::NodeProto& original) {
+  onnx::NodeProto node = original;
+  embed_external_data(&node, files_);
   const std::vector<std::string> captured = captured_names(node);
   Values inputs;
   for (const auto& input : node.input()) inputs.push_back(value(input));

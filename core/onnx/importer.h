@@ -28,7 +28,7 @@ class Importer {
 
   bool is_candidate(const onnx::NodeProto& node) const;
   std::optional<Values> try_convert(const onnx::NodeProto& node);
-  Values add_opaque(const onnx::NodeProto& node);
+  Values add_opaque(const onnx::NodeProto& original);
   /// Replaces outputs that are computed from small constants alone by their values.
   void fold(Values* outputs);
 

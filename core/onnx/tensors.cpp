@@ -100,6 +100,20 @@ ExternalRange external_range(const TensorType& type, const onnx::TensorProto& te
   return range;
 }
 
+void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
+  const bool is_carried = size_of(dtype_of(tensor->data_type())) > 0;
+  if (tensor->data_location() != onnx::TensorProto::EXTERNAL || !is_carried) return;
+  const Tensor data = read_tensor(*tensor, files);
+  const std::string name = tensor->name();
+  tensor->Clear();
+  write_tensor(data, name, tensor);
+}
+
+void embed(onnx::GraphProto* graph, ExternalFiles& files) {
+  for (auto& tensor : *graph->mutable_initializer()) embed(&tensor, files);
+  for (auto& node : *graph->mutable_node()) embed_external_data(&node, files);
+}
+
 std::string describe(const onnx::TensorProto& tensor) {
   return fmt::format("tensor '{}'", tensor.name());
 }
@@ -124,6 +138,15 @@ WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
 
 Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files) {
   return read_weight(tensor, files)->materialize();
+}
+
+void embed_external_data(onnx::NodeProto* node, ExternalFiles& files) {
+  for (auto& attribute : *node->mutable_attribute()) {
+    if (attribute.has_t()) embed(attribute.mutable_t(), files);
+    if (attribute.has_g()) embed(attribute.mutable_g(), files);
+    for (auto& tensor : *attribute.mutable_tensors()) embed(&tensor, files);
+    for (auto& graph : *attribute.mutable_graphs()) embed(&graph, files);
+  }
 }
 
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out) {

@@ -14,6 +14,10 @@ WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files);
 /// The same for a tensor that has to be small, as in an attribute.
 Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files);
 
+/// Brings data that lies outside into the tensors of the node's attributes, subgraphs included;
+/// element types that the project does not carry stay. InputError as for read_weight.
+void embed_external_data(onnx::NodeProto* node, ExternalFiles& files);
+
 /// Name, type and data, the latter inline.
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out);
 

@@ -143,6 +143,28 @@ TEST_F(Opaque, CapturedValuesAreRenamedWithTheGraph) {
   EXPECT_FALSE(outside.contains("relu_0")) << "the name belongs to the branch";
 }
 
+TEST_F(Opaque, DataThatBranchesKeepInAFileBesideComesAlong) {
+  onnx::ModelProto proto = model_with_if();
+  std::ofstream(folder_ / "branch.bin", std::ios::binary) << std::string("\0\0\x80\x3f", 4);  // 1
+  for (auto& attribute : *proto.mutable_graph()->mutable_node(2)->mutable_attribute()) {
+    onnx::GraphProto& branch = *attribute.mutable_g();
+    onnx::TensorProto* one = branch.add_initializer();
+    one->set_name(attribute.name() + "_one");
+    one->set_data_type(onnx::TensorProto::FLOAT);
+    one->set_data_location(onnx::TensorProto::EXTERNAL);
+    auto* location = one->add_external_data();
+    location->set_key("location");
+    location->set_value("branch.bin");
+    branch.mutable_node(0)->set_op_type("Mul");
+    while (branch.node(0).input_size() < 2) branch.mutable_node(0)->add_input();
+    branch.mutable_node(0)->set_input(1, one->name());
+  }
+  const ImportedModel model = import(proto);
+  const TemporaryDirectory elsewhere;
+  export_onnx(model.graph, model.info, elsewhere / "copy.onnx");
+  EXPECT_TRUE(isomorphic(import_onnx(elsewhere / "copy.onnx").graph, model.graph));
+}
+
 TEST_F(Opaque, ModelLocalFunctionsAreKept) {
   onnx::ModelProto proto = parse(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
