@@ -1,0 +1,158 @@
+#include <benchmark/benchmark.h>
+#include <torch/torch.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "controller/actor_critic.h"
+#include "core/models/models.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "env/toy/toy_environment.h"
+#include "tests/benchmark/machine.h"
+#include "worldmodel/dream.h"
+#include "worldmodel/live.h"
+
+namespace reverie::bench {
+namespace {
+
+constexpr double kNeverEnds = -20;  // logit of M's end: trajectories run to the horizon
+
+std::unique_ptr<Environment> make_environment(const std::string& name) {
+  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8});
+  ModelOptions options;
+  options.light = true;
+  std::vector<StartGraph> starts;
+  starts.push_back({name, build_model(name, options)});
+  return std::make_unique<RewriteEnvironment>(std::move(starts),
+                                              std::make_shared<const RuleSet>(RuleSet::builtin()),
+                                              make_cost_model("roofline:t4"), RewriteEnvConfig{});
+}
+
+/// V, M and C of default sizes with random weights, before a real environment and in a dream that
+/// begins where it does.
+struct Worlds {
+  Worlds(const std::string& name, int batch) : real(make_environment(name)) {
+    torch::manual_seed(1);
+    const EncoderConfig vae;
+    encoder = std::make_shared<GraphEncoder>(vae, real->spec());
+    spec.latent = vae.latent;
+    spec.hidden = config.hidden;
+    spec.env = real->spec();
+    MdnRnn network(config, spec);
+    torch::NoGradGuard guard;
+    network->head->bias[mixture_columns() + 1] = kNeverEnds;
+    world = std::make_shared<MdnWorldModel>(network);
+    live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
+    const LatentObservation start = live->reset(0);
+    const auto zeros = torch::zeros_like(start.counts.select(1, 0));
+    dream = std::make_unique<DreamEnvironment>(
+        world, StartStates{world->begin(start.z), start.counts, zeros, zeros}, DreamConfig{}, batch);
+    policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
+  }
+
+  int64_t mixture_columns() const { return config.mixtures * (1 + 2 * spec.latent); }
+
+  /// Of the matrix products of M, one trajectory, one step.
+  double world_flops() const {
+    const double hidden = config.hidden, actions = spec.env.primary_actions();
+    const double input = spec.latent + actions + config.embedding + kLocationFeatures;
+    const double head = static_cast<double>(mixture_columns()) + 2 + actions * CountCode::classes();
+    return 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head);
+  }
+
+  /// Of the matrix products of C, those on single locations apart.
+  double policy_flops() const {
+    const ActorCriticConfig c;
+    const double width = static_cast<double>(c.width), inputs = static_cast<double>(policy_feature_count(spec));
+    const double location = static_cast<double>(c.head.location_width);
+    const double heads = width * (spec.env.primary_actions() + location) +
+                         location * (static_cast<double>(c.head.rule_embedding) + location);
+    return 2 * (2 * width * (inputs + width) + width + heads);
+  }
+
+  std::unique_ptr<Environment> real;
+  WorldModelConfig config;
+  LatentSpec spec;
+  std::shared_ptr<Encoder> encoder;
+  std::shared_ptr<MdnWorldModel> world;
+  std::unique_ptr<LiveLatentEnvironment> live;
+  std::unique_ptr<DreamEnvironment> dream;
+  std::unique_ptr<Policy> policy;
+};
+
+/// Steps of the dream, with the actor-critic choosing or with actions that are there. Items are
+/// steps of one trajectory.
+void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
+  const int64_t batch = state.range(0);
+  Worlds worlds(name, static_cast<int>(batch));
+  Rng rng(1);
+  RandomPolicy random;
+  LatentObservation observation = worlds.dream->reset(1);
+  LatentActions actions = random.act(observation, false, rng).actions;
+  uint64_t steps = 0;
+  for (auto _ : state) {
+    if (with_policy) actions = worlds.policy->act(observation, false, rng).actions;
+    worlds.dream->step(actions);
+    observation = worlds.dream->observe();
+    if (++steps % static_cast<uint64_t>(worlds.spec.env.horizon) == 0)
+      observation = worlds.dream->reset(steps);
+  }
+  const double each = worlds.world_flops() + (with_policy ? worlds.policy_flops() : 0);
+  const auto items = static_cast<double>(state.iterations() * batch);
+  state.SetItemsProcessed(state.iterations() * batch);
+  state.counters["flops_per_item"] = each;
+  state.counters["of_fastest"] =
+      benchmark::Counter(each * items / fastest_matrix_product(), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", false)
+    ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true)
+    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, toy_M, "toy", false)
+    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+double seconds_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Random play before the real environment and in the dream, in turns, each with time of its own.
+/// Items are live steps of trajectories that run; `ratio` is dream steps per live step.
+void LiveAgainstDream(benchmark::State& state, const char* name) {
+  const int64_t batch = state.range(0);
+  Worlds worlds(name, static_cast<int>(batch));
+  Rng rng(1);
+  RandomPolicy random;
+  LatentObservation real = worlds.live->reset(1), dreamt = worlds.dream->reset(1);
+  double live_steps = 0, live_seconds = 0, dream_steps = 0, dream_seconds = 0;
+  int64_t running = batch;
+  uint64_t episode = 1;
+  for (auto _ : state) {
+    const auto chosen = random.act(real, false, rng).actions;
+    LatentStep step;
+    const double seconds = seconds_of([&] { step = worlds.live->step(chosen); });
+    state.SetIterationTime(seconds);
+    live_seconds += seconds;
+    live_steps += static_cast<double>(running);
+    const auto dream_actions = random.act(dreamt, false, rng).actions;
+    dream_seconds += seconds_of([&] { worlds.dream->step(dream_actions); });
+    dream_steps += static_cast<double>(batch);
+    running = batch - step.terminated.logical_or(step.truncated).sum().item<int64_t>();
+    real = running > 0 ? worlds.live->observe() : worlds.live->reset(++episode);
+    dreamt = running > 0 ? worlds.dream->observe() : worlds.dream->reset(episode);
+    if (running == 0) running = batch;
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(live_steps));
+  state.counters["live_per_second"] = live_steps / live_seconds;
+  state.counters["dream_per_second"] = dream_steps / dream_seconds;
+  state.counters["ratio"] = (dream_steps / dream_seconds) / (live_steps / live_seconds);
+}
+BENCHMARK_CAPTURE(LiveAgainstDream, toy, "toy")
+    ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(LiveAgainstDream, squeezenet1_1, "squeezenet1_1")
+    ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(60);
+
+}  // namespace
+}  // namespace reverie::bench
