@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "core/base/error.h"
 
 namespace reverie {
 namespace {
+
+constexpr size_t kLatentsKept = size_t{1} << 16;
+
+int worker_count(int wanted, const Environment& environment, int batch) {
+  if (wanted == 0 && !environment.spec().deterministic) return 1;
+  const int threads = wanted > 0 ? wanted : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(threads, 1, batch);
+}
 
 torch::Tensor bool_tensor(const std::vector<char>& values) {
   auto tensor = torch::empty({static_cast<int64_t>(values.size())}, torch::kBool);
@@ -18,8 +27,12 @@ torch::Tensor bool_tensor(const std::vector<char>& values) {
 
 LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
                                              std::shared_ptr<Encoder> encoder,
-                                             std::shared_ptr<WorldModel> world, int batch)
-    : spec_(world->spec()), encoder_(std::move(encoder)), world_(std::move(world)) {
+                                             std::shared_ptr<WorldModel> world, int batch,
+                                             int workers)
+    : spec_(world->spec()),
+      encoder_(std::move(encoder)),
+      world_(std::move(world)),
+      pool_(worker_count(workers, environment, batch)) {
   const EnvSpec& real = environment.spec();
   if (real.actions != spec_.env.actions || real.fingerprint != spec_.env.fingerprint)
     throw InputError("the world model was trained for other actions than '{}' has", real.name);
@@ -30,7 +43,8 @@ LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
 }
 
 LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
-  for (int i = 0; i < batch(); ++i) environments_[i]->reset(seed + i);
+  pool_.run(environments_.size(), [&](size_t b, int) { environments_[b]->reset(seed + b); });
+  latents_.clear();  // what is encoded beside a state moves its last bits: equal seeds, equal batches
   steps_.assign(batch(), 0);
   terminated_.assign(batch(), 0);
   truncated_.assign(batch(), 0);
@@ -44,16 +58,33 @@ LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
 }
 
 void LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
-  std::vector<Observation> observations;
-  for (const int64_t row : rows) {
-    observations.push_back(environments_[row]->observe());
-    masks_[row] = observations.back().mask;
+  std::vector<Observation> seen(rows.size());
+  pool_.run(rows.size(), [&](size_t i, int) { seen[i] = environments_[rows[i]]->observe(); });
+  std::vector<const ActionMask*> masks;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    masks.push_back(&seen[i].mask);
+    masks_[rows[i]] = seen[i].mask;
   }
   torch::NoGradGuard guard;
-  const auto seen = batch_observations(observations, spec_.env).to(world_->device());
-  const auto index = torch::tensor(rows, torch::kInt64).to(world_->device());
-  state_.z = state_.z.index_copy(0, index, encoder_->encode(seen));
-  counts_ = counts_.index_copy(0, index, seen.counts);
+  const auto device = world_->device();
+  const auto index = torch::tensor(rows, torch::kInt64).to(device);
+  state_.z = state_.z.index_copy(0, index, latents_of(seen).to(device));
+  counts_ = counts_.index_copy(0, index, batch_counts(masks, spec_.env).to(device));
+}
+
+torch::Tensor LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) {
+  if (latents_.size() + seen.size() > kLatentsKept) latents_.clear();
+  std::vector<const Observation*> fresh;
+  for (const Observation& observation : seen)
+    if (latents_.try_emplace(observation.state_key).second) fresh.push_back(&observation);
+  if (!fresh.empty()) {
+    const auto encoded = encoder_->encode(fresh);
+    for (size_t i = 0; i < fresh.size(); ++i)
+      latents_[fresh[i]->state_key] = encoded[static_cast<int64_t>(i)];
+  }
+  std::vector<torch::Tensor> rows;
+  for (const Observation& observation : seen) rows.push_back(latents_.at(observation.state_key));
+  return torch::stack(rows);
 }
 
 float LiveLatentEnvironment::step_real(int b, int primary, int index) {
@@ -69,14 +100,19 @@ LatentStep LiveLatentEnvironment::step(const LatentActions& actions) {
   const auto primary = actions.primary.to(torch::kCPU).contiguous();
   const auto secondary = actions.secondary.to(torch::kCPU).contiguous();
   auto rewards = torch::zeros({batch()});
-  std::vector<int64_t> moved;
-  for (int b = 0; b < batch(); ++b) {
-    if (ended(b)) continue;
-    rewards.data_ptr<float>()[b] =
-        step_real(b, static_cast<int>(primary.data_ptr<int64_t>()[b]),
-                  static_cast<int>(secondary.data_ptr<int64_t>()[b]));
+  float* reward = rewards.data_ptr<float>();
+  const int64_t* rule = primary.data_ptr<int64_t>();
+  const int64_t* location = secondary.data_ptr<int64_t>();
+  std::vector<int64_t> running, moved;
+  for (int b = 0; b < batch(); ++b)
+    if (!ended(b)) running.push_back(b);
+  pool_.run(running.size(), [&](size_t i, int) {
+    const int64_t b = running[i];
+    reward[b] = step_real(static_cast<int>(b), static_cast<int>(rule[b]),
+                          static_cast<int>(location[b]));
+  });
+  for (const int64_t b : running)
     if (!terminated_[b]) moved.push_back(b);
-  }
   move(actions, moved);
   const auto device = world_->device();
   return {rewards.to(device), bool_tensor(terminated_).to(device),

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "worldmodel/encoder.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/world_model.h"
@@ -10,13 +12,15 @@
 namespace reverie {
 
 /// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories
-/// are encoded in one batch; the mask is the environment's own. Trajectory b of `reset(seed)` is
-/// the episode of seed `seed + b`.
+/// are encoded in one batch, each distinct state once between resets; the mask is the environment's
+/// own. Trajectory b of `reset(seed)` is the episode of seed `seed + b`.
 class LiveLatentEnvironment : public LatentEnvironment {
  public:
-  /// Forks `environment` B times. InputError when V or M were trained for other actions.
+  /// Forks `environment` B times. InputError when V or M were trained for other actions. Results do
+  /// not depend on `workers`, the threads that step and look; 0 takes one per processor, or a single
+  /// one where the environment is not deterministic, as measurements must not disturb each other.
   LiveLatentEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,
-                        std::shared_ptr<WorldModel> world, int batch);
+                        std::shared_ptr<WorldModel> world, int batch, int workers = 0);
 
   const LatentSpec& spec() const override { return spec_; }
   int batch() const override { return static_cast<int>(environments_.size()); }
@@ -31,6 +35,8 @@ class LiveLatentEnvironment : public LatentEnvironment {
  private:
   /// Encodes the environments of these trajectories and takes their masks.
   void look(const std::vector<int64_t>& rows);
+  /// Latents of the observations, [n, latent]; encodes those whose keys are new since the reset.
+  torch::Tensor latents_of(const std::vector<Observation>& seen);
   /// Takes the recurrent states of these trajectories over the actions and looks at what they reach.
   void move(const LatentActions& actions, const std::vector<int64_t>& rows);
   bool ended(int b) const { return terminated_[b] || truncated_[b]; }
@@ -41,6 +47,8 @@ class LiveLatentEnvironment : public LatentEnvironment {
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<WorldModel> world_;
   std::vector<std::unique_ptr<Environment>> environments_;
+  WorkerPool pool_;
+  std::unordered_map<uint64_t, torch::Tensor> latents_;  // by state key
   std::vector<ActionMask> masks_;
   LatentState state_;
   torch::Tensor counts_;  // [B, A]

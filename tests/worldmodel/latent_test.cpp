@@ -85,6 +85,22 @@ TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
   EXPECT_EQ(live->counters().steps, kBatch);
 }
 
+TEST(LatentEnvironment, LiveIsTheSameForAnyNumberOfWorkers) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  const auto play = [&](int workers) {
+    LiveLatentEnvironment live(*fixture.environment, fixture.encoder, fixture.world, kBatch, workers);
+    Rng rng(5);
+    auto observation = live.reset(2);
+    auto rewards = torch::zeros({kBatch});
+    for (int i = 0; i < 6; ++i) {
+      rewards += live.step(testing::random_latent_actions(observation.counts, rng)).reward;
+      observation = live.observe();
+    }
+    return torch::cat({observation.z.flatten(), observation.h.flatten(), rewards});
+  };
+  EXPECT_TRUE(torch::equal(play(1), play(3)));
+}
+
 TEST(LatentEnvironment, LiveRefusesOtherActions) {
   const Fixture fixture = toy();
   EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
