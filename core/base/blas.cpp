@@ -29,10 +29,12 @@ BlasProbe probe_blas() {
 
 BlasSettings better_settings(const BlasProbe& probe) {
   BlasSettings settings;
-  if (probe.core_name == "Prescott" && !probe.core_type_is_set) {
-    if (probe.avx512) {
+  const bool slowest = probe.core_name == "Prescott";
+  const bool narrow = slowest || probe.core_name == "Haswell" || probe.core_name == "Zen";
+  if (!probe.core_type_is_set) {
+    if (narrow && probe.avx512) {
       settings.core_type = "SkylakeX";
-    } else if (probe.avx2) {
+    } else if (slowest && probe.avx2) {
       settings.core_type = "Haswell";
     }
   }
