@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace reverie {
 namespace {
 
@@ -21,6 +23,29 @@ torch::Tensor boundaries(torch::Device device) {
   return (values.slice(0, 0, -1) + values.slice(0, 1)) / 2;
 }
 
+constexpr int64_t kUnchanged = 1 + kChanges.size() / 2;  // the class of a change of 0
+
+/// One row of `decode_likeliest`; `best` and `chosen` are room for A entries.
+void decode_row(const int64_t* current, float* logits, const float* preference, int64_t actions,
+                int64_t max_secondary, float* best, int32_t* chosen, int64_t* next) {
+  for (int64_t a = 0; a < actions; ++a)
+    logits[(current[a] > 0 ? kUnchanged : CountCode::kNone) * actions + a] += preference[a];
+  std::copy_n(logits, actions, best);
+  std::fill_n(chosen, actions, 0);
+  for (int32_t k = 1; k < CountCode::classes(); ++k) {
+    const float* of_class = logits + k * actions;
+    for (int64_t a = 0; a < actions; ++a) {
+      const bool better = of_class[a] > best[a];
+      best[a] = better ? of_class[a] : best[a];
+      chosen[a] = better ? k : chosen[a];
+    }
+  }
+  for (int64_t a = 0; a < actions; ++a)
+    next[a] = chosen[a] == CountCode::kNone
+                  ? 0
+                  : std::clamp<int64_t>(current[a] + kChanges[chosen[a] - 1], 1, max_secondary);
+}
+
 }  // namespace
 
 int CountCode::classes() { return 1 + static_cast<int>(kChanges.size()); }
@@ -36,6 +61,30 @@ torch::Tensor CountCode::decode(const torch::Tensor& current, const torch::Tenso
   const auto change = changes(current.device()).index({(classes - 1).clamp_min(0)});
   const auto next = (current + change).clamp(1, max_secondary);
   return torch::where(classes == kNone, torch::zeros_like(next), next);
+}
+
+torch::Tensor CountCode::same(const torch::Tensor& current) { return (current > 0) * kUnchanged; }
+
+void CountCode::decode_likeliest(const torch::Tensor& current, torch::Tensor& logits,
+                                 const torch::Tensor& preference, int max_secondary,
+                                 torch::Tensor& next) {
+  const int64_t rows = current.size(0), actions = current.size(1);
+  if (!current.is_cpu()) {
+    const auto all = logits.reshape({rows, classes(), actions})
+                         .scatter_add(1, same(current).unsqueeze(1),
+                                      preference.expand({rows, 1, actions}));
+    next.copy_(decode(current, all.argmax(1), max_secondary));
+    return;
+  }
+  REVERIE_CHECK(logits.stride(1) == 1 && next.is_contiguous() && preference.is_contiguous());
+  const auto counts = current.contiguous();
+  std::vector<float> best(actions);
+  std::vector<int32_t> chosen(actions);
+  for (int64_t i = 0; i < rows; ++i)
+    decode_row(counts.data_ptr<int64_t>() + i * actions,
+               logits.data_ptr<float>() + i * logits.stride(0), preference.data_ptr<float>(),
+               actions, max_secondary, best.data(), chosen.data(),
+               next.data_ptr<int64_t>() + i * actions);
 }
 
 }  // namespace reverie

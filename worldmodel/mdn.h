@@ -11,7 +11,8 @@ struct Mixture {
   torch::Tensor means;      ///< [*, K, D]
   torch::Tensor log_sigma;  ///< [*, K, D]
 
-  /// From 2 K D + K columns.
+  static int64_t columns(int mixtures, int dimensions) { return mixtures * (1 + 2L * dimensions); }
+  /// From as many columns.
   static Mixture from_columns(const torch::Tensor& columns, int mixtures, int dimensions);
 
   /// -log density of x [*, D], one value a row.

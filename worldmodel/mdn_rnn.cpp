@@ -22,7 +22,7 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
   gates_hidden = register_module(
       "gates_hidden", torch::nn::Linear(torch::nn::LinearOptions(hidden, 4 * hidden).bias(false)));
   trunk = register_module("trunk", torch::nn::Linear(2 * hidden, hidden));
-  const int mixture = config.mixtures * (1 + 2 * spec.latent);
+  const int64_t mixture = Mixture::columns(config.mixtures, spec.latent);
   head = register_module("head",
                          torch::nn::Linear(hidden, mixture + 2 + actions * CountCode::classes()));
   torch::NoGradGuard guard;
@@ -56,15 +56,16 @@ MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedde
                             const torch::Tensor& counts) {
   const auto columns = head(torch::silu(trunk(torch::cat({h, embedded}, -1))));
   const int64_t actions = spec.env.primary_actions();
-  const int64_t mixture = config.mixtures * (1 + 2 * spec.latent);
+  const int64_t mixture = Mixture::columns(config.mixtures, spec.latent);
   const auto parts =
       columns.split_with_sizes({mixture, 1, 1, actions * CountCode::classes()}, -1);
   auto shape = columns.sizes().vec();
   shape.back() = actions;
   shape.push_back(CountCode::classes());
-  const auto same = torch::one_hot(CountCode::encode(counts, counts), CountCode::classes());
+  const auto same = CountCode::same(counts).unsqueeze(-1);
   return {Mixture::from_columns(parts[0], config.mixtures, spec.latent), parts[1].squeeze(-1),
-          parts[2].squeeze(-1), parts[3].reshape(shape) + same_counts * same};
+          parts[2].squeeze(-1),
+          parts[3].reshape(shape).scatter_add(-1, same, same_counts.expand(same.sizes()))};
 }
 
 }  // namespace reverie

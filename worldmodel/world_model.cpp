@@ -11,31 +11,20 @@ LatentState WorldModel::begin(const torch::Tensor& z) const {
 
 void MdnWorldModel::advance(LatentState& state, const torch::Tensor& counts,
                             const LatentActions& actions) {
-  torch::NoGradGuard guard;
-  const auto embedded = network_->embed(state.z, counts, actions);
-  const auto [h, c] =
-      network_->cell(network_->input_gates(embedded), state.hidden[0], state.cell[0]);
-  state.hidden = h.unsqueeze(0);
-  state.cell = c.unsqueeze(0);
+  fused_.advance(state, counts, actions);
 }
 
 WorldPrediction MdnWorldModel::step(LatentState& state, const torch::Tensor& counts,
                                     const LatentActions& actions, double temperature,
                                     torch::Generator noise) {
   torch::NoGradGuard guard;
-  const auto embedded = network_->embed(state.z, counts, actions);
-  const auto [h, c] =
-      network_->cell(network_->input_gates(embedded), state.hidden[0], state.cell[0]);
-  state.hidden = h.unsqueeze(0);
-  state.cell = c.unsqueeze(0);
-  const MdnOutput output = network_->heads(h, embedded, counts);
+  const FusedOutput output = fused_.step(state, counts, actions);
   const auto change = network_->change->inverse(output.change.sample(temperature, noise));
   WorldPrediction prediction;
-  prediction.z = (state.z + change).clamp(-1, 1);
+  prediction.z = (state.z + change).clamp_(-1, 1);
   prediction.reward = output.reward * network_->reward_scale;
   prediction.end = output.end > 0;
-  prediction.counts =
-      CountCode::decode(counts, output.counts.argmax(-1), spec().env.max_secondary);
+  prediction.counts = output.counts;
   prediction.counts.select(1, spec().env.no_op()).fill_(1);
   return prediction;
 }

@@ -6,6 +6,7 @@
 
 #include "worldmodel/checkpoint.h"
 #include "worldmodel/latent.h"
+#include "worldmodel/fused_mdn.h"
 #include "worldmodel/mdn_rnn.h"
 
 namespace reverie {
@@ -46,7 +47,7 @@ class WorldModel {
 class MdnWorldModel : public WorldModel {
  public:
   /// Shares the network, which may go on being trained.
-  explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)) {}
+  explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)), fused_(network_) {}
 
   const LatentSpec& spec() const override { return network_->spec; }
   void advance(LatentState& state, const torch::Tensor& counts,
@@ -60,6 +61,7 @@ class MdnWorldModel : public WorldModel {
 
  private:
   MdnRnn network_;
+  FusedMdn fused_;
 };
 
 /// From a checkpoint of kind "world" or "policy".

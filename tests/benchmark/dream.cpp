@@ -1,7 +1,9 @@
 #include <benchmark/benchmark.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -51,7 +53,7 @@ struct Worlds {
     policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
   }
 
-  int64_t mixture_columns() const { return config.mixtures * (1 + 2 * spec.latent); }
+  int64_t mixture_columns() const { return Mixture::columns(config.mixtures, spec.latent); }
 
   /// Of the matrix products of M, one trajectory, one step.
   double world_flops() const {
@@ -81,8 +83,15 @@ struct Worlds {
   std::unique_ptr<Policy> policy;
 };
 
+double seconds_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 /// Steps of the dream, with the actor-critic choosing or with actions that are there. Items are
-/// steps of one trajectory.
+/// steps of one trajectory. `of_fastest` is the share of the fastest matrix product; `best_of_fastest`
+/// that of the quickest step, as the product's own rate is its best on a machine with other work.
 void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
   const int64_t batch = state.range(0);
   Worlds worlds(name, static_cast<int>(batch));
@@ -91,10 +100,13 @@ void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
   LatentObservation observation = worlds.dream->reset(1);
   LatentActions actions = random.act(observation, false, rng).actions;
   uint64_t steps = 0;
+  double best = 1e300;
   for (auto _ : state) {
-    if (with_policy) actions = worlds.policy->act(observation, false, rng).actions;
-    worlds.dream->step(actions);
-    observation = worlds.dream->observe();
+    best = std::min(best, seconds_of([&] {
+      if (with_policy) actions = worlds.policy->act(observation, false, rng).actions;
+      worlds.dream->step(actions);
+      observation = worlds.dream->observe();
+    }));
     if (++steps % static_cast<uint64_t>(worlds.spec.env.horizon) == 0)
       observation = worlds.dream->reset(steps);
   }
@@ -104,6 +116,8 @@ void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
   state.counters["flops_per_item"] = each;
   state.counters["of_fastest"] =
       benchmark::Counter(each * items / fastest_matrix_product(), benchmark::Counter::kIsRate);
+  state.counters["best_of_fastest"] =
+      each * static_cast<double>(batch) / best / fastest_matrix_product();
 }
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", false)
     ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
@@ -111,12 +125,6 @@ BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, toy_M, "toy", false)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
-
-double seconds_of(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// Random play before the real environment and in the dream, in turns, each with time of its own.
 /// Items are live steps of trajectories that run; `ratio` is dream steps per live step.

@@ -1,0 +1,172 @@
+#include "worldmodel/fused_mdn.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+namespace reverie {
+namespace {
+
+constexpr int64_t kBlock = 64;  // rows: one block's activations stay in a core's cache
+constexpr double kClamp = 10;   // as Normalizer
+
+std::vector<torch::Tensor> sources_of(MdnRnnImpl& network) {
+  std::vector<torch::Tensor> sources = network.parameters();
+  const auto buffers = network.buffers();
+  sources.insert(sources.end(), buffers.begin(), buffers.end());
+  return sources;
+}
+
+torch::Tensor affine(torch::Tensor out, const torch::Tensor& bias, const torch::Tensor& x,
+                     const torch::Tensor& weight) {
+  return at::addmm_out(out, bias, x, weight);
+}
+
+/// Order of the head's outputs with the counts' classes outside and the actions inside.
+torch::Tensor class_first(int64_t before, int64_t actions) {
+  const int64_t classes = CountCode::classes();
+  const auto counts =
+      torch::arange(actions * classes).view({actions, classes}).t().reshape({-1}) + before;
+  return torch::cat({torch::arange(before), counts});
+}
+
+}  // namespace
+
+struct FusedMdn::Inputs {
+  torch::Tensor z, counts, rules, location;
+};
+
+FusedMdn::FusedMdn(MdnRnn network)
+    : network_(std::move(network)), sources_(sources_of(*network_)) {}
+
+void FusedMdn::refresh() {
+  std::vector<std::pair<const void*, uint32_t>> now;
+  for (const torch::Tensor& source : sources_)
+    now.emplace_back(source.data_ptr(), source._version());
+  if (now == seen_) return;
+  auto& m = *network_;
+  mean_ = torch::cat({m.latent->mean, m.log_counts->mean});
+  deviation_ = torch::cat({m.latent->deviation, m.log_counts->deviation});
+  gates_ = torch::cat({m.gates_in->weight, m.gates_hidden->weight}, 1).t();
+  const int64_t actions = m.spec.env.primary_actions();
+  const auto order = class_first(m.head->bias.size(0) - actions * CountCode::classes(), actions)
+                         .to(m.head->bias.device());
+  head_ = m.head->weight.index_select(0, order).t();
+  head_bias_ = m.head->bias.index_select(0, order);
+  input_ = torch::Tensor();
+  seen_ = std::move(now);
+}
+
+void FusedMdn::reserve(int64_t rows) {
+  if (input_.defined() && input_.size(0) == rows) return;
+  const int64_t hidden = network_->config.hidden;
+  const auto make = [&](int64_t columns) { return torch::empty({rows, columns}, mean_.options()); };
+  input_ = make(network_->input->options.in_features());
+  hidden_ = make(3 * hidden);
+  open_ = make(4 * hidden);
+  trunk_ = make(hidden);
+  columns_ = make(head_.size(1));
+}
+
+void FusedMdn::fill_input(const Inputs& inputs, int64_t begin, int64_t rows) {
+  auto x = input_.narrow(0, begin, rows);
+  int64_t at = 0;
+  const auto put = [&](const torch::Tensor& part) {
+    auto place = x.narrow(1, at, part.size(1));
+    place.copy_(part.narrow(0, begin, rows));
+    at += part.size(1);
+    return place;
+  };
+  put(inputs.z);
+  put(inputs.counts).log1p_();
+  x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-kClamp, kClamp);
+  put(inputs.rules);
+  put(inputs.location);
+}
+
+void FusedMdn::recur(const LatentState& before, LatentState& after, int64_t begin, int64_t rows) {
+  const int64_t hidden = network_->config.hidden;
+  auto all = hidden_.narrow(0, begin, rows);
+  auto embedded = all.narrow(1, hidden, hidden);
+  affine(embedded, network_->input->bias, input_.narrow(0, begin, rows),
+         network_->input->weight.t());
+  at::silu_(embedded);
+  all.narrow(1, 2 * hidden, hidden).copy_(before.hidden[0].narrow(0, begin, rows));
+  auto gates = open_.narrow(0, begin, rows);
+  affine(gates, network_->gates_in->bias, all.narrow(1, hidden, 2 * hidden), gates_);
+  gates.narrow(1, 0, 3 * hidden).sigmoid_();
+  auto candidate = gates.narrow(1, 3 * hidden, hidden).tanh_();
+  const auto gate = [&](int64_t i) { return gates.narrow(1, i * hidden, hidden); };
+  auto cell = after.cell[0].narrow(0, begin, rows);
+  at::mul_out(cell, gate(1), before.cell[0].narrow(0, begin, rows)).addcmul_(gate(0), candidate);
+  auto h = after.hidden[0].narrow(0, begin, rows);
+  at::tanh_out(h, cell).mul_(gate(2));
+  all.narrow(1, 0, hidden).copy_(h);
+}
+
+void FusedMdn::speak(const Inputs& inputs, torch::Tensor& next_counts, int64_t begin,
+                     int64_t rows) {
+  const int64_t hidden = network_->config.hidden, actions = inputs.counts.size(1);
+  auto trunk = trunk_.narrow(0, begin, rows);
+  affine(trunk, network_->trunk->bias, hidden_.narrow(0, begin, rows).narrow(1, 0, 2 * hidden),
+         network_->trunk->weight.t());
+  at::silu_(trunk);
+  auto columns = columns_.narrow(0, begin, rows);
+  affine(columns, head_bias_, trunk, head_);
+  const int64_t count_columns = actions * CountCode::classes();
+  auto logits = columns.narrow(1, columns.size(1) - count_columns, count_columns);
+  auto out = next_counts.narrow(0, begin, rows);
+  CountCode::decode_likeliest(inputs.counts.narrow(0, begin, rows), logits,
+                              network_->same_counts.squeeze(1), network_->spec.env.max_secondary,
+                              out);
+}
+
+void FusedMdn::run(LatentState& state, const Inputs& inputs, torch::Tensor* next_counts) {
+  const int64_t batch = inputs.z.size(0);
+  reserve(batch);
+  LatentState after = state;
+  after.hidden = torch::empty_like(state.hidden);
+  after.cell = torch::empty_like(state.cell);
+  const int64_t block = inputs.z.is_cpu() ? kBlock : batch;
+  at::parallel_for(0, (batch + block - 1) / block, 1, [&](int64_t first, int64_t last) {
+    torch::NoGradGuard guard;
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t begin = i * block, rows = std::min(block, batch - begin);
+      fill_input(inputs, begin, rows);
+      recur(state, after, begin, rows);
+      if (next_counts != nullptr) speak(inputs, *next_counts, begin, rows);
+    }
+  });
+  state = std::move(after);
+}
+
+FusedMdn::Inputs FusedMdn::inputs(const LatentState& state, const torch::Tensor& counts,
+                                  const LatentActions& actions) {
+  return {state.z, counts, network_->rules->weight.index_select(0, actions.primary),
+          describe_location(actions.secondary, count_of(counts, actions),
+                            network_->spec.env.max_secondary)};
+}
+
+void FusedMdn::advance(LatentState& state, const torch::Tensor& counts,
+                       const LatentActions& actions) {
+  torch::NoGradGuard guard;
+  refresh();
+  run(state, inputs(state, counts, actions), nullptr);
+}
+
+FusedOutput FusedMdn::step(LatentState& state, const torch::Tensor& counts,
+                           const LatentActions& actions) {
+  torch::NoGradGuard guard;
+  refresh();
+  FusedOutput output;
+  output.counts = torch::empty_like(counts, at::MemoryFormat::Contiguous);
+  run(state, inputs(state, counts, actions), &output.counts);
+  const int latent = network_->spec.latent, mixtures = network_->config.mixtures;
+  const int64_t mixture = Mixture::columns(mixtures, latent);
+  output.change = Mixture::from_columns(columns_.narrow(1, 0, mixture), mixtures, latent);
+  output.reward = columns_.select(1, mixture);
+  output.end = columns_.select(1, mixture + 1);
+  return output;
+}
+
+}  // namespace reverie
