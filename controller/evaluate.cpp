@@ -96,8 +96,10 @@ class ModelEvaluation {
     options.budget = contender.budget;
     options.seed = seed;
     if (contender.equal_time) options.time_limit = std::max(1e-3, policy_seconds_);
+    // A state of its own: states share what they looked up, and the first would pay for all.
+    const RewriteState start(inputs_.model.graph, inputs_.rules, inputs_.cost);
     const CostModel::Counters before = inputs_.cost->counters();
-    SearchResult result = contender.run(start_, options);
+    SearchResult result = contender.run(start, options);
     const CostModel::Counters after = inputs_.cost->counters();
     if (contender.name == kSampled)
       policy_seconds_ = std::max(policy_seconds_, result.seconds);

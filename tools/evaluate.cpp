@@ -92,7 +92,8 @@ void run(const Options& options) {
   if (options.common.json) {
     fmt::print("{}\n", report_summary_json(report));
   } else {
-    fmt::print("{}\nreport: {}/report.html\n", report_markdown(report), directory);
+    fmt::print("{}\nreport: {}/report.html\n\n{}", report_markdown(report), directory,
+               verdicts(report));
   }
 }
 

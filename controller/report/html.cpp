@@ -16,6 +16,7 @@ table{border-collapse:collapse;width:100%;font-size:.86em;font-variant-numeric:t
 th,td{padding:.25em .55em;text-align:right;border-bottom:1px solid #e4e4e4}
 th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #888;vertical-align:bottom}
 tr.policy{background:#eef5fb}
+td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;margin-top:1.2em}
 svg{width:100%;height:auto;background:#fff}svg text{font:11px system-ui,sans-serif;fill:#333}
 svg .title{font-size:13px;font-weight:600;text-anchor:middle}svg .middle{text-anchor:middle}
@@ -23,6 +24,15 @@ svg .right{text-anchor:end}svg .light{text-anchor:middle;fill:#fff}
 svg .grid{stroke:#e6e6e6}svg .axis{stroke:#444}
 .note{color:#555;font-size:.9em}
 )css";
+
+constexpr const char* kLearningHead = R"html(<h2>How the policy learned</h2>
+<p class='note'>A return is the sum of an episode's rewards, by default in percent of the original's
+cost. <i>Training</i>: the mean over the batch that an update learned from; in a dream such episodes
+may begin in the middle. <i>Dream, whole episodes</i>: dreamt from the original graph; <i>replayed for
+real</i>: the same actions in the real environment, those that do not exist there (phantoms) left
+out. Where the two part, the policy lives on errors of the world model.</p>
+<div class='plots'>
+)html";
 
 std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
 
@@ -60,6 +70,54 @@ std::string table(const ModelReport& model) {
   return html + "</tbody></table>\n";
 }
 
+std::string place_cell(Place place, const char* equal) {
+  switch (place) {
+    case Place::kAbove: return "<td class='yes'>yes</td>";
+    case Place::kBelow: return "<td class='no'>no</td>";
+    case Place::kEqual: break;
+  }
+  return cell(equal);
+}
+
+std::string measured_cell(const ReportRow& row) {
+  return cell(fmt::format("{:.2f} <small>({:.2f} to {:.2f})</small>", row.measured_gain,
+                          row.gain_low, row.gain_high));
+}
+
+std::string estimate_row(const std::string& name, const Standing& found) {
+  return "<tr>" + cell(name) + cell("estimated") + cell(escape_html(found.policy.method)) +
+         cell(fmt::format("{:.2f}", found.policy.improvement_percent)) +
+         cell(fmt::format("{:.2f}", found.greedy.improvement_percent)) +
+         place_cell(place_by_estimate(found.policy, found.greedy), "equal") +
+         cell(escape_html(found.search.method)) +
+         cell(fmt::format("{:.2f}", found.search.improvement_percent)) +
+         place_cell(place_by_estimate(found.policy, found.search), "equal") + "</tr>\n";
+}
+
+std::string measurement_row(const Standing& found) {
+  constexpr const char* kOverlap = "intervals overlap";
+  return "<tr>" + cell("") + cell("measured") + cell(escape_html(found.policy.method)) +
+         measured_cell(found.policy) + measured_cell(found.greedy) +
+         place_cell(place_by_measurement(found.policy, found.greedy), kOverlap) +
+         cell(escape_html(found.search.method)) + measured_cell(found.search) +
+         place_cell(place_by_measurement(found.policy, found.search), kOverlap) + "</tr>\n";
+}
+
+/// Plainly, per model: is the policy above greedy, and above the best search?
+std::string standing_table(const EvaluationReport& report) {
+  std::string html = "<table><thead><tr>";
+  for (const char* head : {"model", "by", "policy, better of two", "gain %", "greedy, gain %",
+                           "above greedy?", "best search", "gain %", "above the best search?"})
+    html += fmt::format("<th>{}</th>", head);
+  html += "</tr></thead><tbody>\n";
+  for (const ModelReport& model : report.models) {
+    const Standing found = standing(model);
+    html += estimate_row(escape_html(model.name), found);
+    if (found.policy.measured) html += measurement_row(found);
+  }
+  return html + "</tbody></table>\n";
+}
+
 std::string cost_over_steps(const ModelReport& model) {
   std::vector<Series> series;
   for (const MethodBest& best : model.best) {
@@ -69,7 +127,8 @@ std::string cost_over_steps(const ModelReport& model) {
       one.points.emplace_back(static_cast<double>(step), best.cost_ms[step]);
     series.push_back(std::move(one));
   }
-  return line_chart("Cost along the best rewrites of each method", "rewrites", "estimated ms", series);
+  return line_chart("Cost over the steps of each method's best run",
+                    {.x_label = "steps (rewrites taken)", .y_label = "estimated cost, ms"}, series);
 }
 
 std::string cost_over_time(const ModelReport& model) {
@@ -83,7 +142,10 @@ std::string cost_over_time(const ModelReport& model) {
       one.points.emplace_back(run.seconds, run.best_cost.runtime.milliseconds());
       series.push_back(std::move(one));
     }
-  return line_chart("Best so far over time", "seconds", "estimated ms", series);
+  return line_chart("Best so far over time",
+                    {.x_label = "optimisation time, seconds, logarithmic",
+                     .y_label = "estimated cost, ms",
+                     .log_x = true}, series);
 }
 
 std::string rules_used(const ModelReport& model, const std::vector<std::string>& names) {
@@ -104,16 +166,26 @@ std::string rules_used(const ModelReport& model, const std::vector<std::string>&
             std::count_if(best.rewrites.begin(), best.rewrites.end(),
                           [&](const RewriteStep& step) { return step.rule == rule; })));
   }
-  return heat_map("How often each rule was used", rows, columns, cells);
+  return heat_map("Rewrites of each rule in the best run", rows, columns, cells);
+}
+
+std::string shown_name(const ReportRow& row) {
+  return row.method == "no-op" ? "original" : row.method;
+}
+
+std::string estimated_bars(const ModelReport& model) {
+  std::vector<Bar> bars;
+  for (const ReportRow& row : report_rows(model))
+    bars.push_back({shown_name(row), row.cost_ms, row.cost_ms, row.cost_ms});
+  return bar_chart("Before and after: estimated cost", "ms", bars);
 }
 
 std::string measured_bars(const ModelReport& model) {
   std::vector<Bar> bars;
   for (const ReportRow& row : report_rows(model))
     if (row.measured)
-      bars.push_back({row.method == "no-op" ? "original" : row.method, row.measured_ms, row.low_ms,
-                      row.high_ms});
-  return bar_chart("Before and after: measured end to end, 95% intervals", "ms", bars);
+      bars.push_back({shown_name(row), row.measured_ms, row.low_ms, row.high_ms});
+  return bar_chart("Before and after: measured end to end, medians with 95% intervals", "ms", bars);
 }
 
 std::string figure(const std::string& svg) {
@@ -127,8 +199,8 @@ std::string model_section(const ModelReport& model, const EvaluationReport& repo
                      model.initial.runtime.milliseconds(),
                      static_cast<double>(model.initial.flops) * 1e-9,
                      static_cast<double>(model.initial.bytes) * 1e-6, model.initial.launches) +
-         table(model) + "<div class='plots'>\n" + figure(measured_bars(model)) +
-         figure(cost_over_steps(model)) + figure(cost_over_time(model)) +
+         table(model) + "<div class='plots'>\n" + figure(estimated_bars(model)) +
+         figure(measured_bars(model)) + figure(cost_over_steps(model)) + figure(cost_over_time(model)) +
          figure(rules_used(model, report.rules)) + "</div>\n";
 }
 
@@ -143,24 +215,26 @@ Series curve(const EvaluationReport& report, const std::string& key, const std::
 std::string learning_section(const EvaluationReport& report) {
   if (report.learning.empty()) return "";
   const auto chart = [&](const std::string& title, const std::string& label,
-                         std::vector<Series> series) {
+                         std::vector<Series> series, bool from_zero = false) {
     std::erase_if(series, [](const Series& one) { return one.points.empty(); });
-    return figure(line_chart(title, "updates", label, series));
+    return figure(line_chart(
+        title, {.x_label = "updates of the policy", .y_label = label, .from_zero = from_zero}, series));
   };
-  std::string html = "<h2>How the policy learned</h2>\n<div class='plots'>\n";
-  html += chart("Return: dream against real", "return",
-                {curve(report, "train/return", "where it learned"),
+  std::string html = kLearningHead;
+  html += chart("Return: dream against real", "return of an episode",
+                {curve(report, "train/return", "training"),
                  curve(report, "real/sampled_return", "real, sampled"),
                  curve(report, "real/greedy_return", "real, greedy"),
-                 curve(report, "real/dream_return", "dreamt"),
-                 curve(report, "real/replayed_return", "the same, replayed")});
-  html += chart("Improvement for real, at validation", "percent",
+                 curve(report, "real/dream_return", "dream, whole episodes"),
+                 curve(report, "real/replayed_return", "dream, replayed for real")});
+  html += chart("Improvement for real, at validation", "percent of the original's cost",
                 {curve(report, "real/score", "greedy"),
                  curve(report, "real/sampled_improvement", "sampled, mean"),
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
-  html += chart("Phantoms: dreamt actions that do not exist", "share",
-                {curve(report, "real/phantom_share", "share of actions")});
-  html += chart("Entropy of the policy", "nats", {curve(report, "train/entropy", "entropy")});
+  html += chart("Phantoms: dreamt actions that do not exist", "share of dreamt actions",
+                {curve(report, "real/phantom_share", "phantoms")}, true);
+  html += chart("Entropy of the policy", "nats",
+                {curve(report, "train/entropy", "entropy")}, true);
   return html + "</div>\n";
 }
 
@@ -177,6 +251,7 @@ std::string report_html(const EvaluationReport& report) {
                       "the same round. Every result was compared with the original on random "
                       "inputs.</p>\n",
                       escape_html(report.policy_file), escape_html(report.cost_source));
+  html += "<h2>Is the policy better?</h2>\n" + standing_table(report);
   for (const ModelReport& model : report.models) html += model_section(model, report);
   html += learning_section(report);
   return html + "</body></html>\n";

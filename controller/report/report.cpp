@@ -113,27 +113,17 @@ std::vector<ReportRow> report_rows(const ModelReport& model) {
   return rows;
 }
 
-std::string verdict(const ModelReport& model) {
-  double policy = -1e300, greedy = 0, search = -1e300;
-  std::string best_search;
-  for (const ReportRow& row : report_rows(model)) {
-    if (row.method.starts_with("policy")) policy = std::max(policy, row.improvement_percent);
-    else if (row.improvement_percent > search) {
-      search = row.improvement_percent;
-      best_search = row.method;
-    }
-    if (row.method == "greedy") greedy = row.improvement_percent;
-  }
-  const auto against = [&](double other, const std::string& name) {
-    if (std::abs(policy - other) < 0.005) return fmt::format("equals {} ({:.2f}%)", name, other);
-    return fmt::format("is {} {} ({:.2f}%)", policy > other ? "better than" : "worse than", name, other);
-  };
-  std::string text = fmt::format("By estimated cost the policy gains {:.2f}%: it {}", policy,
-                                 against(greedy, "greedy"));
-  if (best_search != "greedy")
-    text += fmt::format(" and {}, the best of the others", against(search, best_search));
-  return text + ".";
+namespace {
+
+Json standing_json(const ModelReport& model) {
+  const Standing found = standing(model);
+  return {{"policy", found.policy.method},
+          {"above_greedy", place_by_estimate(found.policy, found.greedy) == Place::kAbove},
+          {"best_search", found.search.method},
+          {"above_best_search", place_by_estimate(found.policy, found.search) == Place::kAbove}};
 }
+
+}  // namespace
 
 std::string report_json(const EvaluationReport& report) {
   Json models = Json::array();
@@ -147,6 +137,7 @@ std::string report_json(const EvaluationReport& report) {
                       {"initial_cost", cost_json(model.initial)},
                       {"weight_bytes", model.weight_bytes},
                       {"verdict", verdict(model)},
+                      {"standing", standing_json(model)},
                       {"best", best},
                       {"runs", runs}});
   }
@@ -173,7 +164,8 @@ std::string report_summary_json(const EvaluationReport& report) {
                              {"seconds", row.mean_seconds}};
       if (row.measured) methods[row.method]["measured_improvement_percent"] = row.measured_gain;
     }
-    models.push_back({{"model", model.name}, {"methods", methods}});
+    models.push_back(
+        {{"model", model.name}, {"standing", standing_json(model)}, {"methods", methods}});
   }
   return Json{{"cost_source", report.cost_source}, {"models", models}}.dump();
 }

@@ -39,7 +39,22 @@ struct ReportRow {
 };
 std::vector<ReportRow> report_rows(const ModelReport& model);
 
-/// In words whether the policy did better than greedy, and than the best search; never flattering.
+/// The rows that a policy is judged by: the better of its two ways to act, greedy, and the best of
+/// all that are not the policy (of equals greedy, else the earliest).
+struct Standing {
+  ReportRow policy, greedy, search;
+};
+Standing standing(const ModelReport& model);
+
+enum class Place { kBelow, kEqual, kAbove };
+/// By estimated cost; gains that print alike (two decimals) are equal.
+Place place_by_estimate(const ReportRow& policy, const ReportRow& other);
+/// By measured gain; equal where the 95% intervals overlap. Both are measured.
+Place place_by_measurement(const ReportRow& policy, const ReportRow& other);
+
+/// In words whether the policy stands above greedy, and above the best search; never flattering.
 std::string verdict(const ModelReport& model);
+/// One line per model: its name and its verdict.
+std::string verdicts(const EvaluationReport& report);
 
 }  // namespace reverie

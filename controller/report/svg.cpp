@@ -13,6 +13,8 @@ constexpr double kWidth = 640, kHeight = 320, kLeft = 64, kRight = 16, kTop = 34
 /// Okabe and Ito (2008): told apart by people who see few colours.
 constexpr std::array<const char*, 8> kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#e69f00", "#56b4e9", "#000000", "#8a7a00"};
+constexpr std::array<const char*, 8> kDashes = {"none", "9 4",  "3 3", "9 3 3 3",
+                                                "14 5", "6 6", "2 5", "14 3 3 3"};
 
 struct Range {
   double low = 1e300, high = -1e300;
@@ -27,6 +29,12 @@ struct Range {
       low -= pad;
       high += pad;
     }
+  }
+  /// Room between lines and frame.
+  void pad() {
+    const double room = 0.04 * (high - low);
+    low -= room;
+    high += room;
   }
 };
 
@@ -54,32 +62,56 @@ std::string line(double x1, double y1, double x2, double y2, const char* css) {
 /// The frame of a line chart: from data to pixels.
 struct Frame {
   Range x, y;
+  bool log_x = false;
   double px(double value) const {
-    return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight);
+    const double share = log_x ? std::log(std::max(value, x.low) / x.low) / std::log(x.high / x.low)
+                               : (value - x.low) / (x.high - x.low);
+    return kLeft + share * (kWidth - kLeft - kRight);
   }
   double py(double value) const {
     return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
   }
 };
 
-std::string axes(const Frame& frame, const std::string& x_label, const std::string& y_label) {
+Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
+  Frame frame;
+  frame.log_x = axes.log_x;
+  for (const Series& one : series)
+    for (const auto& point : one.points)
+      if (finite(point)) {
+        if (!axes.log_x || point.first > 0) frame.x.add(point.first);
+        frame.y.add(point.second);
+      }
+  if (frame.x.empty()) return frame;
+  if (axes.from_zero) frame.y.add(0);
+  frame.x.widen();
+  frame.y.widen();
+  frame.y.pad();
+  if (axes.from_zero) frame.y.low = std::max(frame.y.low, 0.0);
+  return frame;
+}
+
+std::string draw_axes(const Frame& frame, const ChartAxes& axes) {
   std::string svg;
   for (const double tick : round_ticks(frame.y.low, frame.y.high, 5)) {
     svg += line(kLeft, frame.py(tick), kWidth - kRight, frame.py(tick), "grid");
     svg += text(kLeft - 6, frame.py(tick) + 4, fmt::format("{:.4g}", tick), "right");
   }
-  for (const double tick : round_ticks(frame.x.low, frame.x.high, 7)) {
+  const auto ticks = frame.log_x ? log_ticks(frame.x.low, frame.x.high)
+                                 : round_ticks(frame.x.low, frame.x.high, 7);
+  for (const double tick : ticks) {
     svg += line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
     svg += text(frame.px(tick), kHeight - kBottom + 17, fmt::format("{:.4g}", tick), "middle");
   }
   svg += line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis");
-  svg += text((kLeft + kWidth - kRight) / 2, kHeight - 8, x_label, "middle");
+  svg += line(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
+  svg += text((kLeft + kWidth - kRight) / 2, kHeight - 8, axes.x_label, "middle");
   svg += fmt::format("<text transform='translate(14,{:.1f}) rotate(-90)' class='middle'>{}</text>\n",
-                     (kTop + kHeight - kBottom) / 2, escape_html(y_label));
+                     (kTop + kHeight - kBottom) / 2, escape_html(axes.y_label));
   return svg;
 }
 
-std::string polyline(const Frame& frame, const Series& series, const char* color) {
+std::string polyline(const Frame& frame, const Series& series, size_t index) {
   std::string points;
   double last = 0;
   bool first = true;
@@ -91,8 +123,20 @@ std::string polyline(const Frame& frame, const Series& series, const char* color
     last = point.second;
     first = false;
   }
-  return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8'/>\n", points,
-                     color);
+  return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' "
+                     "stroke-dasharray='{}'/>\n",
+                     points, kColors[index % kColors.size()], kDashes[index % kDashes.size()]);
+}
+
+/// Entry `index` of a legend of three columns.
+std::string legend_entry(const std::string& name, size_t index) {
+  const double x = kLeft + 195.0 * static_cast<double>(index % 3);
+  const double y = kHeight + 12 + 18.0 * static_cast<double>(index / 3);
+  return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
+                     "stroke-width='2.5' stroke-dasharray='{}'/>\n",
+                     x, y - 4, x + 26, y - 4, kColors[index % kColors.size()],
+                     kDashes[index % kDashes.size()]) +
+         text(x + 32, y, name, "left");
 }
 
 }  // namespace
@@ -125,42 +169,46 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 
-std::string line_chart(const std::string& title, const std::string& x_label,
-                       const std::string& y_label, const std::vector<Series>& series) {
-  Frame frame;
-  for (const Series& one : series)
-    for (const auto& point : one.points)
-      if (finite(point)) {
-        frame.x.add(point.first);
-        frame.y.add(point.second);
-      }
+std::vector<double> log_ticks(double low, double high) {
+  std::vector<double> ticks;
+  const bool many = high / low > 1000;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high * (1 + 1e-9); power *= 10)
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double tick = factor * power;
+      if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9) && (factor == 1 || !many))
+        ticks.push_back(tick);
+    }
+  return ticks;
+}
+
+std::string line_chart(const std::string& title, const ChartAxes& axes,
+                       const std::vector<Series>& series) {
+  const Frame frame = frame_of(axes, series);
   if (frame.x.empty()) return "";
-  frame.x.widen();
-  frame.y.widen();
   const double legend = 18.0 * static_cast<double>((series.size() + 2) / 3);
-  std::string svg = open_svg(kWidth, kHeight + legend, title) + axes(frame, x_label, y_label);
-  for (size_t i = 0; i < series.size(); ++i) {
-    const char* color = kColors[i % kColors.size()];
-    svg += polyline(frame, series[i], color);
-    const double x = kLeft + 195.0 * static_cast<double>(i % 3);
-    const double y = kHeight + 12 + 18.0 * static_cast<double>(i / 3);
-    svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='14' height='4' fill='{}'/>\n", x, y - 6,
-                       color);
-    svg += text(x + 20, y, series[i].name, "left");
-  }
+  std::string svg = open_svg(kWidth, kHeight + legend, title) + draw_axes(frame, axes);
+  for (size_t i = 0; i < series.size(); ++i)
+    svg += polyline(frame, series[i], i) + legend_entry(series[i].name, i);
   return svg + "</svg>\n";
 }
 
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars) {
   if (bars.empty()) return "";
-  constexpr double kNames = 150, kRow = 26, kValues = 150;
+  constexpr double kNames = 150, kRow = 26, kValues = 110;
   double largest = 1e-12;
   for (const Bar& bar : bars) largest = std::max({largest, bar.value, bar.high});
   const auto px = [&](double value) {
     return kNames + std::max(0.0, value) / largest * (kWidth - kNames - kValues);
   };
-  std::string svg = open_svg(kWidth, kTop + kRow * static_cast<double>(bars.size()) + 8, title);
+  const double bottom = kTop + kRow * static_cast<double>(bars.size());
+  std::string svg = open_svg(kWidth, bottom + kBottom, title);
+  for (const double tick : round_ticks(0, largest, 5)) {
+    svg += line(px(tick), kTop, px(tick), bottom + 4, "grid");
+    svg += text(px(tick), bottom + 17, fmt::format("{:.4g}", tick), "middle");
+  }
+  svg += line(kNames, bottom, px(largest), bottom, "axis");
+  svg += text(px(largest / 2), bottom + 36, unit, "middle");
   for (size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
     const double y = kTop + kRow * static_cast<double>(i);

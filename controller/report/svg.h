@@ -13,17 +13,24 @@ struct Series {
   bool steps = false;  ///< hold the value until the next point
 };
 
+struct ChartAxes {
+  std::string x_label, y_label;  ///< with their units
+  bool log_x = false;            ///< x at or below 0 stands at the smallest x above it
+  bool from_zero = false;        ///< y begins at 0
+};
+
 /// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
-/// left out. Empty when no series has a point.
-std::string line_chart(const std::string& title, const std::string& x_label,
-                       const std::string& y_label, const std::vector<Series>& series);
+/// left out. Empty when no series has a point. Each line has a dash pattern of its own, so that
+/// equal ones show through each other.
+std::string line_chart(const std::string& title, const ChartAxes& axes,
+                       const std::vector<Series>& series);
 
 struct Bar {
   std::string name;
   double value = 0;
   double low = 0, high = 0;  ///< interval; equal to the value: none is drawn
 };
-/// Horizontal bars from 0 with their intervals; `unit` stands behind the values.
+/// Horizontal bars from 0 with their intervals, the first in grey; `unit` stands behind the values.
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars);
 
@@ -37,5 +44,8 @@ std::string escape_html(const std::string& text);
 
 /// About `count` round numbers (1, 2 or 5 times a power of ten apart) that span [low, high].
 std::vector<double> round_ticks(double low, double high, int count);
+/// 1, 2 and 5 times the powers of ten within [low, high], or the powers alone over three decades;
+/// 0 < low.
+std::vector<double> log_ticks(double low, double high);
 
 }  // namespace reverie

@@ -7,7 +7,7 @@ here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here"
 
-"$reverie" model squeezenet1_1 --size 32 --out model.onnx --quiet
+"$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=12 \
   --cost roofline:t4 --quiet
 "$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=2 --quiet

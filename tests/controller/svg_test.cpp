@@ -1,0 +1,101 @@
+#include "controller/report/svg.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <regex>
+
+namespace reverie {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(SvgTest, TicksAreRound) {
+  EXPECT_THAT(round_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(round_ticks(-0.4, 0.9, 3), ElementsAre(0, 0.5));
+  EXPECT_THAT(round_ticks(3, 3, 5), ElementsAre(3));
+  EXPECT_THAT(log_ticks(0.9, 6), ElementsAre(1, 2, 5));
+  EXPECT_THAT(log_ticks(1, 20000), ElementsAre(1, 10, 100, 1000, 10000));
+}
+
+TEST(SvgTest, EscapesWhatPeopleNamed) {
+  EXPECT_EQ(escape_html("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
+  const std::string chart = line_chart("<t>", {"<x>", "<y>"}, {{"<s>", {{0, 1}, {1, 2}}, false}});
+  for (const char* name : {"t", "x", "y", "s"}) {
+    EXPECT_THAT(chart, HasSubstr(std::string("&lt;") + name + "&gt;"));
+    EXPECT_THAT(chart, Not(HasSubstr(std::string("<") + name + ">")));
+  }
+  EXPECT_THAT(bar_chart("t", "ms", {{"<b>", 1, 1, 1}}), Not(HasSubstr("<b>")));
+  EXPECT_THAT(heat_map("t", {"<r>"}, {"<c>"}, {{1}}), Not(HasSubstr("<r>")));
+}
+
+TEST(SvgTest, NothingToDrawIsNoChart) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(line_chart("t", {"x", "y"}, {}), "");
+  EXPECT_EQ(line_chart("t", {"x", "y"}, {{"s", {{1, none}}, false}}), "");
+  EXPECT_EQ(bar_chart("t", "ms", {}), "");
+  EXPECT_EQ(heat_map("t", {}, {"c"}, {}), "");
+}
+
+/// Every point of every line.
+std::vector<std::pair<double, double>> drawn(const std::string& chart) {
+  std::vector<std::pair<double, double>> points;
+  const std::regex line("points='([^']*)'"), point("(-?[0-9.]+),(-?[0-9.]+)");
+  for (std::sregex_iterator l(chart.begin(), chart.end(), line), end; l != end; ++l) {
+    const std::string text = (*l)[1];
+    for (std::sregex_iterator p(text.begin(), text.end(), point); p != end; ++p)
+      points.emplace_back(std::stod((*p)[1]), std::stod((*p)[2]));
+  }
+  return points;
+}
+
+TEST(SvgTest, LinesLieWithinTheFrameAndLargerIsHigher) {
+  const double none = std::numeric_limits<double>::infinity();
+  for (const bool logarithmic : {false, true}) {
+    const ChartAxes axes{"x", "y", logarithmic, false};
+    const auto points = drawn(line_chart("t", axes, {{"s", {{0, 5}, {1, none}, {2, -3}, {4, 9}}, false}}));
+    ASSERT_EQ(points.size(), 3u);
+    for (const auto& [x, y] : points) {
+      EXPECT_GE(x, 0);
+      EXPECT_LE(x, 640);
+      EXPECT_GE(y, 0);
+      EXPECT_LE(y, 320);
+    }
+    EXPECT_LT(points[2].second, points[0].second);
+    EXPECT_LT(points[0].second, points[1].second);
+    EXPECT_LE(points[0].first, points[1].first);
+    EXPECT_LT(points[1].first, points[2].first);
+  }
+}
+
+TEST(SvgTest, StepsHoldTheirValue) {
+  const auto points = drawn(line_chart("t", {"x", "y"}, {{"s", {{0, 1}, {2, 3}}, true}}));
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[1], std::make_pair(points[2].first, points[0].second));
+}
+
+TEST(SvgTest, BarsShowValuesUnitsAndIntervals) {
+  const std::string with = bar_chart("t", "ms", {{"one", 2, 1.5, 2.5}});
+  const std::string without = bar_chart("t", "ms", {{"one", 2.5, 2.5, 2.5}});
+  EXPECT_THAT(with, HasSubstr("2 ms"));
+  EXPECT_EQ(count(with, "<line") - count(without, "<line"), 3);
+}
+
+TEST(SvgTest, AHeatMapWritesCountsAboveZero) {
+  const std::string map = heat_map("t", {"a", "b"}, {"c", "d"}, {{7, 0}, {0, 3}});
+  EXPECT_THAT(map, HasSubstr(">7<"));
+  EXPECT_THAT(map, HasSubstr(">3<"));
+  EXPECT_THAT(map, Not(HasSubstr(">0<")));
+  EXPECT_EQ(count(map, "<rect"), 4);
+}
+
+}  // namespace
+}  // namespace reverie
