@@ -54,6 +54,7 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   training.directory = run.directory;
   training.resume = run.resume;
   training.progress = run.progress;
+  training.device = run.device;
   return train_policy(*environment, judge.judge(), training);
 }
 

@@ -33,6 +33,7 @@ class PolicyTraining {
         judge_(judge),
         run_(run),
         trainer_(make_trainer(environment.spec(), run.trainer, run.seed)) {
+    trainer_->to_device(run.device);
     result_.best_score = -std::numeric_limits<double>::infinity();
   }
 

@@ -55,6 +55,7 @@ struct TrainingRun {
   std::string directory;
   bool resume = false;
   ProgressStyle progress = ProgressStyle::kQuiet;
+  torch::Device device = torch::kCPU;  ///< where the environment and V and M compute
 };
 
 /// Trains C. Every validation, and the end, writes to `directory`: policy.pt when the score is the

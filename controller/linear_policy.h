@@ -69,6 +69,8 @@ class CmaEsTrainer : public Trainer {
 
   std::string name() const override { return "cmaes"; }
   Policy& policy() override { return policy_; }
+  /// Stays on the CPU, from and to which it takes what it sees and does: its products are small.
+  void to_device(torch::Device) override {}
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;

@@ -49,7 +49,7 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
       const Action action{primary[b].item<int>(), secondary[b].item<int>()};
       episode.actions.push_back(action);
       episode.over = action.primary == no_op || end[b].item<bool>();
-      if (action.primary != no_op) episode.reward += reward[b].item<double>();
+      episode.reward += reward[b].item<double>();
       open -= episode.over;
     }
     state.z = next.z;

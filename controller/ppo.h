@@ -90,6 +90,7 @@ class PpoTrainer : public Trainer {
 
   std::string name() const override { return "ppo"; }
   Policy& policy() override { return policy_; }
+  void to_device(torch::Device device) override { net_->to(device); }
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;

@@ -11,6 +11,12 @@ ReinforceTrainer::ReinforceTrainer(const LatentSpec& spec, const ActorCriticConf
       baseline_(torch::zeros({spec.env.horizon})),
       seen_(torch::zeros({spec.env.horizon})) {}
 
+void ReinforceTrainer::to_device(torch::Device device) {
+  net_->to(device);
+  baseline_ = baseline_.to(device);
+  seen_ = seen_.to(device);
+}
+
 torch::Tensor ReinforceTrainer::advantages(const Rollout& rollout) {
   const auto alive = rollout.alive.to(torch::kFloat32);
   const auto to_go = rewards_to_go(rollout.reward, config_.gamma);
@@ -63,8 +69,8 @@ void ReinforceTrainer::store(Checkpoint& checkpoint) const {
 void ReinforceTrainer::restore(const Checkpoint& checkpoint) {
   restore_policy(checkpoint);
   restore_optimizer(checkpoint, "policy", optimizer_);
-  baseline_ = stored_tensor(checkpoint, "baseline").clone();
-  seen_ = stored_tensor(checkpoint, "baseline_seen").clone();
+  baseline_.copy_(stored_tensor(checkpoint, "baseline"));
+  seen_.copy_(stored_tensor(checkpoint, "baseline_seen"));
 }
 
 }  // namespace reverie

@@ -28,6 +28,7 @@ class ReinforceTrainer : public Trainer {
 
   std::string name() const override { return "reinforce"; }
   Policy& policy() override { return policy_; }
+  void to_device(torch::Device device) override;
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;

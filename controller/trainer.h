@@ -17,6 +17,8 @@ class Trainer {
   virtual std::string name() const = 0;
   /// The policy as it stands; valid as long as the trainer.
   virtual Policy& policy() = 0;
+  /// Computes there from now on. The environment it plays in must do so too.
+  virtual void to_device(torch::Device device) = 0;
   /// One update: plays one batch of episodes (seeded by `seed`) and learns from it. `progress` in
   /// [0, 1] is the share of training done, for schedules. Metrics hold at least "return" (mean) and
   /// "length".

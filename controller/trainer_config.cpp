@@ -22,7 +22,8 @@ void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerC
   trainer.store_policy(checkpoint);
 }
 
-std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec) {
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
+                                    torch::Device device) {
   const auto text = checkpoint.configs.find("controller");
   const auto seed = checkpoint.counters.find("policy_seed");
   if (text == checkpoint.configs.end() || seed == checkpoint.counters.end())
@@ -32,6 +33,7 @@ std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSp
   const std::shared_ptr<Trainer> trainer =
       make_trainer(spec, config, static_cast<uint64_t>(seed->second));
   trainer->restore_policy(checkpoint);
+  trainer->to_device(device);
   return {trainer, &trainer->policy()};
 }
 

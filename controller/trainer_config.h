@@ -39,6 +39,7 @@ std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfi
 void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerConfig& config,
                   uint64_t seed);
 /// The policy of a checkpoint of kind "policy", for latents of `spec`.
-std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec);
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
+                                    torch::Device device = torch::kCPU);
 
 }  // namespace reverie

@@ -192,7 +192,7 @@ void restore_optimizer(const Checkpoint& checkpoint, const std::string& name,
     throw InputError("the {} checkpoint lacks '{}'", checkpoint.kind, name);
   std::istringstream stream(found->second);
   torch::serialize::InputArchive archive;
-  archive.load_from(stream);
+  archive.load_from(stream, optimizer.param_groups().at(0).params().at(0).device());
   optimizer.load(archive);
 }
 

@@ -189,5 +189,50 @@ TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
   EXPECT_LE(counters.steps, 4);
 }
 
+/// Believes that every action, NO-OP too, is worth 2 and changes nothing.
+class GenerousWorld : public WorldModel {
+ public:
+  explicit GenerousWorld(LatentSpec spec) : spec_(std::move(spec)) {}
+  const LatentSpec& spec() const override { return spec_; }
+  void advance(LatentState&, const torch::Tensor&, const LatentActions&) override {}
+  WorldPrediction step(LatentState& state, const torch::Tensor& counts, const LatentActions&, double,
+                       torch::Generator) override {
+    const int64_t size = counts.size(0);
+    return {state.z, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), counts};
+  }
+  void to_device(torch::Device) override {}
+  torch::Device device() const override { return torch::kCPU; }
+  void store(Checkpoint&) const override {}
+
+ private:
+  LatentSpec spec_;
+};
+
+/// The first valid action once, then NO-OP.
+class OneThenStop : public Policy {
+ public:
+  std::string name() const override { return "one, then stop"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const int64_t last = observation.counts.size(1) - 1;
+    const auto first = (observation.counts > 0).to(torch::kInt64).argmax(1);
+    const auto primary = torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
+    return {{primary, torch::zeros_like(primary)}, torch::zeros({primary.size(0)}), {}};
+  }
+};
+
+TEST(CheckDreamTest, WhatNoOpIsBelievedToBeWorthCounts) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});
+  const UntrainedWorld untrained(toy.spec());
+  GenerousWorld world(untrained.world->spec());
+  OneThenStop policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5, 21};
+  const DreamCheck check =
+      check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
+  EXPECT_EQ(check.actions, 4);
+  EXPECT_EQ(check.dream_return, 4);
+}
+
 }  // namespace
 }  // namespace reverie
