@@ -96,6 +96,7 @@ void register_dream_train(CLI::App& app) {
       ->type_name("FILE")->required();
   command->add_option("--validate-cost", options->validate_cost,
                       "Cost source of validation: roofline:<device>, cpu, table:<file>");
+  add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });
 }

@@ -112,6 +112,7 @@ void register_evaluate(CLI::App& app) {
       ->type_name("NAME=DIMS")->expected(1)->take_all();
   command->add_option("--rules", options->rules, "Rule file instead of the built-in rules")
       ->type_name("FILE")->expected(1)->take_all();
+  add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Same seed and configuration, same bytes: for any number of workers, and however often
-# a run was killed and resumed. Usage: determinism.sh REVERIE
+# Same seed and configuration, same bytes: for any number of workers, on one thread, and however
+# often a run was killed and resumed. Usage: determinism.sh REVERIE [LEARNING: ON or OFF]
 set -euo pipefail
 reverie=$1
+learning=${2:-ON}
 here=$(mktemp -d)
 running=
 trap '[[ -z $running ]] || kill -9 $running 2>/dev/null || true; rm -rf "$here"' EXIT
@@ -60,5 +61,22 @@ many killed --resume
 same whole killed 'shard-*.h5' config.yaml metrics.jsonl
 if ls killed/*.part 2>/dev/null; then fail "parts are left after resuming"; fi
 
+if [[ $learning == ON ]]; then
+  train_vae() { "$reverie" train_vae by_1 --seed 5 --threads 1 --quiet --set vae.epochs=2 "$@"; }
+  for run in 1 2; do
+    train_vae --out vae_$run >/dev/null
+    "$reverie" train_mdnrnn by_1 --encoder vae_$run/encoder.pt --out world_$run --seed 5 --threads 1 \
+      --set mdnrnn.epochs=1 --quiet >/dev/null
+    "$reverie" dream_train by_1 --world world_$run/world.pt --out policy_$run --seed 5 --threads 1 \
+      --set dream.updates=2 --set dream.batch=4 --quiet >/dev/null
+  done
+  same vae_1 vae_2 encoder.pt
+  same world_1 world_2 world.pt
+  same policy_1 policy_2 policy.pt
+  killed_after vae_killed/training.pt "$reverie" train_vae by_1 --seed 5 --threads 1 --quiet \
+    --set vae.epochs=2 --out vae_killed >/dev/null
+  train_vae --out vae_killed --resume >/dev/null
+  same vae_1 vae_killed encoder.pt
+fi
 echo "$checks files are equal"
 [[ $checks -gt 40 ]]

@@ -1,23 +1,31 @@
 #!/usr/bin/env bash
-# The five steps and optimize on a tiny model, each through the command line. Usage:
-# five_steps.sh REVERIE
+# The five steps and optimize on a tiny model, each through the command line, small enough to end
+# within a minute on two cores. Usage: five_steps.sh REVERIE
 set -euo pipefail
 reverie=$1
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here"
+fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
-"$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=12 \
-  --cost roofline:t4 --quiet
-"$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=2 --quiet
+"$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
+  --set env.horizon=12 --cost roofline:t4 --quiet
+"$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
 "$reverie" train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
-  --set mdnrnn.epochs=2 --quiet
+  --set mdnrnn.epochs=1 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out policy --seed 1 \
-  --set dream.updates=2 --quiet
+  --set dream.updates=1 --quiet
 "$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
-  --json --quiet | tail -1 | grep -q '"improvement_percent":'
-for file in report/report.json report/report.md report/report.html better.onnx; do
-  [[ -s $file ]] || { echo "missing: $file"; exit 1; }
+  --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
+for file in rollouts/shard-00000.h5 report/report.json report/report.md report/report.html \
+            better.onnx; do
+  [[ -s $file ]] || fail "$file is missing"
+done
+for directory in rollouts encoder world policy report; do
+  [[ -s $directory/config.yaml ]] || fail "$directory holds no configuration"
+done
+for file in rollouts encoder/encoder.pt world/world.pt policy/policy.pt better.onnx; do
+  "$reverie" inspect $file --json | grep -q '"kind":' || fail "inspect does not know $file"
 done
