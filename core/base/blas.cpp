@@ -29,12 +29,10 @@ BlasProbe probe_blas() {
 
 BlasSettings better_settings(const BlasProbe& probe) {
   BlasSettings settings;
-  const bool slowest = probe.core_name == "Prescott";
-  const bool narrow = slowest || probe.core_name == "Haswell" || probe.core_name == "Zen";
-  if (!probe.core_type_is_set) {
-    if (narrow && probe.avx512) {
+  if (probe.core_name == "Prescott" && !probe.core_type_is_set) {
+    if (probe.avx512) {
       settings.core_type = "SkylakeX";
-    } else if (slowest && probe.avx2) {
+    } else if (probe.avx2) {
       settings.core_type = "Haswell";
     }
   }

@@ -8,8 +8,8 @@ namespace reverie {
 /// started to compute fast, empty when nothing is to be gained. OpenBLAS reads them while it loads,
 /// so that they cannot be set later:
 ///  - OPENBLAS_CORETYPE: OpenBLAS 0.3.21 does not know recent processors and takes its slowest
-///    kernels (core name "Prescott") on machines with AVX2 or AVX-512, and kernels for AVX2 ("Haswell",
-///    "Zen") on some with AVX-512. A setting that is already there is respected.
+///    kernels (core name "Prescott") on machines with AVX2 or AVX-512. A setting that is already
+///    there is respected.
 ///  - OMP_WAIT_POLICY=passive: threads that wait leave the processor to others.
 struct BlasSettings {
   std::string core_type;    ///< empty: leave as it is

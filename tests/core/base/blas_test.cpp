@@ -10,8 +10,6 @@ TEST(Blas, SlowKernelsOnAFastProcessorAreReplaced) {
   EXPECT_EQ(better_settings(wide).core_type, "SkylakeX");
   const BlasProbe narrow{.core_name = "Prescott", .avx2 = true};
   EXPECT_EQ(better_settings(narrow).core_type, "Haswell");
-  for (const char* half : {"Haswell", "Zen"})
-    EXPECT_EQ(better_settings({.core_name = half, .avx2 = true, .avx512 = true}).core_type, "SkylakeX");
 }
 
 TEST(Blas, WhatIsRightOrChosenStays) {
