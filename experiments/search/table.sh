@@ -29,6 +29,10 @@ while [[ $# -gt 0 ]]; do
     *) names+=("$1"); shift ;;
   esac
 done
+[[ -d $models ]] || {
+  echo "table.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
+  exit 2
+}
 if [[ ${#names[@]} -eq 0 ]]; then
   for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
 fi
