@@ -1,18 +1,13 @@
 #include "datasets/shard.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/base/hash.h"
 
 namespace reverie {
 namespace {
-
-constexpr size_t kSealBytes = 512;
-constexpr char kMagic[] = "reverie rollouts";
 
 std::string join_lines(const std::vector<std::string>& lines) {
   std::string text;
@@ -28,32 +23,6 @@ std::vector<std::string> split_lines(const std::string& text) {
     begin = end + 1;
   }
   return lines;
-}
-
-void write_graph_texts(hdf5::Writer& writer, const std::vector<std::string>& texts) {
-  std::string all;
-  CompactInts bytes;
-  for (const std::string& text : texts) {
-    all += text;
-    bytes.push_back(static_cast<uint32_t>(text.size()));
-  }
-  writer.array("graph_text_bytes", bytes);
-  writer.text("graph_texts", all);
-}
-
-std::vector<std::string> read_graph_texts(const hdf5::Reader& reader) {
-  const std::string all = reader.text("graph_texts");
-  const CompactInts bytes = reader.integers("graph_text_bytes", reader.count("graph_text_bytes"));
-  std::vector<std::string> texts;
-  size_t at = 0;
-  for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
-    if (bytes[i] > all.size() - at) break;
-    texts.push_back(all.substr(at, bytes[i]));
-  }
-  if (texts.size() != bytes.size() || at != all.size())
-    reader.refuse("graph_text_bytes", fmt::format("does not sum to the {} bytes of graph_texts",
-                                                  all.size()));
-  return texts;
 }
 
 /// The numbers of a spec with the names of their attributes, for writing and for reading.
@@ -77,7 +46,7 @@ void write_info(hdf5::Writer& writer, const Shard& shard) {
   visit_numbers(info.spec, [&](const char* name, auto value) {
     writer.attribute(name, static_cast<uint64_t>(value));
   });
-  writer.attribute("schema", kRolloutSchema);
+  writer.attribute("schema", kRolloutFile.schema);
   writer.attribute("seed", info.seed);
   writer.attribute("planned_episodes", info.planned_episodes);
   writer.attribute("shard_episodes", info.shard_episodes);
@@ -87,7 +56,7 @@ void write_info(hdf5::Writer& writer, const Shard& shard) {
   writer.text("cost_source", info.spec.cost_source);
   writer.text("config", info.config);
   writer.text("graphs", join_lines(info.graphs));
-  write_graph_texts(writer, info.graph_texts);
+  writer.texts("graph_texts", "graph_text_bytes", info.graph_texts);
 }
 
 void read_info(const hdf5::Reader& reader, Shard* shard) {
@@ -104,7 +73,7 @@ void read_info(const hdf5::Reader& reader, Shard* shard) {
   info.spec.cost_source = reader.text("cost_source");
   info.config = reader.text("config");
   info.graphs = split_lines(reader.text("graphs"));
-  info.graph_texts = read_graph_texts(reader);
+  info.graph_texts = reader.texts("graph_texts", "graph_text_bytes");
   if (info.spec.actions.empty()) reader.refuse("env_actions", "is empty");
 }
 
@@ -220,38 +189,9 @@ void read_steps(const hdf5::Reader& reader, Shard* shard) {
   }
 }
 
-/// Whether the file is whole and of this schema; returns the checksum.
-uint64_t check_seal(const std::string& path, const std::string& bytes) {
-  int schema = 0;
-  size_t size = 0;
-  unsigned long long checksum = 0;
-  const std::string seal = bytes.substr(0, kSealBytes);
-  if (seal.rfind(kMagic, 0) != 0 ||
-      std::sscanf(seal.c_str() + sizeof(kMagic), "schema %d bytes %zu checksum %llx", &schema, &size,
-                  &checksum) != 3)
-    throw InputError("{}: is no rollout shard, or its first bytes are damaged", path);
-  if (schema != kRolloutSchema)
-    throw InputError("{}: has schema version {}, this program reads version {}; collect again", path,
-                     schema, kRolloutSchema);
-  if (bytes.size() != kSealBytes + size)
-    throw InputError("{}: has {} bytes where its seal says {}: it is truncated or damaged; remove it "
-                     "and resume the collection", path, bytes.size(), kSealBytes + size);
-  if (hash_bytes(bytes.data() + kSealBytes, size) != checksum)
-    throw InputError("{}: does not match its checksum: it is damaged; remove it and resume the "
-                     "collection", path);
-  return checksum;
-}
-
 }  // namespace
 
 std::string shard_name(int index) { return fmt::format("shard-{:05}.h5", index); }
-
-std::string seal_of(const std::string& image, int schema) {
-  std::string seal = fmt::format("{}\nschema {}\nbytes {}\nchecksum {:016x}\n", kMagic, schema,
-                                 image.size(), hash_bytes(image.data(), image.size()));
-  seal.resize(kSealBytes, '\0');
-  return seal;
-}
 
 std::string shard_bytes(const Shard& shard) {
   hdf5::Writer writer;
@@ -259,15 +199,14 @@ std::string shard_bytes(const Shard& shard) {
   shard.states.write(writer);
   write_episodes(writer, shard);
   write_steps(writer, shard);
-  const std::string image = writer.finish();
-  return seal_of(image) + image;
+  return hdf5::sealed(kRolloutFile, writer.finish());
 }
 
 Shard read_shard(const std::string& path, uint64_t* checksum) {
   const std::string bytes = read_file(path);
-  const uint64_t sum = check_seal(path, bytes);
-  if (checksum != nullptr) *checksum = sum;
-  const hdf5::Reader reader(bytes.substr(kSealBytes), path);
+  const hdf5::Unsealed whole = hdf5::unseal(kRolloutFile, bytes, path);
+  if (checksum != nullptr) *checksum = whole.checksum;
+  const hdf5::Reader reader(whole.image, path);
   Shard shard;
   read_info(reader, &shard);
   shard.states = StateTable::read(reader, shard.info.spec);

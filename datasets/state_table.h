@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/ir/half.h"
-#include "datasets/compact.h"
-#include "datasets/hdf5.h"
+#include "core/base/compact.h"
+#include "core/hdf5/hdf5.h"
 #include "env/environment.h"
 
 namespace reverie {

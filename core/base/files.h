@@ -12,7 +12,7 @@ std::string read_file(const std::string& path);
 /// when the place cannot be written.
 void write_file(const std::string& path, std::string_view content);
 
-/// For writers that need a path of their own (HDF5, archives): write to `temporary()`, then
+/// for writers that need a path of their own (archives): write to `temporary()`, then
 /// `commit()` renames it to the final name. Without commit the temporary is removed.
 class AsideFile {
  public:

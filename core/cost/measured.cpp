@@ -84,7 +84,7 @@ class MeasuredCosts : public CostModel {
         device_(device_profile(kProfile)) {
     if (path_.empty()) return;
     create_directory(options.directory + "/costs");
-    if (file_exists(path_)) table_ = read_kept();
+    if (file_exists(path_)) table_ = read_cost_table(path_);
   }
 
   ~MeasuredCosts() override {
@@ -153,12 +153,6 @@ class MeasuredCosts : public CostModel {
             .launches = work.launches};
   }
 
-  CostTable read_kept() const {
-    CostTable kept = with_context("measured costs (remove the file to measure anew)",
-                                  [&] { return read_cost_table(path_); });
-    return kept;
-  }
-
   void save_now_and_then() {
     constexpr std::chrono::seconds kPeriod{5};
     const auto now = std::chrono::steady_clock::now();
@@ -171,7 +165,7 @@ class MeasuredCosts : public CostModel {
   void save() {
     if (path_.empty() || !unsaved_) return;
     const FileLock lock(path_);
-    if (file_exists(path_)) table_.entries.merge(read_kept().entries);
+    if (file_exists(path_)) table_.entries.merge(read_cost_table(path_).entries);
     write_cost_table(path_, table_);
     unsaved_ = false;
   }
@@ -203,8 +197,10 @@ std::string cache_directory() {
 std::string measured_table_path(const MeasureOptions& options) {
   if (options.directory.empty()) return "";
   const CostTable key = empty_table(options.threads);
-  return fmt::format("{}/costs/{}-{:08x}.h5", options.directory, slug(key.device + " " + key.library),
-                     static_cast<uint32_t>(hash_string(key.device + "\n" + key.library)));
+  return fmt::format("{}/costs/{}-{:08x}.v{}.h5", options.directory,
+                     slug(key.device + " " + key.library),
+                     static_cast<uint32_t>(hash_string(key.device + "\n" + key.library)),
+                     kCostTableSchema);
 }
 
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options) {

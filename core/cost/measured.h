@@ -26,7 +26,7 @@ struct MeasureOptions {
 /// outputs in the layout that its kernel likes best, as inside a larger graph: conversions between
 /// layouts are not counted, and what a graph takes end to end can be more. The median of repeated
 /// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
-/// of this processor, library version and number of threads; the table is brought up to date while
+/// of this processor, library version and number of threads (and version of the file); the table is brought up to date while
 /// measuring and at the end. Opaque operators, and those that
 /// cannot be run on made-up inputs, are estimated. Several threads may ask; one measures
 /// at a time.

@@ -21,13 +21,15 @@ struct TableEntry {
   bool operator==(const TableEntry&) const = default;
 };
 
-/// Measured costs of operators on one device. As a file: a seal of 512 bytes, which holds the lines
-/// "reverie cost table", "version 1", "bytes N" (of the whole file) and "checksum H" (hash_bytes of
-/// what follows the seal), then HDF5 without times, so that equal content is equal bytes. Attributes
-/// of the root: `device`, `library`, `profile`. Data sets, all of one dimension and by ascending
-/// signature: `signatures` (uint8, all texts one after the other), `ends` (int64, the end of each
-/// text), `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64), `repeats` (int32) and
-/// `spread` (float64).
+/// Version of the file; another one is refused.
+inline constexpr int kCostTableSchema = 2;
+
+/// Measured costs of operators on one device. As a file: HDF5 without times, so that equal content
+/// is equal bytes, sealed as "reverie cost table" (core/hdf5/seal.h). Data sets, all of one
+/// dimension: `device`, `library`, `profile` (text, as uint8); by ascending signature `signatures`
+/// (uint8, all texts one after the other), `signature_bytes` (unsigned integers of 1, 2 or 4 bytes,
+/// the size of each text), `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64),
+/// `repeats` (int32) and `spread` (float64).
 struct CostTable {
   std::string device;   ///< "AMD EPYC, 2 threads"
   std::string library;  ///< "oneDNN 2.6.3, avx512_core"

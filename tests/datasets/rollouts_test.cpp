@@ -257,12 +257,13 @@ TEST_F(DamagedRollouts, RandomBytesAreRefused) {
   std::string noise(5000, '\0');
   for (char& c : noise) c = static_cast<char>(rng.bits());
   expect_refused(noise, "no rollout shard");
-  expect_refused(seal_of(noise) + noise, "no HDF5 file");
+  expect_refused(hdf5::sealed(kRolloutFile, noise), "no HDF5 file");
 }
 
 TEST_F(DamagedRollouts, AnotherSchemaVersionIsNamed) {
-  const std::string image = good_.substr(512);
-  expect_refused(seal_of(image, 7) + image, "schema version 7");
+  hdf5::FileKind newer = kRolloutFile;
+  newer.schema = 7;
+  expect_refused(hdf5::sealed(newer, good_.substr(512)), "schema version 7");
 }
 
 TEST_F(DamagedRollouts, AnotherEnvironmentRuleSetOrSeedIsNamed) {

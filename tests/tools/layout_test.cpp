@@ -19,11 +19,12 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"core/base", {}},
     {"core/ir", {"core/base"}},
+    {"core/hdf5", {"core/base", "core/ir"}},
     {"core/exec", {"core/base", "core/ir"}},
     {"core/exec/cpu", {"core/base", "core/ir", "core/exec"}},
     {"core/exec/cuda", {"core/base", "core/ir", "core/exec"}},
     {"core/onnx", {"core/base", "core/ir", "core/exec"}},
-    {"core/cost", {"core/base", "core/ir", "core/exec", "core/exec/cpu", "core/exec/cuda"}},
+    {"core/cost", {"core/base", "core/ir", "core/hdf5", "core/exec", "core/exec/cpu", "core/exec/cuda"}},
     {"core/rules", {"core/base", "core/ir", "core/exec", "core/cost"}},
     {"core/models", {"core/base", "core/ir", "core/exec"}},
     {"core/search", {"core"}},

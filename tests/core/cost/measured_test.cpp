@@ -62,25 +62,6 @@ TEST(MeasuredCost, WhatCannotBeRunOnMadeUpInputsIsEstimated) {
   EXPECT_EQ(model->counters().measurements, 0);
 }
 
-/// Not every build of HDF5 is made for that, so that this can fail only where it is not.
-TEST(MeasuredCost, TablesAreWrittenAndReadByManyThreads) {
-  const TemporaryDirectory directory;
-  CostTable table{.device = "d", .library = "l", .profile = "cpu", .entries = {}};
-  table.entries["Relu(float32 1)"].runtime = {5};
-  std::vector<std::thread> threads;
-  std::atomic<int> equal{0};
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      const std::string path = directory / fmt::format("{}.h5", t);
-      for (int i = 0; i < 20; ++i) {
-        write_cost_table(path, table);
-        equal += read_cost_table(path) == table;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(equal.load(), 80);
-}
-
 TEST(MeasuredCost, AKeptMeasurementIsNotRepeated) {
   const TemporaryDirectory directory;
   const Cost measured = graph_cost(*make_measured_cost_model(in(directory.path())), chain());

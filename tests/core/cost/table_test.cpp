@@ -70,8 +70,7 @@ TEST(CostTable, DamageIsRefusedInOneLine) {
   Rng rng(1);
   for (int i = 0; i < 300; ++i) {
     std::string damaged = whole;
-    // Beyond the seal, whose rest is blank; in it every digit counts.
-    const size_t at = i < 200 ? 512 + rng.below(damaged.size() - 512) : rng.below(60);
+    const size_t at = rng.below(i < 200 ? damaged.size() : 100);  // also often in the seal's text
     damaged[at] ^= static_cast<char>(1 << rng.below(8));
     expect_refused(damaged);
   }
@@ -80,6 +79,20 @@ TEST(CostTable, DamageIsRefusedInOneLine) {
   }
   EXPECT_FALSE(is_cost_table(directory / "absent.h5"));
   EXPECT_THROW(read_cost_table(directory / "absent.h5"), InputError);
+}
+
+TEST(CostTable, TheFirstVersionIsNamedAndRefused) {
+  const TemporaryDirectory directory;
+  std::string first = "reverie cost table\nversion 1\nbytes 4096\nchecksum 0123456789abcdef\n";
+  first.resize(4096);
+  write_file(directory / "old.h5", first);
+  try {
+    read_cost_table(directory / "old.h5");
+    ADD_FAILURE() << "a table of the first version was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("old.h5: has schema version 1, this program reads"));
+    EXPECT_THAT(error.what(), HasSubstr("measure again"));
+  }
 }
 
 TEST(CostTable, CostsAreThoseRecorded) {

@@ -1,4 +1,4 @@
-#include "datasets/compact.h"
+#include "core/base/compact.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "datasets/hdf5.h"
+#include "core/hdf5/hdf5.h"
 
 #include <hdf5.h>
 
@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/base/hdf5_mutex.h"
 
 namespace reverie::hdf5 {
 namespace {
@@ -23,10 +22,18 @@ std::string unique_name() {
   return fmt::format("reverie image {}", serial++);
 }
 
-/// Held around every use of the library; also keeps it from printing.
-struct LibraryLock {
-  std::lock_guard<std::mutex> lock{hdf5_mutex()};
-  LibraryLock() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+/// Held around every use of the library, of which not every build is safe for several threads; also
+/// keeps it from printing.
+class LibraryLock {
+ public:
+  LibraryLock() : lock_(mutex()) { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex held;
+    return held;
+  }
+  std::lock_guard<std::mutex> lock_;
 };
 
 /// Owns an identifier of any kind but a file.
@@ -69,6 +76,7 @@ hid_t type_of(Element element) {
     case Element::kUint16: return H5Tcopy(H5T_STD_U16LE);
     case Element::kUint32: return H5Tcopy(H5T_STD_U32LE);
     case Element::kInt32: return H5Tcopy(H5T_STD_I32LE);
+    case Element::kInt64: return H5Tcopy(H5T_STD_I64LE);
     case Element::kUint64: return H5Tcopy(H5T_STD_U64LE);
     case Element::kHalf: return half_type();
     case Element::kFloat32: return H5Tcopy(H5T_IEEE_F32LE);
@@ -134,6 +142,18 @@ void Writer::array(const std::string& name, const CompactInts& values, size_t co
   write(name, element_of_width(values.width()), values.data(), values.size(), columns);
 }
 
+void Writer::texts(const std::string& name, const std::string& sizes,
+                   const std::vector<std::string>& values) {
+  std::string all;
+  CompactInts bytes;
+  for (const std::string& value : values) {
+    all += value;
+    bytes.push_back(static_cast<uint32_t>(value.size()));
+  }
+  array(sizes, bytes);
+  text(name, all);
+}
+
 void Writer::write(const std::string& name, Element element, const void* data, size_t count,
                    size_t columns) {
   const LibraryLock lock;
@@ -166,7 +186,7 @@ std::string Writer::finish() {
   return image;
 }
 
-Reader::Reader(const std::string& bytes, std::string source) : source_(std::move(source)) {
+Reader::Reader(std::string_view bytes, std::string source) : source_(std::move(source)) {
   const LibraryLock lock;
   const Id access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fapl_core(access, kImageIncrement, false);
@@ -219,6 +239,20 @@ void Reader::read(const std::string& name, Element element, void* data, size_t e
   if (H5Tequal(stored, type) <= 0) refuse(name, "has elements of another type");
   if (expected > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
     refuse(name, library_reason());
+}
+
+std::vector<std::string> Reader::texts(const std::string& name, const std::string& sizes) const {
+  const std::string all = text(name);
+  const CompactInts bytes = integers(sizes, count(sizes));
+  std::vector<std::string> values;
+  size_t at = 0;
+  for (size_t i = 0; i < bytes.size(); at += bytes[i++]) {
+    if (bytes[i] > all.size() - at) break;
+    values.push_back(all.substr(at, bytes[i]));
+  }
+  if (values.size() != bytes.size() || at != all.size())
+    refuse(sizes, fmt::format("does not sum to the {} bytes of {}", all.size(), name));
+  return values;
 }
 
 CompactInts Reader::integers(const std::string& name, size_t expected) const {

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "core/ir/half.h"
-#include "datasets/compact.h"
+#include "core/base/compact.h"
 
 /// HDF5 files as byte strings, made and read in memory: what stands on disk is read once, checked
 /// and written aside by core/base/files.h. Calls are serialised, as the library asks for.
 namespace reverie::hdf5 {
 
-enum class Element { kUint8, kUint16, kUint32, kInt32, kUint64, kHalf, kFloat32, kFloat64 };
+enum class Element { kUint8, kUint16, kUint32, kInt32, kInt64, kUint64, kHalf, kFloat32, kFloat64 };
 
 template <class T>
 constexpr Element element_of();
@@ -21,6 +21,7 @@ template <> constexpr Element element_of<uint8_t>() { return Element::kUint8; }
 template <> constexpr Element element_of<uint16_t>() { return Element::kUint16; }
 template <> constexpr Element element_of<uint32_t>() { return Element::kUint32; }
 template <> constexpr Element element_of<int32_t>() { return Element::kInt32; }
+template <> constexpr Element element_of<int64_t>() { return Element::kInt64; }
 template <> constexpr Element element_of<uint64_t>() { return Element::kUint64; }
 template <> constexpr Element element_of<Float16>() { return Element::kHalf; }
 template <> constexpr Element element_of<float>() { return Element::kFloat32; }
@@ -44,6 +45,9 @@ class Writer {
     write(name, element_of<T>(), values.data(), values.size(), columns);
   }
   void array(const std::string& name, const CompactInts& values, size_t columns = 1);
+  /// All texts one after the other as `name`, the bytes of each as `sizes`.
+  void texts(const std::string& name, const std::string& sizes,
+             const std::vector<std::string>& values);
 
   /// The bytes of the file. Nothing can be added after.
   std::string finish();
@@ -59,7 +63,7 @@ class Writer {
 /// reason.
 class Reader {
  public:
-  Reader(const std::string& bytes, std::string source);
+  Reader(std::string_view bytes, std::string source);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -74,6 +78,7 @@ class Reader {
     return values;
   }
   CompactInts integers(const std::string& name, size_t count) const;
+  std::vector<std::string> texts(const std::string& name, const std::string& sizes) const;
   /// Elements of a data set.
   size_t count(const std::string& name) const;
 
