@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cctype>
 #include <chrono>
 #include <cstdio>
@@ -15,9 +14,8 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/hash.h"
+#include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
-#include "core/cost/signature_cache.h"
-#include "core/cost/work.h"
 #include "core/exec/cpu/cpu_executor.h"
 #include "core/exec/node_graph.h"
 
@@ -75,7 +73,7 @@ class FileLock {
   int file_;
 };
 
-class MeasuredCosts : public CostModel {
+class MeasuredCosts : public CachedCosts {
  public:
   explicit MeasuredCosts(const MeasureOptions& options)
       : options_(options),
@@ -98,33 +96,19 @@ class MeasuredCosts : public CostModel {
   std::string name() const override { return "cpu"; }
   CostSource source() const override { return CostSource::kMeasured; }
   bool deterministic() const override { return false; }
-  Counters counters() const override {
-    return {.lookups = lookups_.load(),
-            .measurements = measurements_.load(),
-            .estimates = estimates_.load()};
-  }
-
-  Cost cost(const OpSignature& signature) override {
-    lookups_.fetch_add(1, std::memory_order_relaxed);
-    return cache_.find_or(signature, [&] {
-      Cost cost = work_of(signature);
-      if (cost.launches > 0) cost.runtime = runtime(signature, cost);
-      return cost;
-    });
-  }
 
  private:
-  Picoseconds runtime(const OpSignature& signature, const Cost& work) {
+  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
     const std::lock_guard lock(mutex_);
     const std::string text = signature.text();
     const auto known = table_.entries.find(text);
     if (known != table_.entries.end()) return known->second.runtime;
     const std::optional<TableEntry> entry = measure(signature, work);
     if (!entry) {
-      ++estimates_;
+      count_estimate();
       return roofline_time(device_, signature);
     }
-    ++measurements_;
+    count_measurement();
     table_.entries[text] = *entry;
     unsaved_ = true;
     save_now_and_then();
@@ -177,8 +161,6 @@ class MeasuredCosts : public CostModel {
   DeviceProfile device_;
   bool unsaved_ = false;
   std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
-  SignatureCache cache_;
-  std::atomic<int64_t> lookups_{0}, measurements_{0}, estimates_{0};
 };
 
 }  // namespace

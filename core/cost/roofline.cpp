@@ -3,11 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/cost/signature_cache.h"
+#include "core/cost/cached_costs.h"
 #include "core/cost/work.h"
 
 namespace reverie {
@@ -54,28 +53,20 @@ Picoseconds time_of(const DeviceProfile& device, const OpSignature& signature, c
                                    std::max(arithmetic, memory));
 }
 
-class Roofline : public CostModel {
+class Roofline : public CachedCosts {
  public:
   explicit Roofline(const DeviceProfile& device) : device_(device) {}
 
   std::string name() const override { return fmt::format("roofline:{}", device_.name); }
   CostSource source() const override { return CostSource::kEstimated; }
   bool deterministic() const override { return true; }
-  Counters counters() const override { return {.lookups = lookups_.load()}; }
-
-  Cost cost(const OpSignature& signature) override {
-    lookups_.fetch_add(1, std::memory_order_relaxed);
-    return cache_.find_or(signature, [&] {
-      Cost cost = work_of(signature);
-      cost.runtime = time_of(device_, signature, cost);
-      return cost;
-    });
-  }
 
  private:
+  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
+    return time_of(device_, signature, work);
+  }
+
   DeviceProfile device_;
-  SignatureCache cache_;
-  std::atomic<int64_t> lookups_{0};
 };
 
 }  // namespace

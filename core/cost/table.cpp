@@ -1,14 +1,12 @@
 #include "core/cost/table.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
-#include "core/cost/signature_cache.h"
-#include "core/cost/work.h"
 
 namespace reverie {
 namespace {
@@ -34,7 +32,7 @@ double distance(const TableEntry& entry, const Cost& work) {
   return apart(entry.flops, work.flops) + apart(entry.bytes, work.bytes);
 }
 
-class RecordedCosts : public CostModel {
+class RecordedCosts : public CachedCosts {
  public:
   RecordedCosts(std::string path, CostTable table)
       : path_(std::move(path)), table_(std::move(table)), device_(device_profile(table_.profile)) {
@@ -49,24 +47,12 @@ class RecordedCosts : public CostModel {
   std::string name() const override { return "table:" + path_; }
   CostSource source() const override { return CostSource::kRecorded; }
   bool deterministic() const override { return true; }
-  Counters counters() const override {
-    return {.lookups = lookups_.load(), .measurements = 0, .estimates = estimates_.load()};
-  }
-
-  Cost cost(const OpSignature& signature) override {
-    lookups_.fetch_add(1, std::memory_order_relaxed);
-    return cache_.find_or(signature, [&] {
-      Cost cost = work_of(signature);
-      if (cost.launches > 0) cost.runtime = runtime(signature, cost);
-      return cost;
-    });
-  }
 
  private:
-  Picoseconds runtime(const OpSignature& signature, const Cost& work) {
+  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
     const auto exact = table_.entries.find(signature.text());
     if (exact != table_.entries.end()) return exact->second.runtime;
-    ++estimates_;
+    count_estimate();
     const Picoseconds estimate = roofline_time(device_, signature);
     double scale = typical_ratio_;
     const auto same_op = by_op_.find(signature.op->name);
@@ -85,8 +71,6 @@ class RecordedCosts : public CostModel {
   DeviceProfile device_;
   std::map<std::string, std::vector<const TableEntry*>> by_op_;
   double typical_ratio_ = 1;
-  SignatureCache cache_;
-  std::atomic<int64_t> lookups_{0}, estimates_{0};
 };
 
 }  // namespace

@@ -1,0 +1,22 @@
+#include "core/cost/cached_costs.h"
+
+#include "core/cost/work.h"
+
+namespace reverie {
+
+Cost CachedCosts::cost(const OpSignature& signature) {
+  lookups_.fetch_add(1, std::memory_order_relaxed);
+  return cache_.find_or(signature, [&] {
+    Cost cost = work_of(signature);
+    if (cost.launches > 0) cost.runtime = runtime(signature, cost);
+    return cost;
+  });
+}
+
+CostModel::Counters CachedCosts::counters() const {
+  return {.lookups = lookups_.load(),
+          .measurements = measurements_.load(),
+          .estimates = estimates_.load()};
+}
+
+}  // namespace reverie
