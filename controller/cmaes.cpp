@@ -99,7 +99,7 @@ void CmaEs::adapt_covariance(const torch::Tensor& steps, double h_sigma) {  // e
   covariance_ = (covariance_ + covariance_.t()) / 2;
   const auto [values, vectors] = torch::linalg_eigh(covariance_, "L");
   axes_ = values.clamp_min(1e-30).sqrt();
-  basis_ = vectors;
+  basis_ = vectors.contiguous();  // as it is after a restore: products round alike
 }
 
 std::vector<std::pair<std::string, torch::Tensor CmaEs::*>> CmaEs::state() const {

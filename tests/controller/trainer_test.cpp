@@ -17,6 +17,7 @@ struct TrainerCase {
   std::string name;
   std::function<std::unique_ptr<Trainer>(const LatentSpec&, uint64_t seed)> make;
   int updates;
+  int batch = 64;
   friend void PrintTo(const TrainerCase& value, std::ostream* out) { *out << value.name; }
 };
 
@@ -48,7 +49,7 @@ std::unique_ptr<Trainer> make_reinforce(const LatentSpec& spec, uint64_t seed) {
 
 std::unique_ptr<Trainer> make_cmaes(const LatentSpec& spec, uint64_t seed) {
   CmaEsConfig config;
-  config.population = 64;
+  config.population = 256;  // with 64 six seeds of 16 end in the optimum of not paying first
   config.sigma = 2.0;
   config.greedy = true;
   return std::make_unique<CmaEsTrainer>(spec, config, seed);
@@ -58,7 +59,7 @@ class TrainerTest : public testing::TestWithParam<TrainerCase> {};
 
 TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    LatentPuzzle puzzle(64, kRounds, kHorizon);
+    LatentPuzzle puzzle(GetParam().batch, kRounds, kHorizon);
     const auto trainer = GetParam().make(puzzle.spec(), seed);
     for (int update = 0; update < GetParam().updates; ++update)
       trainer->update(puzzle, static_cast<double>(update) / GetParam().updates,
@@ -71,7 +72,7 @@ TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
 }
 
 TEST_P(TrainerTest, ResumingEqualsNotStopping) {
-  LatentPuzzle puzzle(64, kRounds, kHorizon);
+  LatentPuzzle puzzle(GetParam().batch, kRounds, kHorizon);
   const auto whole = GetParam().make(puzzle.spec(), 1);
   whole->update(puzzle, 0.0, 10);
   TemporaryDirectory directory;
@@ -90,7 +91,7 @@ TEST_P(TrainerTest, ResumingEqualsNotStopping) {
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
                          testing::Values(TrainerCase{"ppo", make_ppo, 40},
                                          TrainerCase{"reinforce", make_reinforce, 120},
-                                         TrainerCase{"cmaes", make_cmaes, 60}),
+                                         TrainerCase{"cmaes", make_cmaes, 40, 256}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {
@@ -193,7 +194,7 @@ TEST(CmaEsTest, FullFindsTheMinimumOfTheRosenbrockFunction) {
 }
 
 TEST(CmaEsTest, BothFindTheMinimumOfAnEllipsoid) {
-  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kFull, 400), 1e-9);
+  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kFull, 600), 1e-9);
   EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kSeparable, 400), 1e-9);
 }
 
