@@ -6,6 +6,7 @@
 #include "controller/report/report.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
+#include "core/search/written_costs.h"
 #include "env/factory/environment_factory.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -82,7 +83,8 @@ void run(const Options& options) {
     if (!options.common.quiet)
       for (const std::string& warning : models[i].warnings)
         fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], warning);
-    const EvaluationInputs inputs{config.env.models[i], models[i], rules, cost, policy,
+    const EvaluationInputs inputs{config.env.models[i], models[i], rules,
+                                  costs_as_written(cost, newest_opset(models[i])), policy,
                                   config.env.rewrite, directory, config.seed,
                                   [&](const std::string& what) { progress.say(what); }};
     report.models.push_back(evaluate_model(inputs, config.evaluate));

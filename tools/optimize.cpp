@@ -10,6 +10,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/search/optimize.h"
+#include "core/search/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
@@ -146,7 +147,7 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.stop = stop_on_interrupt();
-  const auto cost = make_cost_model(config.cost);
+  const auto cost = costs_as_written(make_cost_model(config.cost), newest_opset(model));
   const auto method = method_named(config.method, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
 }

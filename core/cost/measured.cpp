@@ -16,8 +16,8 @@
 #include "core/base/hash.h"
 #include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
+#include "core/cost/single_operator.h"
 #include "core/exec/cpu/cpu_executor.h"
-#include "core/exec/node_graph.h"
 
 namespace reverie {
 namespace {
@@ -42,19 +42,6 @@ std::string slug(const std::string& text) {
     }
   }
   return result;
-}
-
-/// The operator alone. Floating constants hold 2, which is also a usual exponent and no variance to
-/// stumble over; others hold 0, a valid index.
-Graph single_operator(const OpSignature& signature) {
-  std::vector<WeightPtr> constants(signature.inputs.size());
-  for (size_t i = 0; i < constants.size() && i < 32; ++i)
-    if ((signature.constant_inputs >> i & 1) != 0)
-      constants[i] = Weight::fill(signature.inputs[i],
-                                  is_floating(signature.inputs[i].dtype) ? 2 : 0,
-                                  fmt::format("constant{}", i));
-  return node_graph(*signature.op, signature.attributes, signature.inputs, signature.outputs,
-                    constants);
 }
 
 /// One process at a time brings a table up to date.

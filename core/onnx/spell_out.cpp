@@ -60,28 +60,38 @@ ValueId gemm_with_term(Graph& graph, NodeId node) {
   return graph.add("Gemm", {a, b, scalar(graph, 0, graph.type(a).dtype)}, attributes);
 }
 
-std::optional<ValueId> in_older_words(Graph& graph, NodeId node) {
+constexpr int kGemmWithoutTermSince = 11;
+
+std::optional<ValueId> in_older_words(Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
   if (op.is("LayerNormalization")) return layer_normalization(graph, node);
   if (op.is("HardSwish")) return hard_swish(graph, node);
   if (op.is("Softmax")) return softmax(graph, node);
-  if (op.is("Gemm") && graph.inputs(node).size() == 2) return gemm_with_term(graph, node);
+  if (op.is("Gemm") && graph.inputs(node).size() == 2 && opset < kGemmWithoutTermSince)
+    return gemm_with_term(graph, node);
   return std::nullopt;
 }
 
 }  // namespace
 
-Graph spell_out(Graph graph, const OpsetRange& range) {
-  if (find_common_opset(graph, range)) return graph;
+bool replace_newer(Graph& graph, int opset) {
+  bool replaced = false;
   for (const NodeId node : graph.nodes()) {
     const bool stays = !graph.is_work(node) || &graph.op(node) == &opaque_op() ||
-                       can_write(graph, node, range.newest);
+                       can_write(graph, node, opset);
     if (stays) continue;
-    const std::optional<ValueId> value = in_older_words(graph, node);
+    const std::optional<ValueId> value = in_older_words(graph, node, opset);
     if (!value) continue;
     graph.replace_all_uses(graph.output(node), *value);
     graph.erase_if_dead(node);
+    replaced = true;
   }
+  return replaced;
+}
+
+Graph spell_out(Graph graph, const OpsetRange& range) {
+  if (find_common_opset(graph, range)) return graph;
+  replace_newer(graph, range.newest);
   return lower(graph);
 }
 

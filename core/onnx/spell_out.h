@@ -9,4 +9,7 @@ namespace reverie::proto {
 /// HardSwish, Softmax along an inner axis, Gemm without a term. Lowered again.
 Graph spell_out(Graph graph, const OpsetRange& range);
 
+/// Only the spelling out, at one opset and without lowering. Whether anything had to be.
+bool replace_newer(Graph& graph, int opset);
+
 }  // namespace reverie::proto

@@ -8,6 +8,7 @@
 #include "core/cost/measured.h"
 #include "core/ir/text.h"
 #include "core/onnx/import.h"
+#include "core/search/written_costs.h"
 
 namespace reverie {
 namespace {
@@ -59,21 +60,24 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
       throw InputError("toy is an environment of its own and cannot stand beside ONNX files");
     return make_toy(config);
   }
-  const auto cost = make_cost_model(config.cost);
   const auto rules = load_rules(config.rules);
+  const auto cost = make_cost_model(config.cost);
   if (!measure && config.rewrite.reward == RewardKind::kMeasuredEveryK)
     measure = measure_on_cpu(config.measure);
   MadeEnvironment made;
   std::vector<StartGraph> starts;
+  int newest = kNewestOpset;
   for (const std::string& path : config.models) {
     ImportedModel model = import_onnx(path, {config.shapes});
     for (const std::string& warning : model.warnings)
       made.warnings.push_back(fmt::format("{}: {}", path, warning));
+    newest = std::min(newest, newest_opset(model));
     made.graphs.push_back(graph_name(path, made.graphs));
     made.graph_texts.push_back(to_text(model.graph));
     starts.push_back({made.graphs.back(), std::move(model.graph)});
   }
-  made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules, cost,
+  made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules,
+                                                          costs_as_written(cost, newest),
                                                           config.rewrite, std::move(measure));
   return made;
 }

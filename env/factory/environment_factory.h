@@ -60,7 +60,8 @@ std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files)
 MeasureGraph measure_on_cpu(const MeasureConfig& config);
 
 /// InputError says which model, rule file or setting is wrong. `measure` is for the reward
-/// measured_every_k; measure_on_cpu where none is given.
+/// measured_every_k; measure_on_cpu where none is given. Costs are those of what can be written
+/// (core/search/written_costs.h); of several models, at the oldest opset that one of them is held to.
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
 
 }  // namespace reverie

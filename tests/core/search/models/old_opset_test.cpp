@@ -5,6 +5,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/search/optimize.h"
+#include "core/search/written_costs.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -67,6 +68,31 @@ TEST(OldOpset, WhatRewritingMadeIsWrittenAtTheOpsetThatAnUntouchedNodeFixes) {
   EXPECT_EQ(again.info.opset_imports.at(""), 11);
   const Agreement agreement = compare(model.graph, again.graph);
   EXPECT_TRUE(agreement.agree) << agreement.reason;
+}
+
+/// The reported cost is that of the file: read again, it costs the same, and no kernel is counted
+/// that only a newer opset has.
+TEST(OldOpset, CostsAreThoseOfTheNodesInTheFile) {
+  const TemporaryDirectory folder;
+  testing::write_message(normalization_and_if(), folder / "model.onnx");
+  const ImportedModel model = import_onnx(folder / "model.onnx");
+  EXPECT_EQ(newest_opset(model), 12);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  const auto estimates = make_cost_model("roofline:t4");
+  const auto written = costs_as_written(estimates, newest_opset(model));
+  EXPECT_EQ(costs_as_written(estimates, kNewestOpset), estimates);
+  RewriteState state(model.graph, rules, written);
+  for (int rule = 0; rule < rules->size(); ++rule)
+    if (rules->name(rule).starts_with("layer_norm") && state.location_count(rule) > 0)
+      state.commit(state.propose(state.locations(rule)[0]));
+  export_onnx(state.graph(), model.info, folder / "best.onnx");
+  EXPECT_EQ(state.cost(), graph_cost(*estimates, import_onnx(folder / "best.onnx").graph));
+  EXPECT_GT(state.cost().launches, graph_cost(*estimates, state.graph()).launches);
+  const SearchResult greedy =
+      optimize(model.graph, rules, written, greedy_search, {}).search;
+  EXPECT_EQ(written->counters().measurements, 0);
+  export_onnx(greedy.best, model.info, folder / "greedy.onnx");
+  EXPECT_EQ(greedy.best_cost, graph_cost(*estimates, import_onnx(folder / "greedy.onnx").graph));
 }
 
 }  // namespace

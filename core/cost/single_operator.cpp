@@ -1,0 +1,20 @@
+#include "core/cost/single_operator.h"
+
+#include <vector>
+
+#include "core/exec/node_graph.h"
+
+namespace reverie {
+
+Graph single_operator(const OpSignature& signature) {
+  std::vector<WeightPtr> constants(signature.inputs.size());
+  for (size_t i = 0; i < constants.size() && i < 32; ++i)
+    if ((signature.constant_inputs >> i & 1) != 0)
+      constants[i] = Weight::fill(signature.inputs[i],
+                                  is_floating(signature.inputs[i].dtype) ? 2 : 0,
+                                  fmt::format("constant{}", i));
+  return node_graph(*signature.op, signature.attributes, signature.inputs, signature.outputs,
+                    constants);
+}
+
+}  // namespace reverie
