@@ -67,7 +67,10 @@ void Exporter::name_values() {
     names_[static_cast<size_t>(graph_.output(input).index)] = graph_.input_name(input);
     claim(graph_.input_name(input));
   }
+  std::map<std::string, ValueId> listed;  // ONNX allows an output to be listed again
   for (const GraphOutput& output : graph_.outputs()) {
+    const auto [known, first] = listed.emplace(output.name, output.value);
+    if (!first && known->second == output.value) continue;
     std::string& name = names_[static_cast<size_t>(output.value.index)];
     const WeightPtr& weight = graph_.weight(graph_.producer(output.value));
     const bool renames_fill = weight != nullptr && is_stored_as_fill(*weight, opset_) &&
@@ -210,9 +213,10 @@ void Exporter::write_nodes() {
 
 /// An output whose value has another name (an input, or a value that is two outputs).
 void Exporter::write_outputs() {
+  std::set<std::string> written;
   for (const GraphOutput& output : graph_.outputs()) {
     const std::string& name = name_of_value(output.value);
-    if (name == output.name) continue;
+    if (name == output.name || !written.insert(output.name).second) continue;
     onnx::NodeProto& node = *skeleton_.model.mutable_graph()->add_node();
     node.set_op_type("Identity");
     node.add_input(name);

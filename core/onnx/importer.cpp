@@ -213,10 +213,7 @@ TensorType Importer::output_type(const std::string& name, const onnx::TypeProto&
 }
 
 void Importer::add_outputs() {
-  std::set<std::string> names;
   for (const auto& output : model_.graph().output()) {
-    if (!names.insert(output.name()).second)
-      throw InputError("output '{}' is listed twice", output.name());
     const ValueId id = value(output.name());
     const auto declared = tensor_type(output.type());
     if (declared && graph_.type(id).known() && *declared != graph_.type(id))

@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <onnx/checker.h>
+#include <onnx/defs/parser.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/random.h"
+#include "core/exec/compare.h"
 #include "core/exec/reference/reference.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
@@ -184,6 +187,29 @@ TEST(Export, GivesOutputsTheirNamesWhateverTheyAre) {
   graph.add_output("fill", graph.add_constant(Weight::fill({DType::kFloat32, {100}}, 2, "w")));
   export_onnx(graph, {}, folder / "model.onnx");
   EXPECT_TRUE(isomorphic(import_onnx(folder / "model.onnx").graph, lower(graph)));
+}
+
+/// ONNX's checker takes an output that is listed again, so that such a model is valid.
+TEST(Export, ListsAnOutputAsOftenAsTheModelDid) {
+  const TemporaryDirectory folder;
+  onnx::ModelProto model;
+  const auto status = onnx::OnnxParser::Parse(model, R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[2] x) => (float[2] y, float[2] a, float[2] x, float[2] y, float[2] x, float[2] a)
+      { y = Relu(x) a = Identity(x) })");
+  ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+  onnx::checker::check_model(model);
+  testing::write_message(model, folder / "model.onnx");
+  const ImportedModel imported = import_onnx(folder / "model.onnx");
+  export_onnx(imported.graph, imported.info, folder / "again.onnx");
+  const auto written = testing::read_message<onnx::ModelProto>(folder / "again.onnx");
+  ASSERT_EQ(written.graph().output_size(), model.graph().output_size());
+  for (int i = 0; i < model.graph().output_size(); ++i)
+    EXPECT_EQ(written.graph().output(i).name(), model.graph().output(i).name());
+  const Graph again = import_onnx(folder / "again.onnx").graph;
+  EXPECT_TRUE(isomorphic(again, imported.graph));
+  const Agreement agreement = compare(imported.graph, again);
+  EXPECT_TRUE(agreement.agree) << agreement.reason;
 }
 
 }  // namespace
