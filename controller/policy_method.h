@@ -29,9 +29,10 @@ struct PolicySearchConfig {
   int64_t batch = 16;     ///< of these at once
 };
 
-/// A trained policy as a search method: the best state of its episodes on the real graph. An
-/// expansion is a step. `rules` and `cost` must be those of the state that is searched from.
-/// InputError when the policy was trained for other rules, or when weights are to be bounded.
+/// A trained policy as a search method: the best state of its episodes on the real graph; where
+/// weights are bounded, the best one within the bound, which an episode may leave. An expansion is
+/// a step. `rules` and `cost` must be those of the state that is searched from. InputError when the
+/// policy was trained for other rules.
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config);
 

@@ -75,6 +75,8 @@ class RewriteEnvironment : public Environment {
   const RewriteState& state() const { return state_; }
   const std::string& start_name() const;
   const Cost& initial_cost() const;
+  /// The steps that lead to state().
+  const std::vector<RewriteStep>& path() const { return path_; }
   /// The cheapest state of the episode so far, built by replaying its steps.
   RewriteState best_state() const;
   /// The steps that lead to best_state().

@@ -71,10 +71,22 @@ TEST_F(PolicyMethodTest, StopsWhenAsked) {
   EXPECT_EQ(search({tiny_.env}, options).stopped_by, StoppedBy::kTimeLimit);
 }
 
-TEST_F(PolicyMethodTest, RefusesABoundOfWeightsAndOtherRules) {
-  SearchOptions bounded;
-  bounded.max_weight_growth = 1.5;
-  EXPECT_THROW(search({tiny_.env}, bounded), InputError);
+/// No rewrite of the tiny network changes the bytes of its weights.
+TEST_F(PolicyMethodTest, TheBestIsWithinTheBoundOfWeights) {
+  SearchOptions options;
+  options.budget = 20;
+  const SearchResult free = search({tiny_.env}, options);
+  ASSERT_FALSE(free.rewrites.empty());
+  options.max_weight_growth = 1.0;
+  EXPECT_EQ(search({tiny_.env}, options).rewrites, free.rewrites);
+  options.max_weight_growth = 0.99;
+  const SearchResult bounded = search({tiny_.env}, options);
+  EXPECT_TRUE(bounded.rewrites.empty());
+  EXPECT_EQ(bounded.best_cost, bounded.initial_cost);
+  EXPECT_EQ(bounded.steps, free.steps);
+}
+
+TEST_F(PolicyMethodTest, RefusesOtherRules) {
   const auto other = std::make_shared<const RuleSet>(
       RuleSet::parse("rule twice\nmatch\n  y = Relu(Relu(x))\nreplace\n  y = Relu(x)\n", "test"));
   const RewriteState foreign(tiny_.graph, other, tiny_.cost);
