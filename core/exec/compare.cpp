@@ -91,9 +91,16 @@ bool all_finite(const Outputs& outputs) {
   return true;
 }
 
-/// The reference; where its numbers leave the range of doubles, with weights made smaller.
+/// The reference. What is divided by has both signs in every other round, as long as the numbers
+/// stay finite; where they leave the range of doubles, weights are made smaller.
 Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& options, int round) {
+  plan.mix_signs(round % 2 == 1);
   Outputs outputs = run(graph, plan, options, round);
+  if (all_finite(outputs)) return outputs;
+  if (plan.mixes_signs()) {
+    plan.mix_signs(false);
+    outputs = run(graph, plan, options, round);
+  }
   if (!options.redraw_weights || all_finite(outputs)) return outputs;
   run(graph, plan, options, round, [&](NodeId node, std::vector<Tensor>& results) {
     plan.calibrate(graph, node, results);

@@ -31,9 +31,11 @@ struct Agreement {
 ///
 /// Weights: a small or integral one keeps its value. A large one is drawn by its identity, equal on
 /// both sides; uniform with variance 2 / fan-in where it is a filter, 1 / fan-in where it is a
-/// matrix, 1 otherwise; in [0.5, 1.5] where either graph takes its square root, logarithm or
-/// divides by it; smaller where the original would otherwise leave the range of numbers. Graph inputs: floats as weights without a role; integers in {0, 1}, or below the
-/// extent of the table that they index.
+/// matrix, 1 otherwise; in [0.5, 1.5] where the original takes its root or logarithm, or divides by
+/// it, then in every other set of inputs with both signs; smaller where the original would otherwise
+/// leave the range of numbers. The candidate has no say in that: it must hold wherever the original
+/// does. Graph inputs: floats as weights without a role; integers in {0, 1}, or below the extent of
+/// the table that they index.
 ///
 /// Opaque nodes cannot be run. Both graphs are cut there: the nodes are paired by their attributes,
 /// in topological order among equal ones; the inputs of a pair must agree, its outputs are drawn

@@ -14,8 +14,8 @@ const std::set<std::string_view> kMovement = {
     "Identity", "Dropout", "Cast",  "Transpose", "Concat", "Split",   "Slice",    "Gather", "Pad",
     "Tile",     "Expand",  "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
 /// Their result is positive when their inputs are.
-const std::set<std::string_view> kKeepPositive = {"Add", "Mul", "ReduceMean", "ReduceSum",
-                                                  "ReduceMax", "ReduceMin"};
+const std::set<std::string_view> kKeepPositive = {
+    "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};
 
 bool moves(const OpSchema& op) { return kMovement.count(op.name) > 0; }
 
@@ -94,17 +94,29 @@ int64_t index_limit_of(const Graph& graph, ValueId start) {
   return limit;
 }
 
-/// Values that have to be positive for the graph to make sense.
-std::vector<ValueId> positive_values(const Graph& graph) {
+bool is_whole(const Graph& graph, ValueId value) {
+  const WeightPtr& weight = graph.weight(graph.producer(value));
+  if (weight == nullptr || !weight->is_small()) return false;
+  const std::vector<double> numbers = weight->materialize().to_doubles();
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return x == std::floor(x); });
+}
+
+/// What the node takes a root or a logarithm of, or else divides by.
+ValueId restricted_input(const Graph& graph, NodeId node, Signs signs) {
+  const OpSchema& op = graph.op(node);
+  const auto inputs = graph.inputs(node);
+  if (signs == Signs::kNonzero)
+    return op.is("Div") ? inputs[1] : op.is("Reciprocal") ? inputs[0] : ValueId{};
+  if (op.is("BatchNormalization")) return inputs[4];
+  if (op.is("Sqrt") || op.is("Log")) return inputs[0];
+  return op.is("Pow") && !is_whole(graph, inputs[1]) ? inputs[0] : ValueId{};
+}
+
+/// Values that have to be of these signs for the graph to make sense.
+std::vector<ValueId> restricted_values(const Graph& graph, Signs signs) {
   Walk walk;
   std::vector<ValueId> found;
-  for (const NodeId node : graph.nodes()) {
-    const OpSchema& op = graph.op(node);
-    const auto inputs = graph.inputs(node);
-    if (op.is("BatchNormalization")) walk.enter(inputs[4]);
-    if (op.is("Sqrt") || op.is("Log") || op.is("Reciprocal")) walk.enter(inputs[0]);
-    if (op.is("Div")) walk.enter(inputs[1]);
-  }
+  for (const NodeId node : graph.nodes()) walk.enter(restricted_input(graph, node, signs));
   for (ValueId value; walk.next(value);) {
     found.push_back(value);
     const NodeId node = graph.producer(value);
@@ -141,13 +153,21 @@ void refine(DrawRole& role, const Graph& graph, NodeId node) {
 }  // namespace
 
 DrawPlan::DrawPlan(std::span<const Graph* const> graphs) {
-  for (const Graph* graph : graphs) {
+  for (const Graph* graph : graphs)
     for (const NodeId node : graph->nodes())
       if (is_source(*graph, node)) refine(role_of(*graph, node), *graph, node);
-    for (const ValueId value : positive_values(*graph))
-      if (const NodeId node = graph->producer(value); is_source(*graph, node))
-        role_of(*graph, node).positive = true;
-  }
+  const Graph& first = *graphs.front();
+  for (const Signs signs : {Signs::kNonzero, Signs::kPositive})
+    for (const ValueId value : restricted_values(first, signs))
+      if (const NodeId node = first.producer(value); is_source(first, node)) {
+        role_of(first, node).signs = signs;
+        has_divisors_ = has_divisors_ || signs == Signs::kNonzero;
+      }
+}
+
+DrawRole DrawPlan::now(DrawRole role) const {
+  if (role.signs == Signs::kNonzero && !mixed_) role.signs = Signs::kPositive;
+  return role;
 }
 
 DrawRole& DrawPlan::role_of(const Graph& graph, NodeId node) {
@@ -174,18 +194,17 @@ void DrawPlan::calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& r
   } while (walk.next(value));
 }
 
-const DrawRole& DrawPlan::weight(uint64_t identity) const { return weights_.at(identity); }
-
-const DrawRole& DrawPlan::input(const std::string& name) const { return inputs_.at(name); }
-
 Tensor draw(const TensorType& type, const DrawRole& role, Rng rng) {
   if (size_of(type.dtype) == 0) throw InputError("cannot draw a tensor of {}", to_string(type));
   if (is_floating(type.dtype)) {
     Tensor tensor({DType::kFloat64, type.shape});
     const double reach = std::sqrt(3 * role.variance);
-    const double low = role.positive ? 0.5 : -reach;
-    const double high = role.positive ? 1.5 : reach;
-    for (double& x : tensor.data<double>()) x = rng.uniform(low, high);
+    const double low = role.signs == Signs::kBoth ? -reach : 0.5;
+    const double high = role.signs == Signs::kBoth ? reach : 1.5;
+    for (double& x : tensor.data<double>()) {
+      x = rng.uniform(low, high);
+      if (role.signs == Signs::kNonzero && rng.below(2) == 1) x = -x;
+    }
     return tensor;
   }
   Tensor tensor({DType::kInt64, type.shape});

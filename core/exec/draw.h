@@ -11,21 +11,33 @@
 
 namespace reverie {
 
+/// Which signs make sense for a float.
+enum class Signs : uint8_t {
+  kBoth,      ///< mean 0
+  kNonzero,   ///< it is divided by: of either sign, at a distance from 0
+  kPositive,  ///< a root, a logarithm or a broken power is taken of it
+};
+
 /// What a value is used for, as far as it decides which random numbers make sense for it.
 struct DrawRole {
   double variance = 1;      ///< of a float
-  bool positive = false;    ///< a float that a root, a logarithm or a quotient is taken of
+  Signs signs = Signs::kBoth;
   int64_t index_limit = 2;  ///< an integer is drawn below this
   bool operator==(const DrawRole&) const = default;
 };
 
-/// Roles of weights (by identity) and of graph inputs (by name) in one or several graphs that mean
-/// the same.
+/// Roles of weights (by identity) and of graph inputs (by name) in one or several graphs that are to
+/// mean the same. The first decides about signs: what it is defined for, the others have to be, too.
 class DrawPlan {
  public:
   explicit DrawPlan(std::span<const Graph* const> graphs);
-  const DrawRole& weight(uint64_t identity) const;
-  const DrawRole& input(const std::string& name) const;
+  DrawRole weight(uint64_t identity) const { return now(weights_.at(identity)); }
+  DrawRole input(const std::string& name) const { return now(inputs_.at(name)); }
+  /// Whether what is divided by has both signs from now on, or is positive. Sums of both signs come
+  /// close to 0, which is a weaker test of everything else; hence both ways should be tried.
+  void mix_signs(bool mix) { mixed_ = mix; }
+  /// Whether numbers are drawn that mix_signs(false) would make positive.
+  bool mixes_signs() const { return mixed_ && has_divisors_; }
   /// Keeps the numbers of a deep graph in range: `results` are those of `node`, and where it is a
   /// product with weights whose root mean square exceeds kLargest, the variance of the weights is
   /// lowered and the results are scaled so that it is one. (After the layer-sequential unit-variance
@@ -35,12 +47,15 @@ class DrawPlan {
 
  private:
   DrawRole& role_of(const Graph& graph, NodeId node);
+  DrawRole now(DrawRole role) const;
 
   std::unordered_map<uint64_t, DrawRole> weights_;
   std::unordered_map<std::string, DrawRole> inputs_;
+  bool mixed_ = false;
+  bool has_divisors_ = false;
 };
 
-/// Floats: uniform with mean 0 and the role's variance, or in [0.5, 1.5]; float64 whatever the
+/// Floats: uniform with mean 0 and the role's variance, or of a size in [0.5, 1.5]; float64 whatever the
 /// declared type. Integers: below the role's limit. InputError for types without numbers.
 Tensor draw(const TensorType& type, const DrawRole& role, Rng rng);
 

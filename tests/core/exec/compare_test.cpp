@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "core/base/error.h"
 
 namespace reverie {
@@ -84,6 +86,63 @@ TEST(Compare, NumbersUnderARootOfASquareHaveBothSigns) {
   };
   EXPECT_TRUE(compare(graph(true), graph(true)).agree);
   EXPECT_FALSE(compare(graph(true), graph(false)).agree);
+}
+
+/// Whether x is divided by itself or in a sum: a wrong `Relu(x)` -> `x` shows at negative x alone.
+TEST(Compare, NumbersThatAreDividedByHaveBothSigns) {
+  const auto graph = [](bool keep_relu, bool sum) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({16}));
+    const ValueId y = graph.add_input("y", floats({16}));
+    const ValueId divisor = sum ? graph.add("Add", {x, y}) : graph.add("Mul", {x, y});
+    graph.add_output("quotient", graph.add("Div", {y, divisor}));
+    graph.add_output("y", keep_relu ? graph.add("Relu", {x}) : x);
+    return graph;
+  };
+  for (const bool sum : {false, true}) {
+    const Agreement same = compare(graph(true, sum), graph(true, sum), {.inputs = 6});
+    EXPECT_TRUE(same.agree) << same.reason;
+    EXPECT_FALSE(compare(graph(true, sum), graph(false, sum)).agree) << sum;
+  }
+}
+
+/// sqrt(x x) is |x|; sqrt(x) sqrt(x) is not, however much it likes its x positive.
+TEST(Compare, ACandidateDoesNotChooseItsNumbers) {
+  const auto graph = [](bool right) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({16}));
+    const ValueId root = graph.add("Sqrt", {right ? graph.add("Mul", {x, x}) : x});
+    graph.add_output("y", right ? root : graph.add("Mul", {root, root}));
+    return graph;
+  };
+  EXPECT_TRUE(compare(graph(true), graph(true)).agree);
+  EXPECT_FALSE(compare(graph(true), graph(false)).agree);
+}
+
+/// One NaN would make all of the sum NaN.
+TEST(Compare, NumbersStayFiniteUnderRootsOfWhateverKind) {
+  const auto sum_of = [](const std::function<ValueId(Graph&, ValueId, ValueId)>& root) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({64}));
+    const ValueId y = graph.add_input("y", floats({64}));
+    graph.add_output("sum", graph.add("ReduceSum", {root(graph, x, y)},
+                                      {{"axes", std::vector<int64_t>{0}}}));
+    return graph;
+  };
+  const auto broken_power = [](Graph& graph, ValueId x, ValueId) {
+    const ValueId half = graph.add_constant(Weight::dense(Tensor::of<float>({}, {0.5f})));
+    return graph.add("Pow", {x, half});
+  };
+  const auto quotient = [](Graph& graph, ValueId x, ValueId y) {
+    return graph.add("Sqrt", {graph.add("Div", {x, y})});
+  };
+  const auto hidden_quotient = [](Graph& graph, ValueId x, ValueId) {
+    return graph.add("Sqrt", {graph.add("Tanh", {graph.add("Reciprocal", {x})})});
+  };
+  for (const Graph& graph : {sum_of(broken_power), sum_of(quotient), sum_of(hidden_quotient)}) {
+    const Agreement result = compare(graph, graph);
+    EXPECT_TRUE(result.agree) << result.reason;
+  }
 }
 
 TEST(Compare, CheckingNothingIsNoAgreement) {
