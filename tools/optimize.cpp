@@ -104,6 +104,9 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
              result.search.expansions, result.search.candidates, result.search.duplicates,
              name_of(result.search.stopped_by));
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
+  if (result.estimates > 0)
+    fmt::print("not from {}: the times of {} operators are estimates\n", result.cost_source,
+               result.estimates);
 }
 
 Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
@@ -124,6 +127,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"candidates", result.search.candidates},
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
+          {"estimates", result.estimates},
           {"seconds", result.search.seconds},
           {"verified",
            {{"inputs", result.verified.inputs},
@@ -147,7 +151,8 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.stop = stop_on_interrupt();
-  const auto cost = costs_as_written(make_cost_model(config.cost), newest_opset(model));
+  const auto cost = costs_as_written(make_cost_model(config.cost, config.search.time_limit),
+                                     newest_opset(model));
   const auto method = method_named(config.method, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
 }
@@ -188,7 +193,7 @@ void register_optimize(CLI::App& app) {
   add_key(*command, options, "--budget", "budget",
           "taso: expansions; rulelist: rule orders; random: walks; policy: sampled episodes");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
-  add_key(*command, options, "--time-limit", "time_limit", "Seconds; the best so far is kept");
+  add_key(*command, options, "--time-limit", "time_limit", "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
   add_key(*command, options, "--max-weight-growth", "max_weight_growth",
           "Bound of the bytes of weights relative to the original");

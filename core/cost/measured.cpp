@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
+#include "core/cost/scaled_estimates.h"
 #include "core/cost/single_operator.h"
 #include "core/exec/cpu/cpu_executor.h"
 
@@ -66,10 +67,12 @@ class MeasuredCosts : public CachedCosts {
       : options_(options),
         path_(measured_table_path(options)),
         table_(empty_table(options.threads)),
-        device_(device_profile(kProfile)) {
+        device_(device_profile(kProfile)),
+        scaled_(device_) {
     if (path_.empty()) return;
     create_directory(options.directory + "/costs");
     if (file_exists(path_)) table_ = read_cost_table(path_);
+    for (const auto& [signature, entry] : table_.entries) scaled_.add(signature, entry);
   }
 
   ~MeasuredCosts() override {
@@ -90,6 +93,10 @@ class MeasuredCosts : public CachedCosts {
     const std::string text = signature.text();
     const auto known = table_.entries.find(text);
     if (known != table_.entries.end()) return known->second.runtime;
+    if (out_of_time()) {
+      count_estimate();
+      return scaled_.of(signature, work);
+    }
     const std::optional<TableEntry> entry = measure(signature, work);
     if (!entry) {
       count_estimate();
@@ -97,9 +104,15 @@ class MeasuredCosts : public CachedCosts {
     }
     count_measurement();
     table_.entries[text] = *entry;
+    scaled_.add(text, *entry);
     unsaved_ = true;
     save_now_and_then();
     return entry->runtime;
+  }
+
+  bool out_of_time() const {
+    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - made_at_;
+    return options_.time_limit > 0 && age.count() >= options_.time_limit;
   }
 
   /// Nothing where the operator cannot be run, or not on any numbers (a quotient of integers).
@@ -146,8 +159,10 @@ class MeasuredCosts : public CachedCosts {
   std::mutex mutex_;  // guards the table, and that one operator is timed at a time
   CostTable table_;
   DeviceProfile device_;
+  ScaledEstimates scaled_;
   bool unsaved_ = false;
-  std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point made_at_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point saved_at_ = made_at_;
 };
 
 }  // namespace

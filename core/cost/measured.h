@@ -18,6 +18,8 @@ std::string cache_directory();
 struct MeasureOptions {
   TimingOptions timing;
   int threads = 0;  ///< of the executor; 0: as many as it takes by itself
+  /// Seconds from the making of the model after which nothing more is measured; 0: none.
+  double time_limit = 0;
   /// Directory of the cost table; "" keeps measurements in memory alone.
   std::string directory = cache_directory();
 };
@@ -28,7 +30,8 @@ struct MeasureOptions {
 /// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
 /// of this processor, library version and number of threads (and version of the file); the table is brought up to date while
 /// measuring and at the end. Opaque operators, and those that
-/// cannot be run on made-up inputs, are estimated. Several threads may ask; one measures
+/// cannot be run on made-up inputs, are estimated; so is what is new once the time is over, by what
+/// was measured (core/cost/scaled_estimates.h), and not kept. Several threads may ask; one measures
 /// at a time.
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace {
 
 struct Source {
   std::string pattern;  ///< as a person reads it: "roofline:<device>"
-  std::function<std::shared_ptr<CostModel>(const std::string& argument)> make;
+  std::function<std::shared_ptr<CostModel>(const std::string& argument, double time_limit)> make;
 
   std::string kind() const { return pattern.substr(0, pattern.find(':')); }
   bool takes_argument() const { return pattern.find(':') != std::string::npos; }
@@ -22,9 +22,14 @@ struct Source {
 const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"roofline:<device>",
-       [](const std::string& device) { return make_roofline(device_profile(device)); }},
-      {"cpu", [](const std::string&) { return make_measured_cost_model(); }},
-      {"table:<file>", [](const std::string& file) { return make_table_cost_model(file); }},
+       [](const std::string& device, double) { return make_roofline(device_profile(device)); }},
+      {"cpu",
+       [](const std::string&, double time_limit) {
+         MeasureOptions options;
+         options.time_limit = time_limit;
+         return make_measured_cost_model(options);
+       }},
+      {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
   };
   return table;
 }
@@ -40,14 +45,15 @@ const std::vector<Source>& sources() {
 
 }  // namespace
 
-std::shared_ptr<CostModel> make_cost_model(const std::string& name) {
+std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit) {
   const size_t colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
   for (const Source& source : sources()) {
     if (source.kind() != kind) continue;
     if (source.takes_argument() == argument.empty()) refuse(name);
-    return with_context(fmt::format("cost source '{}'", name), [&] { return source.make(argument); });
+    return with_context(fmt::format("cost source '{}'", name),
+                        [&] { return source.make(argument, time_limit); });
   }
   refuse(name);
 }

@@ -47,13 +47,14 @@ void write_cost_table(const std::string& path, const CostTable& table);
 /// Whether the file begins as a cost table; false for missing files too.
 bool is_cost_table(const std::string& path);
 
+/// "Relu" of "Relu(float32 8)".
+std::string op_of(const std::string& signature);
+
 /// For `reverie inspect`: device, library, counts by operator, the dearest operators, spread.
 std::string describe(const CostTable& table);
 
-/// "table:FILE"; recorded, deterministic. A signature that was not measured gets the time of the
-/// nearest one of its operator (by the ratio of their FLOPs and bytes), times the ratio of their
-/// estimates; where the operator was never measured, its own estimate times the table's median ratio
-/// of time to estimate. Both are counted as estimated.
+/// "table:FILE"; recorded, deterministic. A signature that was not measured gets, and counts as, a
+/// scaled estimate (core/cost/scaled_estimates.h).
 std::shared_ptr<CostModel> make_table_cost_model(const std::string& path);
 
 }  // namespace reverie

@@ -1,8 +1,20 @@
 #include "core/search/optimize.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace reverie {
+namespace {
+
+/// What is left of a limit; 0 still means none.
+double left_of(double time_limit, std::chrono::steady_clock::time_point since) {
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - since;
+  constexpr double kNoTime = 1e-9;
+  return time_limit > 0 ? std::max(time_limit - spent.count(), kNoTime) : 0;
+}
+
+}  // namespace
 
 double Optimized::improvement_percent() const {
   const auto before = static_cast<double>(search.initial_cost.runtime.count);
@@ -15,10 +27,15 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
                    const OptimizeConfig& config) {
   const CostModel::Counters before = cost->counters();
   Optimized result;
-  result.search = method(RewriteState(graph, std::move(rules), cost), config.search);
+  SearchOptions options = config.search;
+  const auto begin = std::chrono::steady_clock::now();
+  const RewriteState start(graph, std::move(rules), cost);
+  options.time_limit = left_of(options.time_limit, begin);
+  result.search = method(start, options);
   result.cost_source = cost->name();
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;
+  result.estimates = cost->counters().estimates - before.estimates;
   result.weight_bytes_before = graph.weight_bytes();
   result.weight_bytes_after = result.search.best.weight_bytes();
   result.verified = compare(graph, result.search.best, config.verify);

@@ -35,13 +35,15 @@ struct Optimized {
   int64_t weight_bytes_after = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
+  int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
   Agreement verified;
 
   double improvement_percent() const;
 };
 
-/// Rewrites `graph` by `method` and compares the result with the original. A result that disagrees
-/// is returned too: look at `verified.agree` before using it.
+/// Rewrites `graph` by `method` and compares the result with the original. The time limit holds for
+/// finding the rewrites of the start and for the search. A result that disagrees is returned too:
+/// look at `verified.agree` before using it.
 Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,
                    const OptimizeConfig& config);

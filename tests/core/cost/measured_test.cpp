@@ -75,6 +75,26 @@ TEST(MeasuredCost, AKeptMeasurementIsNotRepeated) {
   EXPECT_EQ(graph_cost(*recorded, chain()), measured);
 }
 
+TEST(MeasuredCost, WhatIsNewWhenTheTimeIsOverIsEstimatedFromWhatWasMeasured) {
+  const TemporaryDirectory directory;
+  const Cost measured = graph_cost(*make_measured_cost_model(in(directory.path())), chain());
+  MeasureOptions options = in(directory.path());
+  options.time_limit = 1e-9;
+  const auto late = make_measured_cost_model(options);
+  EXPECT_EQ(graph_cost(*late, chain()), measured);
+  EXPECT_EQ(late->counters().estimates, 0);
+  Graph other;
+  other.add_output("y", other.add("Relu", {other.add_input("x", floats({64, 64}))}));
+  other.add_output("z", other.add("Tanh", {other.outputs()[0].value}));
+  const std::string path = measured_table_path(options);
+  EXPECT_EQ(graph_cost(*late, other), graph_cost(*make_table_cost_model(path), other));
+  EXPECT_EQ(late->counters().estimates, 2);
+  EXPECT_EQ(late->counters().measurements, 0);
+  options.directory = "";
+  EXPECT_GT(graph_cost(*make_measured_cost_model(options), other).runtime.count, 0);
+  EXPECT_EQ(read_cost_table(path).entries.size(), 2u);
+}
+
 TEST(MeasuredCost, TwoAtOnceKeepWhatBothMeasured) {
   const TemporaryDirectory directory;
   auto a = make_measured_cost_model(in(directory.path()));
