@@ -1,9 +1,8 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "controller/policy.h"
 #include "worldmodel/location.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

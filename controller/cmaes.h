@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "core/base/config.h"
 #include "core/base/random.h"
 #include "worldmodel/checkpoint.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

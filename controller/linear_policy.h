@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "controller/cmaes.h"
 #include "controller/trainer.h"
 #include "worldmodel/location.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

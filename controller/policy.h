@@ -1,12 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <string>
 
 #include "core/base/random.h"
 #include "worldmodel/latent.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +8,7 @@
 #include "core/base/progress.h"
 #include "tools/common.h"
 #include "worldmodel/fit.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "env/environment.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <torch/torch.h>
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +10,7 @@
 #include "worldmodel/graph_batch.h"
 #include "worldmodel/graph_network.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "core/base/random.h"
 #include "worldmodel/checkpoint.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <utility>
 #include <vector>
 
 #include "worldmodel/mdn_rnn.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <span>
 
 #include "env/environment.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "worldmodel/graph_batch.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

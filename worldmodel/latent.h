@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 
 #include "env/environment.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

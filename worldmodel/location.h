@@ -1,8 +1,7 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "worldmodel/latent.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <utility>
 
 #include "core/base/config.h"
@@ -10,6 +8,7 @@
 #include "worldmodel/location.h"
 #include "worldmodel/mdn.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

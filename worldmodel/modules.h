@@ -1,10 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

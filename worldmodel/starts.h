@@ -1,10 +1,9 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "worldmodel/episode_source.h"
+#include "worldmodel/torch.h"
 #include "worldmodel/world_model.h"
 
 namespace reverie {

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "worldmodel/encoder.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include "core/base/config.h"
 #include "worldmodel/mdn_rnn.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/starts.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <memory>
 
 #include "worldmodel/checkpoint.h"
-#include "worldmodel/latent.h"
 #include "worldmodel/fused_mdn.h"
+#include "worldmodel/latent.h"
 #include "worldmodel/mdn_rnn.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 

@@ -1,5 +1,4 @@
 #include <benchmark/benchmark.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "tests/benchmark/machine.h"
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
+#include "worldmodel/torch.h"
 
 namespace reverie::bench {
 namespace {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "core/base/error.h"
 #include "worldmodel/latent.h"
+#include "worldmodel/torch.h"
 
 namespace reverie {
 
