@@ -127,7 +127,6 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"candidates", result.search.candidates},
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
-          {"estimates", result.estimates},
           {"seconds", result.search.seconds},
           {"verified",
            {{"inputs", result.verified.inputs},
