@@ -40,8 +40,11 @@ grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
 # An interrupt ends the search, and what it found is verified and written.
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
   --out stopped.onnx --quiet >stopped.txt & search=$!
-# A shell starts what is in the background with SIGINT ignored; wait until the program catches it.
-catches_interrupt() { (( 0x$(sed -n 's/^SigCgt:\t*//p' /proc/$search/status) & 2 )); }
+# A shell starts what is in the background with SIGINT ignored; wait until the program, and not the
+# shell's copy that is to become it, catches it.
+catches_interrupt() {
+  [[ /proc/$search/exe -ef $reverie ]] && (( 0x$(sed -n 's/^SigCgt:\t*//p' /proc/$search/status) & 2 ))
+}
 for ((i = 0; i < 600; ++i)); do catches_interrupt && break; sleep 0.1; done
 catches_interrupt || { kill $search; fail "the program does not catch an interrupt"; }
 kill -INT $search
