@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/support/rewrite_checks.h"
 
 namespace reverie {
@@ -74,6 +76,40 @@ TEST(RewriteState, ACopyIsIndependent) {
   first.commit(first.propose(matches[1]));
   expect_consistent(first, rules, cost);
   expect_consistent(second, rules, cost);
+}
+
+/// Hash and cost after each step of a random walk that asks for everything a state can tell.
+std::vector<std::pair<uint64_t, Cost>> walk(RewriteState state, uint64_t seed) {
+  std::vector<std::pair<uint64_t, Cost>> seen;
+  Rng rng(seed);
+  for (int step = 0; step < 20; ++step) {
+    seen.emplace_back(state.hash(), state.cost());
+    const Match match = random_match(state, rng);
+    if (match.slot < 0) break;
+    const Rewrite rewrite = state.propose(match);
+    EXPECT_EQ(state.cost_delta(match), rewrite.cost_delta);
+    const uint64_t after = state.hash_after(rewrite);
+    state.commit(rewrite);
+    EXPECT_EQ(state.hash(), after);
+  }
+  return seen;
+}
+
+TEST(RewriteState, CopiesAreUsedByManyThreadsAtOnce) {
+  constexpr size_t kThreads = 4;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const auto fresh = [] {
+      return RewriteState(branches(), builtin(), make_cost_model("roofline:t4"));
+    };
+    std::vector<std::vector<std::pair<uint64_t, Cost>>> seen(kThreads);
+    {
+      const RewriteState shared = fresh();
+      std::vector<std::jthread> threads;
+      for (size_t i = 0; i < kThreads; ++i)
+        threads.emplace_back([&, i, copy = shared] { seen[i] = walk(copy, 10 * seed + i); });
+    }
+    for (size_t i = 0; i < kThreads; ++i) EXPECT_EQ(seen[i], walk(fresh(), 10 * seed + i));
+  }
 }
 
 TEST(RewriteState, SymmetricMatchesAreOne) {
