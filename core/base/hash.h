@@ -29,7 +29,7 @@ inline uint64_t hash_bytes(const void* data, size_t size, uint64_t seed = 0) {
     hash = mix64(hash ^ word);
   }
   uint64_t tail = 0;
-  std::memcpy(&tail, bytes, size);
+  if (size > 0) std::memcpy(&tail, bytes, size);  // `data` may be null where there is nothing
   return mix64(hash ^ tail);
 }
 
