@@ -3,27 +3,11 @@
 #include <chrono>
 #include <limits>
 
+#include "controller/counters.h"
 #include "core/base/files.h"
 
 namespace reverie {
 namespace {
-
-constexpr const char* kCounterNames[] = {"resets", "steps", "cost_lookups", "measurements"};
-constexpr int64_t EnvCounters::*kCounterFields[] = {&EnvCounters::resets, &EnvCounters::steps,
-                                                    &EnvCounters::cost_lookups,
-                                                    &EnvCounters::measurements};
-
-void put_counters(Checkpoint& checkpoint, const std::string& prefix, const EnvCounters& counters) {
-  for (int i = 0; i < 4; ++i)
-    checkpoint.counters[prefix + kCounterNames[i]] = counters.*kCounterFields[i];
-}
-
-EnvCounters get_counters(const Checkpoint& checkpoint, const std::string& prefix) {
-  EnvCounters counters;
-  for (int i = 0; i < 4; ++i)
-    counters.*kCounterFields[i] = checkpoint.counters.at(prefix + kCounterNames[i]);
-  return counters;
-}
 
 /// A training run under way.
 class PolicyTraining {
@@ -98,9 +82,9 @@ class PolicyTraining {
     const auto put = [&](const std::string& name, int64_t value) {
       row.emplace_back(name, static_cast<double>(value));
     };
-    for (int i = 0; i < 4; ++i) {
-      put(std::string("training_") + kCounterNames[i], result_.training.*kCounterFields[i]);
-      put(std::string("validation_") + kCounterNames[i], result_.validation.*kCounterFields[i]);
+    for (const auto& [name, field] : kCounterFields) {
+      put(std::string("training_") + name, result_.training.*field);
+      put(std::string("validation_") + name, result_.validation.*field);
     }
   }
 

@@ -1,5 +1,8 @@
 #include "controller/graph_ppo.h"
 
+#include "controller/counters.h"
+#include "core/base/files.h"
+
 namespace reverie {
 
 GraphActorCriticImpl::GraphActorCriticImpl(const EnvSpec& spec, const GraphPpoConfig& config)
@@ -61,12 +64,14 @@ std::vector<Observation> rows_of(const std::vector<Observation>& all, const torc
 
 }  // namespace
 
-GraphPpoTrainer::GraphPpoTrainer(const Environment& prototype, const GraphPpoConfig& config,
-                                 uint64_t seed)
+GraphPpoTrainer::GraphPpoTrainer(const Environment& prototype, std::vector<int> starts,
+                                 const GraphPpoConfig& config, uint64_t seed)
     : config_(config),
       spec_(prototype.spec()),
+      starts_(std::move(starts)),
       net_(with_torch_seed(seed, [&] { return GraphActorCritic(spec_, config); })),
       learner_(net_->parameters(), config.ppo) {
+  REVERIE_CHECK(!starts_.empty());
   for (int64_t b = 0; b < config.batch; ++b) environments_.push_back(prototype.fork());
 }
 
@@ -104,7 +109,11 @@ Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t
 GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
   torch::NoGradGuard no_grad;
   const auto size = static_cast<int64_t>(environments_.size());
-  for (auto& environment : environments_) environment->reset(rng.bits());
+  const auto graphs = static_cast<uint64_t>(spec_.start_states);
+  for (auto& environment : environments_) {
+    const uint64_t drawn = rng.bits() >> 1;
+    environment->reset(drawn - drawn % graphs + static_cast<uint64_t>(starts_[rng.below(starts_.size())]));
+  }
   Played played;
   StepColumns columns;
   auto alive = torch::ones({size}, torch::kBool);
@@ -217,21 +226,46 @@ class PpoAgent : public CollectAgent {
   int step_ = 0;
 };
 
-}  // namespace
+constexpr const char* kAgent = "agent";
 
-std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
-                                             const GraphPpoConfig& config, uint64_t seed,
-                                             ProgressStyle style, EnvCounters& counters) {
-  GraphPpoTrainer trainer(environment, config, seed);
-  Progress progress("train ppo", config.updates, "updates", style);
+GraphActorCritic train_agent(const Environment& environment, const GraphPpoConfig& config,
+                             const PpoAgentRun& run, EnvCounters& counters) {
+  GraphPpoTrainer trainer(environment, run.starts, config, run.seed);
+  Progress progress("train ppo", config.updates, "updates", run.progress);
   for (int64_t update = 0; update < config.updates; ++update) {
     const Metrics metrics =
         trainer.update(static_cast<double>(update) / static_cast<double>(config.updates),
-                       Rng(seed).fork(static_cast<uint64_t>(update) + 1).bits());
+                       Rng(run.seed).fork(static_cast<uint64_t>(update) + 1).bits());
     progress.update(update + 1, fmt::format("return {:.2f}", metrics[0].second));
   }
-  counters += trainer.counters();
-  return std::make_unique<PpoAgent>(trainer.net());
+  counters = trainer.counters();
+  return trainer.net();
+}
+
+}  // namespace
+
+std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
+                                             const GraphPpoConfig& config, const PpoAgentRun& run,
+                                             EnvCounters& counters) {
+  EnvCounters trained;
+  if (run.resume && file_exists(run.file)) {
+    const Checkpoint kept = load_checkpoint(run.file, kAgent);
+    require_same_actions(run.file, kept, environment.spec());
+    GraphActorCritic net(environment.spec(), config);
+    with_context(run.file, [&] { restore_module(kept, kAgent, *net); });
+    counters += get_counters(kept, "training_");
+    return std::make_unique<PpoAgent>(net);
+  }
+  const GraphActorCritic net = train_agent(environment, config, run, trained);
+  counters += trained;
+  Checkpoint kept;
+  kept.kind = kAgent;
+  kept.spec = environment.spec();
+  kept.config = dump_config(config);
+  store_module(kept, kAgent, *net);
+  put_counters(kept, "training_", trained);
+  save_checkpoint(run.file, kept);
+  return std::make_unique<PpoAgent>(net);
 }
 
 }  // namespace reverie

@@ -54,7 +54,9 @@ TORCH_MODULE(GraphActorCritic);
 /// of episodes.
 class GraphPpoTrainer {
  public:
-  GraphPpoTrainer(const Environment& prototype, const GraphPpoConfig& config, uint64_t seed);
+  /// Plays on these start states alone.
+  GraphPpoTrainer(const Environment& prototype, std::vector<int> starts,
+                  const GraphPpoConfig& config, uint64_t seed);
 
   /// Plays `batch` episodes and learns. Metrics as by a Trainer.
   Metrics update(double progress, uint64_t seed);
@@ -71,6 +73,7 @@ class GraphPpoTrainer {
 
   GraphPpoConfig config_;
   EnvSpec spec_;
+  std::vector<int> starts_;
   std::vector<std::unique_ptr<Environment>> environments_;
   GraphActorCritic net_;
   PpoLearner learner_;
@@ -78,10 +81,18 @@ class GraphPpoTrainer {
   bool normalized_ = false;
 };
 
+struct PpoAgentRun {
+  std::vector<int> starts;  ///< start states to train on
+  uint64_t seed = 0;
+  std::string file;         ///< keeps the trained agent
+  bool resume = false;      ///< takes it from there when it is there
+  ProgressStyle progress = ProgressStyle::kQuiet;
+};
+
 /// Trains by PPO on forks of `environment`, then acts by sampling, for `collect.agent=ppo`.
-/// `counters` gains the real work of training.
+/// `counters` gains the real work of training, now or when the file was written.
 std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
-                                             const GraphPpoConfig& config, uint64_t seed,
-                                             ProgressStyle progress, EnvCounters& counters);
+                                             const GraphPpoConfig& config, const PpoAgentRun& run,
+                                             EnvCounters& counters);
 
 }  // namespace reverie

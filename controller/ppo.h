@@ -56,8 +56,8 @@ class PpoLearner {
   /// gradient, first_ratio_error (largest |ratio - 1| before the first step).
   Metrics update(const PpoBatch& batch, double progress, Rng& rng);
 
-  torch::optim::Optimizer& optimizer() { return optimizer_; }
-  const torch::optim::Optimizer& optimizer() const { return optimizer_; }
+  torch::optim::Adam& optimizer() { return optimizer_; }
+  const torch::optim::Adam& optimizer() const { return optimizer_; }
 
  private:
   struct Sums;

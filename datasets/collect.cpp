@@ -37,10 +37,12 @@ Metrics episode_metrics(const Episode& episode) {
           {"length", static_cast<double>(episode.steps.size())}};
 }
 
-void check_config(const CollectConfig& config, const EnvSpec& spec) {
-  if (config.test_graphs >= spec.start_states && config.test_graphs > 0)
-    throw InputError("collect.test_graphs is {}, but there are only {} start graphs and one at least "
-                     "must be left for training", config.test_graphs, spec.start_states);
+bool is_test_graph(const CollectConfig& config, uint64_t seed, int graph, int start_states) {
+  return shuffled_rank(graph, start_states, Rng(seed).fork(kTestGraphs)) < config.test_graphs;
+}
+
+void check_config(const CollectConfig& config, uint64_t seed, const EnvSpec& spec) {
+  graphs_to_train_on(config, seed, spec.start_states);
   if (config.epsilons.empty()) throw InputError("collect.epsilons is empty; give at least one share");
 }
 
@@ -54,14 +56,22 @@ uint64_t episode_seed(uint64_t seed, int episode, int start_states) {
 
 Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states) {
   const int graph = episode % start_states, turn = episode / start_states;
-  const Rng root(seed);
-  if (shuffled_rank(graph, start_states, root.fork(kTestGraphs)) < config.test_graphs)
-    return Split::kTest;
-  const Rng stream = root.fork(kSplits).fork(static_cast<uint64_t>(graph))
+  if (is_test_graph(config, seed, graph, start_states)) return Split::kTest;
+  const Rng stream = Rng(seed).fork(kSplits).fork(static_cast<uint64_t>(graph))
                          .fork(static_cast<uint64_t>(turn / kSplitBlock));
   const double place = (shuffled_rank(turn % kSplitBlock, kSplitBlock, stream) + 0.5) / kSplitBlock;
   if (place < config.validation) return Split::kValidation;
   return place < config.validation + config.test ? Split::kTest : Split::kTrain;
+}
+
+std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, int start_states) {
+  std::vector<int> graphs;
+  for (int graph = 0; graph < start_states; ++graph)
+    if (!is_test_graph(config, seed, graph, start_states)) graphs.push_back(graph);
+  if (graphs.empty())
+    throw InputError("collect.test_graphs is {}, but there are only {} start graphs and one at least "
+                     "must be left for training", config.test_graphs, start_states);
+  return graphs;
 }
 
 RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t seed, Rng rng) {
@@ -90,7 +100,7 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
 CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run) {
   const EnvSpec& spec = prototype.spec();
-  check_config(config, spec);
+  check_config(config, run.seed, spec);
   RolloutWriter writer(run.directory, {spec, run.seed, run.config, run.graphs, run.graph_texts,
                                        config.episodes, config.shard_episodes});
   const int first = writer.next_episode();

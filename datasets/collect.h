@@ -70,6 +70,9 @@ uint64_t episode_seed(uint64_t seed, int episode, int start_states);
 /// By graph (`test_graphs` of them, drawn by the seed), then by episode: of each ten episodes of a
 /// graph the configured shares, drawn by the seed. A function of these numbers alone.
 Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states);
+/// The start graphs whose episodes are not all for testing, ascending; one at least, InputError
+/// otherwise.
+std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, int start_states);
 
 struct CollectRun {
   std::string directory;

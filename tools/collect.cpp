@@ -41,16 +41,19 @@ constexpr bool kLearning = true;
 
 /// LibTorch gets one thread, so that the weights, and with them the data, follow from the seed alone.
 Player trained_player(const CollectStepConfig& config, const Environment& environment,
-                      ProgressStyle style) {
+                      const CommonOptions& options) {
   torch::set_num_threads(1);
+  const int graphs = environment.spec().start_states;
+  const PpoAgentRun run{graphs_to_train_on(config.collect, config.seed, graphs), config.seed,
+                        options.out + "/agent.pt", options.resume, options.progress()};
   Player player;
-  player.agent = make_ppo_agent(environment, config.ppo, config.seed, style, player.training);
+  player.agent = make_ppo_agent(environment, config.ppo, run, player.training);
   return player;
 }
 #else
 constexpr bool kLearning = false;
 
-Player trained_player(const CollectStepConfig&, const Environment&, ProgressStyle) {
+Player trained_player(const CollectStepConfig&, const Environment&, const CommonOptions&) {
   throw InternalError("an agent that learns needs LibTorch");
 }
 #endif
@@ -118,7 +121,7 @@ void run(const CollectOptions& options) {
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   create_run_directory(run.directory, run.config, options.common.resume);
-  if (trained) player = trained_player(config, *made.environment, run.progress);
+  if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   const EnvSpec& spec = made.environment->spec();
   if (options.common.json) print_json(result, player.training, spec, run.directory);

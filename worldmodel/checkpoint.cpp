@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 #include <string_view>
+#include <type_traits>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
@@ -47,12 +48,7 @@ void append_tensor(json& entries, std::string& body, const std::string& name,
 std::string serialize(const Checkpoint& checkpoint) {
   std::string body;
   json tensors = json::array();
-  json blobs = json::array();
   for (const auto& [name, tensor] : checkpoint.tensors) append_tensor(tensors, body, name, tensor);
-  for (const auto& [name, blob] : checkpoint.blobs) {
-    blobs.push_back({{"name", name}, {"offset", body.size()}, {"size", blob.size()}});
-    body += blob;
-  }
   const std::string header = json{{"kind", checkpoint.kind},
                                   {"spec", spec_to_json(checkpoint.spec)},
                                   {"data", checkpoint.data},
@@ -60,8 +56,7 @@ std::string serialize(const Checkpoint& checkpoint) {
                                   {"configs", checkpoint.configs},
                                   {"counters", checkpoint.counters},
                                   {"scores", checkpoint.scores},
-                                  {"tensors", tensors},
-                                  {"blobs", blobs}}
+                                  {"tensors", tensors}}
                                  .dump();
   const uint64_t length = header.size();
   std::string file(kMagic);
@@ -108,8 +103,6 @@ Checkpoint parse(std::string_view file) {
   header.at("scores").get_to(checkpoint.scores);
   for (const auto& entry : header.at("tensors"))
     checkpoint.tensors[entry.at("name")] = parse_tensor(body, entry);
-  for (const auto& entry : header.at("blobs"))
-    checkpoint.blobs[entry.at("name")] = slice(body, entry, entry.at("size").get<size_t>());
   return checkpoint;
 }
 
@@ -123,6 +116,29 @@ void restore_tensor(const Checkpoint& checkpoint, const std::string& name, torch
                      name, checkpoint.kind);
   target.copy_(found->second);
 }
+
+/// Under what an optimizer keeps the state of a parameter: an address, as text in LibTorch 1.
+template <class States>
+auto state_key(const States&, const torch::Tensor& parameter) {
+  using Key = typename States::key_type;
+  void* const address = parameter.unsafeGetTensorImpl();
+  if constexpr (std::is_same_v<Key, std::string>) {
+    std::ostringstream text;
+    text << address;
+    return text.str();
+  } else {
+    return Key{address};
+  }
+}
+
+/// Names of the state of Adam for parameter i.
+struct AdamNames {
+  AdamNames(const std::string& prefix, size_t i)
+      : step(fmt::format("{}.adam.{}.step", prefix, i)),
+        mean(fmt::format("{}.adam.{}.mean", prefix, i)),
+        square(fmt::format("{}.adam.{}.square", prefix, i)) {}
+  std::string step, mean, square;
+};
 
 }  // namespace
 
@@ -176,24 +192,35 @@ void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
     restore_tensor(checkpoint, prefix + "." + item.key(), item.value());
 }
 
-void store_optimizer(Checkpoint& checkpoint, const std::string& name,
-                     const torch::optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  optimizer.save(archive);
-  std::ostringstream stream;
-  archive.save_to(stream);
-  checkpoint.blobs[name] = stream.str();
+void store_optimizer(Checkpoint& checkpoint, const std::string& prefix,
+                     const torch::optim::Adam& optimizer) {
+  const auto& parameters = optimizer.param_groups().at(0).params();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const auto found = optimizer.state().find(state_key(optimizer.state(), parameters[i]));
+    if (found == optimizer.state().end()) continue;  // it has made no step yet
+    const auto& state = static_cast<const torch::optim::AdamParamState&>(*found->second);
+    const AdamNames names(prefix, i);
+    checkpoint.tensors[names.step] = torch::tensor(state.step(), torch::kInt64);
+    checkpoint.tensors[names.mean] = state.exp_avg().detach().clone();
+    checkpoint.tensors[names.square] = state.exp_avg_sq().detach().clone();
+  }
 }
 
-void restore_optimizer(const Checkpoint& checkpoint, const std::string& name,
-                       torch::optim::Optimizer& optimizer) {
-  const auto found = checkpoint.blobs.find(name);
-  if (found == checkpoint.blobs.end())
-    throw InputError("the {} checkpoint lacks '{}'", checkpoint.kind, name);
-  std::istringstream stream(found->second);
-  torch::serialize::InputArchive archive;
-  archive.load_from(stream, optimizer.param_groups().at(0).params().at(0).device());
-  optimizer.load(archive);
+void restore_optimizer(const Checkpoint& checkpoint, const std::string& prefix,
+                       torch::optim::Adam& optimizer) {
+  const auto& parameters = optimizer.param_groups().at(0).params();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const AdamNames names(prefix, i);
+    const auto step = checkpoint.tensors.find(names.step);
+    if (step == checkpoint.tensors.end()) continue;
+    auto state = std::make_unique<torch::optim::AdamParamState>();
+    state->step(step->second.item<int64_t>());
+    state->exp_avg(torch::zeros_like(parameters[i]));
+    state->exp_avg_sq(torch::zeros_like(parameters[i]));
+    restore_tensor(checkpoint, names.mean, state->exp_avg());
+    restore_tensor(checkpoint, names.square, state->exp_avg_sq());
+    optimizer.state()[state_key(optimizer.state(), parameters[i])] = std::move(state);
+  }
 }
 
 }  // namespace reverie

@@ -13,9 +13,9 @@ namespace reverie {
 ///
 ///     8 bytes   "REVERIE1"
 ///     uint64    length of the header
-///     header    JSON: kind, spec, config, counters, scores, and name, type, shape, offset and size
-///               of each tensor and blob
-///     bytes     tensors and blobs, one after the other
+///     header    JSON: kind, spec, config, counters, scores, and name, type, shape and offset
+///               of each tensor
+///     bytes     tensors, one after the other
 ///     uint32    CRC-32C of everything before
 ///
 /// Equal content gives equal bytes.
@@ -28,7 +28,6 @@ struct Checkpoint {
   std::map<std::string, int64_t> counters;
   std::map<std::string, double> scores;
   std::map<std::string, torch::Tensor> tensors;  ///< float32, float64, int64 or uint8
-  std::map<std::string, std::string> blobs;      ///< optimizer and other opaque state
 };
 
 /// Written aside and renamed.
@@ -49,10 +48,12 @@ void store_module(Checkpoint& checkpoint, const std::string& prefix,
 void restore_module(const Checkpoint& checkpoint, const std::string& prefix,
                     torch::nn::Module& module);
 
-void store_optimizer(Checkpoint& checkpoint, const std::string& name,
-                     const torch::optim::Optimizer& optimizer);
-void restore_optimizer(const Checkpoint& checkpoint, const std::string& name,
-                       torch::optim::Optimizer& optimizer);
-
+/// State of Adam for its first group of parameters, tensors under `prefix` + ".adam.". Learning rates
+/// and other settings are the trainer's.
+void store_optimizer(Checkpoint& checkpoint, const std::string& prefix,
+                     const torch::optim::Adam& optimizer);
+/// InputError when a tensor has another shape.
+void restore_optimizer(const Checkpoint& checkpoint, const std::string& prefix,
+                       torch::optim::Adam& optimizer);
 
 }  // namespace reverie

@@ -158,7 +158,7 @@ TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
     EXPECT_THROW(train_on_puzzle(kind, parts.path(), false, 4), Killed);
     EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"), 2);
     train_on_puzzle(kind, parts.path(), true, -1);
-    for (const char* file : {"/policy.pt", "/metrics.jsonl"})
+    for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
       EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file)) << file;
   }
 }

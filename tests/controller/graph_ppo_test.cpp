@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "env/toy/toy_environment.h"
+#include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
@@ -22,7 +23,7 @@ GraphPpoConfig small_config() {
 
 TEST(GraphPpoTest, LearnsOnTheGraphItself) {
   const ToyEnvironment toy(ToyConfig{1, 4, 6});
-  GraphPpoTrainer trainer(toy, small_config(), 1);
+  GraphPpoTrainer trainer(toy, {0}, small_config(), 1);
   constexpr int kUpdates = 25;
   double first = 0, last = 0;
   for (int update = 0; update < kUpdates; ++update) {
@@ -34,29 +35,61 @@ TEST(GraphPpoTest, LearnsOnTheGraphItself) {
   EXPECT_GT(trainer.counters().steps, 0);
 }
 
-TEST(GraphPpoTest, TheAgentActsByTheMaskAndForksAgree) {
-  const ToyEnvironment toy(ToyConfig{2, 4, 8});
+/// A toy whose start states 1 and 3 must not be played.
+class HalfClosedToy : public ToyEnvironment {
+ public:
+  HalfClosedToy() : ToyEnvironment(ToyConfig{2, 4, 8}) {}
+  void reset(uint64_t seed) override {
+    EXPECT_EQ(seed % 2, 0u) << "start state " << seed % 4;
+    ToyEnvironment::reset(seed);
+  }
+  std::unique_ptr<Environment> fork() const override {
+    return std::make_unique<HalfClosedToy>(*this);
+  }
+};
+
+TEST(GraphPpoTest, TrainsOnTheGivenStartStatesAlone) {
   GraphPpoConfig config = small_config();
-  config.updates = 1;
-  config.batch = 2;
-  EnvCounters counters;
-  const auto agent = make_ppo_agent(toy, config, 3, ProgressStyle::kQuiet, counters);
-  const auto fork = agent->fork();
-  EXPECT_EQ(counters.resets, 2);
+  config.batch = 24;
+  GraphPpoTrainer trainer(HalfClosedToy(), {0, 2}, config, 1);
+  trainer.update(0, 1);
+  EXPECT_GE(trainer.counters().resets, 24);
+}
+
+/// Plays four episodes with both and holds their actions equal.
+void expect_equal(CollectAgent& first, CollectAgent& second) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     ToyEnvironment env(ToyConfig{2, 4, 8});
     env.reset(seed);
     Rng one(seed), two(seed);
-    EXPECT_EQ(agent->begin(env, one), "ppo");
-    fork->begin(env, two);
+    EXPECT_EQ(first.begin(env, one), "ppo");
+    second.begin(env, two);
     for (bool over = false; !over;) {
       const Observation observation = env.observe();
-      const Action action = agent->act(env, observation, one);
-      ASSERT_EQ(action, fork->act(env, observation, two));
+      const Action action = first.act(env, observation, one);
+      ASSERT_EQ(action, second.act(env, observation, two));
       const StepResult result = env.step(action);
       over = result.terminated || result.truncated;
     }
   }
+}
+
+TEST(GraphPpoTest, TheAgentActsByTheMaskAndItsForksAndFilesAgree) {
+  const TemporaryDirectory directory;
+  const ToyEnvironment toy(ToyConfig{2, 4, 8});
+  GraphPpoConfig config = small_config();
+  config.updates = 1;
+  config.batch = 2;
+  PpoAgentRun run{{0, 1, 2, 3}, 3, directory / "agent.pt"};
+  EnvCounters trained, kept;
+  const auto agent = make_ppo_agent(toy, config, run, trained);
+  EXPECT_EQ(trained.resets, 2);
+  expect_equal(*agent, *agent->fork());
+  run.resume = true;
+  run.seed = 4;  // would make another agent if it were trained again
+  const auto again = make_ppo_agent(toy, config, run, kept);
+  EXPECT_EQ(kept.steps, trained.steps);
+  expect_equal(*agent, *again);
 }
 
 }  // namespace
