@@ -23,19 +23,22 @@ Models load_models(const std::string& path, const EnvSpec& spec, torch::Device d
   return models;
 }
 
-std::unique_ptr<LatentEnvironment> place_to_learn(const EpisodeSource& data, const Models& models,
+std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes,
+                                                  const Models& models,
                                                   const DreamStepConfig& config,
                                                   const DreamStepRun& run) {
   const auto batch = static_cast<int>(config.plan.batch);
   if (config.environment == LearningPlace::kLive)
     return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder, models.world,
                                                    batch);
-  Progress progress("encode", data.state_count(), "states", run.progress);
-  const LatentEpisodes episodes(
-      data, cached_latents(run.directory + "/latents.pt", data, *models.encoder,
-                           [&](int done) { progress.update(done); }));
   return std::make_unique<DreamEnvironment>(
       models.world, dream_starts(episodes, *models.world, config.dream), config.dream, batch);
+}
+
+LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const DreamStepRun& run) {
+  Progress progress("encode", data.state_count(), "states", run.progress);
+  return {data, cached_latents(run.directory + "/latents.pt", data, *models.encoder,
+                               [&](int done) { progress.update(done); })};
 }
 
 }  // namespace
@@ -43,11 +46,15 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const EpisodeSource& data, con
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
   const Models models = load_models(run.world, data.spec(), run.device);
-  const auto environment = place_to_learn(data, models, config, run);
+  const LatentEpisodes episodes = encoded(data, models, run);
+  const auto environment = place_to_learn(episodes, models, config, run);
   RealJudge judge(run.validation, models.encoder, models.world, config.validation, config.seed);
   TrainingRun training;
   training.trainer = config.trainer;
   training.plan = config.plan;
+  training.clone = config.clone;
+  if (config.clone.share > 0)
+    training.demonstrations = demonstrations(episodes, *models.world, config.clone.share);
   training.seed = config.seed;
   training.base = models.checkpoint;
   training.base.config = dump_config(config);

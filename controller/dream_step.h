@@ -22,6 +22,7 @@ struct DreamStepConfig {
   TrainingPlan plan;
   TrainerConfig trainer;
   DreamConfig dream;
+  CloneConfig clone;
   ValidationConfig validation;
   std::string validate_cost;
 
@@ -41,6 +42,7 @@ struct DreamStepConfig {
       config.plan.fields(v);
       config.trainer.fields(v);
       config.dream.fields(v);
+      v.section("clone", config.clone, "Imitation of the best episodes before the first update");
       v.section("validation", config.validation, "Validation in the real environment");
     }
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "controller/trainer_config.h"
@@ -49,6 +50,8 @@ struct TrainingResult {
 struct TrainingRun {
   TrainerConfig trainer;
   TrainingPlan plan;
+  CloneConfig clone;
+  std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;

@@ -182,7 +182,7 @@ Metrics GraphPpoTrainer::update(double progress, uint64_t seed) {
   Rng rng(seed);
   const Played played = play_batch(rng);
   normalize(played.observations);
-  scale_.observe(played.rollout, config_.ppo.gamma);
+  scale_.observe(played.rollout, torch::zeros({played.rollout.batch()}), config_.ppo.gamma);
   const auto alive = played.rollout.alive.flatten().nonzero().squeeze(1);
   const auto to_go = played.rollout.observation.to_go.flatten().index_select(0, alive);
   const LatentActions actions = select(flatten(played.rollout.actions), alive);

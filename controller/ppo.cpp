@@ -7,6 +7,12 @@
 namespace reverie {
 namespace {
 
+double between_ends(double first, double last, double progress) {
+  return first + (last - first) * std::clamp(progress, 0.0, 1.0);
+}
+
+}  // namespace
+
 torch::Tensor shuffled_indices(int64_t n, Rng& rng) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
@@ -14,12 +20,6 @@ torch::Tensor shuffled_indices(int64_t n, Rng& rng) {
     std::swap(order[static_cast<size_t>(i)], order[rng.below(static_cast<uint64_t>(i) + 1)]);
   return torch::tensor(order, torch::kInt64);
 }
-
-double between_ends(double first, double last, double progress) {
-  return first + (last - first) * std::clamp(progress, 0.0, 1.0);
-}
-
-}  // namespace
 
 struct PpoLearner::Sums {
   double loss = 0, value_loss = 0, entropy = 0, kl = 0, clipped = 0, gradient = 0;
@@ -86,11 +86,15 @@ Metrics PpoLearner::update(const PpoBatch& batch, double progress, Rng& rng) {
           {"first_ratio_error", sums.first_ratio_error}};
 }
 
-void ReturnScale::observe(const Rollout& rollout, double gamma) {
-  const auto alive = rollout.alive.to(torch::kFloat64);
-  const auto returns = rewards_to_go(rollout.reward.to(torch::kFloat64), gamma);
-  squares_ += (returns.square() * alive).sum().item<double>();
-  count_ += alive.sum().item<double>();
+void ReturnScale::observe(const torch::Tensor& returns) {
+  squares_ += returns.to(torch::kFloat64).square().sum().item<double>();
+  count_ += static_cast<double>(returns.numel());
+}
+
+void ReturnScale::observe(const Rollout& rollout, const torch::Tensor& last_value, double gamma) {
+  const auto returns = generalized_advantage(rollout, torch::zeros_like(rollout.reward),
+                                             last_value, gamma, 1);
+  observe(returns.masked_select(rollout.alive));
 }
 
 void ReturnScale::set_state(const torch::Tensor& state) {
@@ -116,16 +120,23 @@ PpoTrainer::PpoTrainer(const LatentSpec& spec, const ActorCriticConfig& net,
       policy_("ppo", net_),
       learner_(net_->parameters(), config) {}
 
+Metrics PpoTrainer::imitate(const Demonstrations& demonstrations, const CloneConfig& config,
+                            uint64_t seed) {
+  scale_.observe(demonstrations.to_come);
+  return clone_actions(net_, demonstrations, scale_.value(), config, seed);
+}
+
 Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint64_t seed) {
   Rng rng(seed);
   const Rollout rollout = play(environment, policy_, false, rng.bits(), rng);
-  scale_.observe(rollout, config_.gamma);
-  const double scale = scale_.value();
   torch::Tensor last_value;
   {
     torch::NoGradGuard no_grad;
-    last_value = net_->value(rollout.last) * scale;
+    last_value = net_->value(rollout.last);
   }
+  scale_.observe(rollout, last_value * scale_.value(), config_.gamma);
+  const double scale = scale_.value();
+  last_value = last_value * scale;
   const auto value = rollout.value * scale;
   const auto advantage =
       generalized_advantage(rollout, value, last_value, config_.gamma, config_.lambda);

@@ -38,6 +38,9 @@ struct PpoConfig {
   }
 };
 
+/// 0 .. n - 1 in an order that `rng` draws, [n] int64.
+torch::Tensor shuffled_indices(int64_t n, Rng& rng);
+
 /// N steps to learn from. Masks are part of what `evaluate` looks up: those shown when acting.
 struct PpoBatch {
   torch::Tensor log_probability;  ///< [N], when acting
@@ -69,11 +72,13 @@ class PpoLearner {
   torch::optim::Adam optimizer_;
 };
 
-/// Keeps the critic's targets near unit size: divides by the root mean square of the rewards to go
-/// seen so far.
+/// Keeps the critic's targets near unit size: divides by the root mean square of the returns seen so
+/// far.
 class ReturnScale {
  public:
-  void observe(const Rollout& rollout, double gamma);
+  void observe(const torch::Tensor& returns);
+  /// Those of a rollout; where a trajectory was truncated, `last_value` [B] stands for the rest.
+  void observe(const Rollout& rollout, const torch::Tensor& last_value, double gamma);
   double value() const { return count_ > 0 ? std::sqrt(squares_ / count_) + 1e-8 : 1.0; }
   torch::Tensor state() const { return torch::tensor({squares_, count_}, torch::kFloat64); }
   void set_state(const torch::Tensor& state);
@@ -92,6 +97,8 @@ class PpoTrainer : public Trainer {
   Policy& policy() override { return policy_; }
   void to_device(torch::Device device) override { net_->to(device); }
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
+  Metrics imitate(const Demonstrations& demonstrations, const CloneConfig& config,
+                  uint64_t seed) override;
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;
   void store(Checkpoint& checkpoint) const override;

@@ -30,6 +30,10 @@ class ReinforceTrainer : public Trainer {
   Policy& policy() override { return policy_; }
   void to_device(torch::Device device) override;
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
+  Metrics imitate(const Demonstrations& demonstrations, const CloneConfig& config,
+                  uint64_t seed) override {
+    return clone_actions(net_, demonstrations, 1, config, seed);
+  }
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;
   void store(Checkpoint& checkpoint) const override;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "controller/actor_critic.h"
+#include "controller/clone.h"
 #include "controller/rollout.h"
 #include "core/base/config.h"
 #include "core/base/metrics.h"
@@ -23,6 +24,9 @@ class Trainer {
   /// [0, 1] is the share of training done, for schedules. Metrics hold at least "return" (mean) and
   /// "length".
   virtual Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) = 0;
+  /// Imitates before the first update. A trainer whose policy cannot be fitted does nothing and
+  /// returns nothing.
+  virtual Metrics imitate(const Demonstrations&, const CloneConfig&, uint64_t) { return {}; }
 
   /// The policy alone, tensors under "policy".
   virtual void store_policy(Checkpoint& checkpoint) const = 0;

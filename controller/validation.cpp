@@ -53,10 +53,13 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
   Rng rng = Rng(seed_).fork(static_cast<uint64_t>(update));
   const RealEpisodes greedy =
       play_for_real(*environment_, encoder_, world_, policy, true, 1, rng, counters_);
-  Validation result{greedy.mean_improvement, {{"greedy_return", greedy.mean_return}}};
+  Validation result{greedy.mean_improvement,
+                    {{"greedy_improvement", greedy.mean_improvement},
+                     {"greedy_return", greedy.mean_return}}};
   if (config_.sampled > 0) {
     const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,
                                                config_.sampled, rng, counters_);
+    result.score = (greedy.mean_improvement + sampled.mean_improvement) / 2;
     result.metrics.emplace_back("sampled_return", sampled.mean_return);
     result.metrics.emplace_back("sampled_improvement", sampled.mean_improvement);
     result.metrics.emplace_back("sampled_best_improvement", sampled.best_improvement);

@@ -8,7 +8,7 @@
 namespace reverie {
 
 struct ValidationConfig {
-  int64_t sampled = 4;
+  int64_t sampled = 16;
   int64_t dreams = 8;
   double temperature = 1;
 
@@ -32,8 +32,9 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
                            int64_t episodes_per_start, Rng& rng, EnvCounters& counters);
 
-/// Judges policies in the real environment: the score is the mean improvement of the greedy
-/// episodes' best states, in percent; sampled episodes and replayed dreams are reported beside it.
+/// Judges policies in the real environment, in percent of improvement by the best states of episodes,
+/// mean over start graphs: the score is midway between the greedy episode and the mean of the sampled
+/// ones. The best of these and replayed dreams are reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,

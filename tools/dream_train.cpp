@@ -46,7 +46,7 @@ void print_json(const TrainingResult& result, const Options& options,
                {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
                {"updates", result.updates},
                {"best_update", result.best_update},
-               {"improvement_percent", result.best_score},
+               {"score", result.best_score},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
                {"validation", counters_json(result.validation)}};
@@ -55,8 +55,8 @@ void print_json(const TrainingResult& result, const Options& options,
 }
 
 void print_text(const TrainingResult& result, const Options& options, const std::string& source) {
-  fmt::print("{}/policy.pt: the policy after {} of {} updates, {:.2f}% better than the start for "
-             "real by {}\n",
+  fmt::print("{}/policy.pt: the policy after {} of {} updates, score {:.2f} (percent better than the "
+             "start, midway between its greedy and its mean sampled episode) for real by {}\n",
              options.common.out, result.best_update, result.updates, result.best_score, source);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",

@@ -11,7 +11,7 @@ namespace reverie {
 
 struct DreamConfig {
   double temperature = 1;
-  int depth = 0;
+  int depth = 6;
   bool from_first_states = false;
   bool warm_up = true;
 
@@ -19,8 +19,8 @@ struct DreamConfig {
   void fields(V& v) {
     v.field("temperature", temperature, "Temperature of the mixture; 0 takes the likeliest",
             at_least(0));
-    v.field("depth", depth, "Steps after which a dream is truncated; 0 for the rest of the horizon",
-            at_least(0));
+    v.field("depth", depth, "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
+            "horizon alone", at_least(0));
     v.field("from_first_states", from_first_states,
             "Begin only where episodes begin, not at every stored state");
     v.field("warm_up", warm_up, "Carry the recurrent state along the real steps before the start");
@@ -28,7 +28,8 @@ struct DreamConfig {
 };
 
 /// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
-/// drawn with the seed.
+/// drawn with the seed. They are short, as the error of M grows with every step that it takes on its
+/// own predictions (Janner et al. 2019).
 class DreamEnvironment : public LatentEnvironment {
  public:
   /// `starts` on the world model's device; see `dream_starts`.

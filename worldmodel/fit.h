@@ -47,6 +47,9 @@ class FitMean {
   double weight_ = 0;
 };
 
+/// At most `count` of the values, evenly spread.
+std::vector<int> thin(const std::vector<int>& values, int count);
+
 /// What is fitted: a module, its minibatches and its validation.
 class FitProblem {
  public:

@@ -23,17 +23,21 @@ LatentActions column(const LatentActions& actions, int64_t t) {
   return {actions.primary.select(1, t), actions.secondary.select(1, t)};
 }
 
-/// Appends the rows of `state` at time t of which `rows` is true.
+/// Appends the steps at time t of a batch of episodes, where there are such.
 class StartCollector {
  public:
-  void append(const LatentState& state, const torch::Tensor& counts, const torch::Tensor& episodes,
-              int64_t t, const torch::Tensor& rows) {
-    const auto index = rows.nonzero().squeeze(1);
-    z_.push_back(state.z.index_select(0, index));
-    hidden_.push_back(state.hidden[0].index_select(0, index));
-    cell_.push_back(state.cell[0].index_select(0, index));
-    counts_.push_back(counts.index_select(0, index));
-    episode_.push_back(episodes.index_select(0, index));
+  void append(const LatentState& state, const SequenceBatch& batch, const torch::Tensor& episodes,
+              int64_t t) {
+    const auto index = batch.valid.select(1, t).nonzero().squeeze(1);
+    const auto take = [&](const torch::Tensor& x) { return x.index_select(0, index); };
+    z_.push_back(take(state.z));
+    hidden_.push_back(take(state.hidden[0]));
+    cell_.push_back(take(state.cell[0]));
+    counts_.push_back(take(batch.counts.select(1, t)));
+    primary_.push_back(take(batch.actions.primary.select(1, t)));
+    secondary_.push_back(take(batch.actions.secondary.select(1, t)));
+    reward_.push_back(take(batch.reward.select(1, t)));
+    episode_.push_back(take(episodes));
     steps_.push_back(torch::full_like(episode_.back(), t));
   }
 
@@ -45,12 +49,15 @@ class StartCollector {
     starts.counts = torch::cat(counts_);
     starts.steps = torch::cat(steps_);
     starts.episode = torch::cat(episode_);
+    starts.actions = {torch::cat(primary_), torch::cat(secondary_)};
+    starts.reward = torch::cat(reward_);
     const int64_t longest = starts.steps.max().item<int64_t>() + 1;
     return starts.select((starts.episode * longest + starts.steps).argsort());
   }
 
  private:
-  std::vector<torch::Tensor> z_, hidden_, cell_, counts_, steps_, episode_;
+  std::vector<torch::Tensor> z_, hidden_, cell_, counts_, steps_, episode_, primary_, secondary_,
+      reward_;
 };
 
 }  // namespace
@@ -118,14 +125,18 @@ StartStates StartStates::select(const torch::Tensor& rows) const {
            state.cell.index_select(1, rows)},
           counts.index_select(0, rows),
           steps.index_select(0, rows),
-          episode.index_select(0, rows)};
+          episode.index_select(0, rows),
+          {actions.primary.index_select(0, rows), actions.secondary.index_select(0, rows)},
+          reward.index_select(0, rows)};
 }
 
 StartStates StartStates::to(torch::Device device) const {
   return {{state.z.to(device), {}, state.hidden.to(device), state.cell.to(device)},
           counts.to(device),
           steps.to(device),
-          episode.to(device)};
+          episode.to(device),
+          {actions.primary.to(device), actions.secondary.to(device)},
+          reward.to(device)};
 }
 
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
@@ -140,7 +151,7 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
     LatentState state = world.begin(batch.z.select(1, 0));
     for (int64_t t = 0; t < batch.steps(); ++t) {
       state.z = batch.z.select(1, t);
-      collector.append(state, batch.counts.select(1, t), names, t, batch.valid.select(1, t));
+      collector.append(state, batch, names, t);
       if (warm_up) world.advance(state, batch.counts.select(1, t), column(batch.actions, t));
     }
   }

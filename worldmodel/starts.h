@@ -49,6 +49,8 @@ struct StartStates {
   torch::Tensor counts;    ///< [N, A] int64
   torch::Tensor steps;     ///< [N] int64: real steps before
   torch::Tensor episode;   ///< [N] int64: index of the episode in the data set
+  LatentActions actions;   ///< [N], taken there
+  torch::Tensor reward;    ///< [N] float32, of that step
   int64_t size() const { return counts.size(0); }
   StartStates select(const torch::Tensor& rows) const;
   StartStates to(torch::Device device) const;

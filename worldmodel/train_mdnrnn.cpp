@@ -55,6 +55,7 @@ class WorldProblem : public FitProblem {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
     auto validation = data.data().episodes_in(Split::kValidation);
     if (validation.empty()) validation = training_;
+    validation = thin(validation, config.validation_episodes);
     validation_ = split_into(validation, config.minibatch_episodes);
     LatentSpec spec;
     spec.latent = encoder.latent();
@@ -72,6 +73,8 @@ class WorldProblem : public FitProblem {
     unroll_ = std::min(config_.loss.unroll_steps, 1 + epoch / config_.growth_epochs);
     std::vector<int> order = training_;
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    if (order.size() > static_cast<size_t>(config_.episodes_per_epoch))
+      order.resize(static_cast<size_t>(config_.episodes_per_epoch));
     minibatches_ = split_into(order, config_.minibatch_episodes);
     return static_cast<int>(minibatches_.size());
   }

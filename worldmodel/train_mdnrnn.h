@@ -17,12 +17,16 @@ struct TrainMdnRnnConfig {
   WorldLossConfig loss;
   FitConfig fit;
   int minibatch_episodes = 8;
+  int episodes_per_epoch = 500;
+  int validation_episodes = 100;
   int growth_epochs = 2;
 
   template <class V>
   void fields(V& v) {
     fit.fields(v);
     v.field("minibatch_episodes", minibatch_episodes, "Episodes in a minibatch", at_least(1));
+    v.field("episodes_per_epoch", episodes_per_epoch, "Most episodes in an epoch", at_least(1));
+    v.field("validation_episodes", validation_episodes, "Most episodes in a validation", at_least(1));
     v.field("growth_epochs", growth_epochs, "Epochs after which unrolls grow by one step",
             at_least(1));
     v.section("model", model, "M");

@@ -12,16 +12,6 @@ namespace {
 constexpr uint64_t kNoiseOfValidation = 1;
 constexpr int kStatisticsStates = 2000;
 
-/// At most `count` values, evenly spread.
-std::vector<int> thin(const std::vector<int>& values, int count) {
-  const int size = static_cast<int>(values.size());
-  if (size <= count) return values;
-  std::vector<int> result;
-  for (int i = 0; i < count; ++i)
-    result.push_back(values[static_cast<int64_t>(i) * size / count]);
-  return result;
-}
-
 void shuffle(std::vector<int>& values, Rng& rng) {
   for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
 }

@@ -228,7 +228,7 @@ std::string learning_section(const EvaluationReport& report) {
                  curve(report, "real/dream_return", "dream, whole episodes"),
                  curve(report, "real/replayed_return", "dream, replayed for real")});
   html += chart("Improvement for real, at validation", "percent of the original's cost",
-                {curve(report, "real/score", "greedy"),
+                {curve(report, "real/greedy_improvement", "greedy"),
                  curve(report, "real/sampled_improvement", "sampled, mean"),
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
   html += chart("Phantoms: dreamt actions that do not exist", "share of dreamt actions",
@@ -249,8 +249,9 @@ std::string report_html(const EvaluationReport& report) {
                       "Estimated costs are by <code>{}</code>. Measured times are end to end on this "
                       "machine's CPU, in interleaved rounds; the gain is paired with the original of "
                       "the same round. Every result was compared with the original on random "
-                      "inputs.</p>\n",
-                      escape_html(report.policy_file), escape_html(report.cost_source));
+                      "inputs. {}</p>\n",
+                      escape_html(report.policy_file), escape_html(report.cost_source),
+                      budgets(report.config));
   html += "<h2>Is the policy better?</h2>\n" + standing_table(report);
   for (const ModelReport& model : report.models) html += model_section(model, report);
   html += learning_section(report);

@@ -170,10 +170,18 @@ std::string report_summary_json(const EvaluationReport& report) {
   return Json{{"cost_source", report.cost_source}, {"models", models}}.dump();
 }
 
+std::string budgets(const EvaluationConfig& config) {
+  return fmt::format(
+      "Each method stands by its best graph. A run of the sampled policy is the best of {} episodes; "
+      "random has the longest of its runs' time. Rule list: the best of {} orders; taso: {} expansions. "
+      "Methods that draw run with {} seeds: best, and mean of the runs.",
+      config.samples, config.rule_orders, config.taso_budget, config.seeds);
+}
+
 std::string report_markdown(const EvaluationReport& report) {
   std::string text = fmt::format("# Evaluation\n\nPolicy `{}`. Estimated costs are by `{}`; measured "
-                                 "times are end to end on this machine's CPU.\n",
-                                 report.policy_file, report.cost_source);
+                                 "times are end to end on this machine's CPU. {}\n",
+                                 report.policy_file, report.cost_source, budgets(report.config));
   for (const ModelReport& model : report.models) {
     text += fmt::format("\n## {}\n\n{}\n\n{} nodes, {:.4g} ms estimated.\n\n"
                         "| method | estimated ms | gain % (best) | gain % (mean) | measured ms "

@@ -54,6 +54,8 @@ Place place_by_measurement(const ReportRow& policy, const ReportRow& other);
 
 /// In words whether the policy stands above greedy, and above the best search; never flattering.
 std::string verdict(const ModelReport& model);
+/// What each method was given, in a few sentences.
+std::string budgets(const EvaluationConfig& config);
 /// One line per model: its name and its verdict.
 std::string verdicts(const EvaluationReport& report);
 

@@ -49,7 +49,8 @@ struct Worlds {
     const LatentObservation start = live->reset(0);
     const auto zeros = torch::zeros_like(start.counts.select(1, 0));
     dream = std::make_unique<DreamEnvironment>(
-        world, StartStates{world->begin(start.z), start.counts, zeros, zeros}, DreamConfig{}, batch);
+        world, StartStates{world->begin(start.z), start.counts, zeros, zeros, {zeros, zeros}, start.to_go},
+        DreamConfig{}, batch);
     policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
   }
 

@@ -34,10 +34,15 @@ struct Fixture {
     world = std::make_shared<MdnWorldModel>(MdnRnn(mdn, spec));
   }
 
+  static DreamConfig whole_episodes() {
+    DreamConfig config;
+    config.depth = 0;
+    return config;
+  }
   std::unique_ptr<LatentEnvironment> live() const {
     return std::make_unique<LiveLatentEnvironment>(*environment, encoder, world, kBatch);
   }
-  std::unique_ptr<LatentEnvironment> dream(DreamConfig config = {}) const {
+  std::unique_ptr<LatentEnvironment> dream(DreamConfig config = whole_episodes()) const {
     const LatentEpisodes episodes(data, encode_states(data, *encoder));
     return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world, config), config,
                                               kBatch);
@@ -136,6 +141,8 @@ TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
       const ActionMask mask = fixture.data.mask(episode.steps[t].state);
       ASSERT_EQ(starts.episode[row].item<int64_t>(), index);
       ASSERT_EQ(starts.steps[row].item<int64_t>(), static_cast<int64_t>(t));
+      ASSERT_EQ(starts.actions.primary[row].item<int64_t>(), episode.steps[t].action.primary);
+      ASSERT_EQ(starts.reward[row].item<float>(), episode.steps[t].reward);
       for (size_t a = 0; a < mask.counts.size(); ++a)
         ASSERT_EQ(starts.counts[row][static_cast<int64_t>(a)].item<int64_t>(), mask.counts[a]);
       ASSERT_TRUE(torch::equal(starts.state.z[row], episodes.latents()[episode.steps[t].state]));

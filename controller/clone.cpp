@@ -1,0 +1,100 @@
+#include "controller/clone.h"
+
+#include <algorithm>
+#include <map>
+
+#include "controller/ppo.h"
+
+namespace reverie {
+namespace {
+
+/// Steps until the sum of the rewards is highest, and that sum.
+struct Climb {
+  int episode = 0;
+  int64_t steps = 0;
+  double height = 0;
+};
+
+Climb climb_of(const Episode& episode, int index) {
+  Climb climb{index, 0, 0};
+  double sum = 0;
+  for (size_t t = 0; t < episode.steps.size(); ++t) {
+    sum += episode.steps[t].reward;
+    if (sum > climb.height) climb = {index, static_cast<int64_t>(t) + 1, sum};
+  }
+  return climb;
+}
+
+/// The best climbs of each start graph, in order of their episodes.
+std::vector<Climb> best_climbs(const EpisodeSource& data, double share) {
+  std::map<int32_t, std::vector<Climb>> by_graph;
+  for (const int index : data.episodes_in(Split::kTrain)) {
+    const Episode& episode = data.episodes()[static_cast<size_t>(index)];
+    by_graph[episode.start_graph].push_back(climb_of(episode, index));
+  }
+  std::vector<Climb> best;
+  for (auto& [graph, climbs] : by_graph) {
+    std::stable_sort(climbs.begin(), climbs.end(),
+                     [](const Climb& a, const Climb& b) { return a.height > b.height; });
+    const double wanted = share * static_cast<double>(climbs.size());
+    climbs.resize(std::max<size_t>(1, static_cast<size_t>(wanted)));
+    best.insert(best.end(), climbs.begin(), climbs.end());
+  }
+  std::sort(best.begin(), best.end(),
+            [](const Climb& a, const Climb& b) { return a.episode < b.episode; });
+  return best;
+}
+
+/// Sums of the rewards from each step to the end of its episode; steps in order.
+torch::Tensor sums_to_come(const StartStates& steps) {
+  const auto reward = steps.reward.to(torch::kCPU), episode = steps.episode.to(torch::kCPU);
+  auto sums = reward.clone();
+  const int64_t* of = episode.data_ptr<int64_t>();
+  float* sum = sums.data_ptr<float>();
+  for (int64_t i = sums.size(0) - 2; i >= 0; --i)
+    if (of[i] == of[i + 1]) sum[i] += sum[i + 1];
+  return sums.to(steps.reward.device());
+}
+
+}  // namespace
+
+Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share) {
+  const auto episodes = data.data().episodes_in(Split::kTrain);
+  if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
+  auto length = torch::zeros({static_cast<int64_t>(data.data().episodes().size())}, torch::kInt64);
+  for (const Climb& climb : best_climbs(data.data(), share)) length[climb.episode] = climb.steps;
+  const StartStates all = collect_starts(data, episodes, world, true);
+  const auto to_go =
+      1 - all.steps.to(torch::kFloat) / static_cast<double>(world.spec().env.horizon);
+  return {{all.state.z, all.state.hidden[0], all.counts, to_go},
+          all.actions,
+          sums_to_come(all),
+          all.steps < length.to(world.device()).index_select(0, all.episode)};
+}
+
+Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scale,
+                      const CloneConfig& config, uint64_t seed) {
+  Rng rng(seed);
+  torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(config.learning_rate));
+  const double good = steps.good.sum().item<double>(), all = static_cast<double>(steps.size());
+  double likelihood = 0, error = 0;
+  for (int64_t epoch = 0; epoch < config.epochs; ++epoch) {
+    likelihood = error = 0;
+    const auto order = shuffled_indices(steps.size(), rng).to(steps.good.device());
+    for (const auto& index : order.split(config.minibatch)) {
+      const Evaluation now =
+          net->evaluate(select(steps.observation, index), select(steps.actions, index));
+      const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
+      const auto likely = (now.log_probability * weight).sum() / (good / all);
+      const auto miss = (now.value - steps.to_come.index_select(0, index) / scale).square().sum();
+      optimizer.zero_grad();
+      ((miss - likely) / index.size(0)).backward();
+      optimizer.step();
+      likelihood += likely.item<double>() / all;
+      error += miss.item<double>() / all;
+    }
+  }
+  return {{"log_likelihood", likelihood}, {"value_error", error}};
+}
+
+}  // namespace reverie

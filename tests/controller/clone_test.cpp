@@ -1,0 +1,88 @@
+#include "controller/clone.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "env/toy/toy_environment.h"
+#include "tests/support/latent_puzzle.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/untrained_world.h"
+
+namespace reverie {
+namespace {
+
+TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
+  ToyEnvironment toy(ToyConfig{2, 4, 8});
+  MemoryEpisodes source = testing::random_episodes(toy, 60, 1);
+  MemoryEpisodes data(toy.spec());
+  for (int i = 0; i < source.state_count(); ++i) data.add_state(source.state(i));
+  for (Episode episode : source.episodes()) {
+    episode.start_graph = static_cast<int32_t>(episode.seed % 4);
+    data.add_episode(std::move(episode), Split::kTrain);
+  }
+  testing::UntrainedWorld untrained(toy.spec());
+  const LatentEpisodes episodes(data, encode_states(data, *untrained.encoder));
+  const Demonstrations steps = demonstrations(episodes, *untrained.world, 0.2);
+
+  std::map<int, std::vector<double>> heights;  // by start graph, of episodes that are imitated
+  std::map<int, std::vector<double>> others;
+  int64_t row = 0;
+  for (const Episode& episode : data.episodes()) {
+    double sum = 0, height = 0, total = 0;
+    for (const Transition& step : episode.steps) height = std::max(height, total += step.reward);
+    const bool imitated = steps.good[row].item<bool>();
+    for (size_t t = 0; t < episode.steps.size(); ++t, ++row) {
+      ASSERT_EQ(steps.actions.primary[row].item<int64_t>(), episode.steps[t].action.primary);
+      EXPECT_NEAR(steps.to_come[row].item<double>(), total - sum, 1e-3);
+      EXPECT_EQ(steps.good[row].item<bool>(), imitated && sum < height);
+      sum += episode.steps[t].reward;
+      if (sum >= height) height = -1e9;  // what follows is not imitated
+    }
+    double best = 0, running = 0;
+    for (const Transition& step : episode.steps) best = std::max(best, running += step.reward);
+    (imitated ? heights : others)[episode.start_graph].push_back(best);
+  }
+  EXPECT_EQ(row, steps.size());
+  ASSERT_EQ(heights.size(), 4u);
+  for (auto& [graph, of_graph] : heights) {
+    EXPECT_EQ(of_graph.size(), 3u);  // a fifth of 15
+    EXPECT_GE(*std::min_element(of_graph.begin(), of_graph.end()),
+              *std::max_element(others[graph].begin(), others[graph].end()));
+  }
+}
+
+TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
+  LatentPuzzle puzzle(256, 2, 8);
+  const LatentObservation observation = puzzle.reset(1);
+  torch::manual_seed(1);
+  Demonstrations steps;
+  steps.observation = observation;
+  steps.observation.z = torch::randn_like(observation.z);
+  steps.observation.counts = torch::full_like(observation.counts, 3);
+  const auto side = (steps.observation.z.select(1, 0) > 0).to(torch::kInt64);
+  steps.good = torch::arange(256) % 4 != 0;
+  // Bad steps do the opposite.
+  steps.actions.primary = torch::where(steps.good, side, 1 - side);
+  steps.actions.secondary = torch::full_like(side, 2);
+  steps.to_come = 10 * steps.observation.z.select(1, 0);
+  ActorCriticConfig config;
+  config.width = 32;
+  ActorCritic net(puzzle.spec(), config);
+  CloneConfig how;
+  how.epochs = 150;
+  how.minibatch = 64;
+  how.learning_rate = 3e-3;
+  const Metrics metrics = clone_actions(net, steps, 5, how, 1);
+  EXPECT_GT(metrics[0].second, -0.3);
+  EXPECT_LT(metrics[1].second, 0.3);
+  Rng rng(1);
+  const Choice choice = net->choose(steps.observation, true, rng);
+  const auto right = choice.actions.primary.eq(side) & choice.actions.secondary.eq(2);
+  EXPECT_GT(right.to(torch::kFloat).mean().item<double>(), 0.9);
+  const auto miss = 5 * net->value(steps.observation) - steps.to_come;
+  EXPECT_LT(miss.square().mean().item<double>(), 10);
+}
+
+}  // namespace
+}  // namespace reverie
