@@ -8,6 +8,7 @@
 #include "tests/support/latent_puzzle.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/untrained_world.h"
+#include "worldmodel/latent_cache.h"
 
 namespace reverie {
 namespace {

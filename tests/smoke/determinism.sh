@@ -70,13 +70,13 @@ if [[ $learning == ON ]]; then
     "$reverie" dream_train by_1 --world world_$run/world.pt --out policy_$run --seed 5 --threads 1 \
       --set dream.updates=2 --set dream.batch=4 --quiet >/dev/null
   done
-  same vae_1 vae_2 encoder.pt
-  same world_1 world_2 world.pt
-  same policy_1 policy_2 policy.pt
+  same vae_1 vae_2 encoder.pt training.pt
+  same world_1 world_2 world.pt training.pt
+  same policy_1 policy_2 policy.pt training.pt
   killed_after vae_killed/training.pt "$reverie" train_vae by_1 --seed 5 --threads 1 --quiet \
     --set vae.epochs=2 --out vae_killed >/dev/null
   train_vae --out vae_killed --resume >/dev/null
-  same vae_1 vae_killed encoder.pt
+  same vae_1 vae_killed encoder.pt training.pt
 fi
 echo "$checks files are equal"
 [[ $checks -gt 40 ]]
