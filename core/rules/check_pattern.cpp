@@ -14,7 +14,7 @@ class Checker {
   void run() const {
     if (pattern_.source.empty()) fail("'match' holds no operator");
     check_arity();
-    check_connected();
+    if (!pattern_.apart) check_connected();
     check_outputs();
     check_idle_steps();
     check_uses();
@@ -68,7 +68,8 @@ class Checker {
       }
     }
     if (std::any_of(group.begin(), group.end(), [&](int g) { return g != group[0]; }))
-      fail("the operators of 'match' fall apart; they must share values, if only an input");
+      fail("the operators of 'match' fall apart; they must share values, if only an input, or the "
+           "rule must say 'apart'");
   }
 
   void check_outputs() const {

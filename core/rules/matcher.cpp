@@ -38,6 +38,9 @@ MatchPlan make_plan(const RulePattern& pattern, int anchor) {
                                  way == 0 ? MatchPlan::Via::kProducer : MatchPlan::Via::kUser,
                                  value};
       }
+    for (size_t i = 0; i < reached.size(); ++i)
+      if (!reached[i])
+        return MatchPlan::Step{static_cast<int>(i), MatchPlan::Via::kAnywhere, -1};
     return {};
   };
   reach({anchor, MatchPlan::Via::kAnchor, -1});
@@ -144,6 +147,10 @@ void Matcher::extend(size_t step) {
   if (step == plan_->steps.size()) return (*sink_)(embedding_);
   const MatchPlan::Step& how = plan_->steps[step];
   if (how.via == MatchPlan::Via::kAnchor) return try_node(step, anchor_);
+  if (how.via == MatchPlan::Via::kAnywhere) {
+    for (const NodeId node : graph_.nodes()) try_node(step, node);
+    return;
+  }
   const auto values = embedding_.values(how.value);
   if (values.empty() || !values[0].valid()) return;
   const ValueId value = values[0];

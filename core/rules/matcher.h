@@ -12,9 +12,9 @@
 namespace reverie {
 
 /// How the operators of a pattern are reached one after another from a node that stands for one of
-/// them, along the edges of the graph.
+/// them, along the edges of the graph; where nothing leads to an operator, every node is tried.
 struct MatchPlan {
-  enum class Via { kAnchor, kProducer, kUser };
+  enum class Via { kAnchor, kProducer, kUser, kAnywhere };
   struct Step {
     int op = -1;
     Via via = Via::kAnchor;

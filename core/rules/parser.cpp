@@ -24,8 +24,7 @@ class RuleParser {
     const Token name = in_.expect_name("the name of the rule");
     pattern_.name = name.text;
     pattern_.origin = fmt::format("{}:{}", in_.name(), name.line);
-    in_.skip_newlines();
-    if (in_.accept_word("symmetric")) pattern_.symmetric = true;
+    markers();
     section("match", [&] { source_statement(); });
     in_.skip_newlines();
     if (in_.peek().is_word("where")) section("where", [&] { condition(); });
@@ -36,6 +35,14 @@ class RuleParser {
   }
 
  private:
+  void markers() {
+    for (in_.skip_newlines();; in_.skip_newlines()) {
+      if (in_.accept_word("symmetric")) pattern_.symmetric = true;
+      else if (in_.accept_word("apart")) pattern_.apart = true;
+      else return;
+    }
+  }
+
   /// A keyword and its statements, which end with a line (or, conditions, with a comma).
   template <typename Body>
   void section(std::string_view keyword, Body body) {

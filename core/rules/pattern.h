@@ -92,6 +92,8 @@ struct RulePattern {
   std::vector<Condition> conditions;
   /// Matches on the same nodes are one match.
   bool symmetric = false;
+  /// The source operators need not hang together through shared values.
+  bool apart = false;
 
   std::vector<TargetStep> target;
   int target_values = 0;

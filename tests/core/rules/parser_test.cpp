@@ -45,6 +45,8 @@ TEST(RuleParser, BrokenStructureIsRefused) {
   using testing::HasSubstr;
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\n  z = Relu(w)\nreplace\n  y = x\n"),
               HasSubstr("fall apart"));
+  EXPECT_EQ(error_of("rule a\napart\nmatch\n  y = Relu(x)\n  z = Relu(w)\nreplace\n  y = x\n"),
+            "no error");
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  t = Tanh(x)\n  y = x\n"),
               HasSubstr("is used by nothing"));
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  z = Relu(x)\n"),
