@@ -10,6 +10,7 @@ void register_collect(CLI::App& app);
 void register_inspect(CLI::App& app);
 void register_model(CLI::App& app);
 void register_optimize(CLI::App& app);
+void register_rules(CLI::App& app);
 void register_version(CLI::App& app);
 
 // Where LibTorch is there.

@@ -75,7 +75,13 @@ done
 refuses 'bad.rules:' reverie optimize good.onnx --rules bad.rules --out new.onnx
 refuses 'random.onnx' reverie optimize good.onnx --rules random.onnx --out new.onnx
 refuses "input 'input' is 1,3,64,64" reverie optimize good.onnx --shape input=1,2 --out new.onnx
-absent new new.onnx
+refuses "nonsense.*reverie rules list" reverie rules show nonsense
+refuses 'bad.rules:' reverie rules verify bad.rules
+refuses 'missing.rules' reverie rules list missing.rules
+for rules in random.onnx bad.rules missing.pb; do
+  refuses "$rules" reverie rules import $rules --out new.rules
+done
+absent new new.onnx new.rules
 
 # Rollouts, checkpoints and cost tables
 for data in cut random folder.onnx missing; do

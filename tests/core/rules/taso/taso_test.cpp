@@ -1,0 +1,284 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/rules/rule.h"
+#include "core/rules/taso/export.h"
+#include "core/rules/taso/import.h"
+#include "core/rules/taso/translate.h"
+#include "core/rules/verify/example_check.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+// --- The wire format, by hand -----------------------------------------------------------------------
+
+std::string varint(int64_t value) {
+  std::string bytes;
+  auto rest = static_cast<uint64_t>(value);
+  for (; rest >= 128; rest >>= 7) bytes += static_cast<char>(rest | 128);
+  return bytes + static_cast<char>(rest);
+}
+std::string number(int field, int64_t value) { return varint(field << 3) + varint(value); }
+std::string message(int field, const std::string& body) {
+  return varint(field << 3 | 2) + varint(static_cast<int64_t>(body.size())) + body;
+}
+
+struct Op {
+  int type;
+  std::vector<TasoTensor> inputs;
+  std::vector<std::pair<int, int>> parameters = {};
+};
+
+std::string bytes_of(const Op& op) {
+  std::string body = number(1, op.type);
+  for (const TasoTensor& input : op.inputs)
+    body += message(2, number(1, input.op) + number(2, input.output));
+  for (const auto& [key, value] : op.parameters) body += message(3, number(1, key) + number(2, value));
+  return body;
+}
+
+std::string rule_bytes(const std::vector<Op>& source, const std::vector<Op>& target,
+                       const std::vector<TasoOutput>& outputs) {
+  std::string body;
+  for (const Op& op : source) body += message(1, bytes_of(op));
+  for (const Op& op : target) body += message(2, bytes_of(op));
+  for (const TasoOutput& output : outputs)
+    body += message(3, number(1, output.source.op) + number(2, output.target.op) +
+                           number(3, output.source.output) + number(4, output.target.output));
+  return message(1, body);
+}
+
+Op relu(TasoTensor x) { return {8, {x}}; }
+Op add(TasoTensor a, TasoTensor b) { return {16, {a, b}}; }
+Op mul(TasoTensor a, TasoTensor b) { return {17, {a, b}}; }
+Op matmul(TasoTensor a, TasoTensor b) { return {18, {a, b}, {{9, 0}}}; }
+Op conv(TasoTensor x, TasoTensor w, int activation = 0) {
+  return {3, {x, w}, {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, activation}}};
+}
+Op concat(TasoTensor a, TasoTensor b, int axis, int rank) {
+  return {12, {a, b}, {{1, 2}, {11, axis}, {10, rank}}};
+}
+Op split(TasoTensor x, int axis) { return {13, {x}, {{2, 2}, {11, axis}}}; }
+
+const TasoTensor kA{-1}, kB{-2}, kC{-3}, kD{-4};
+
+std::vector<TasoRule> rules_in(const std::string& bytes) {
+  const TemporaryDirectory directory;
+  std::ofstream(directory / "rules.pb", std::ios::binary) << bytes;
+  return read_taso_rules(directory / "rules.pb");
+}
+
+TasoOutcome outcome_of(const std::string& bytes) { return import_taso_rules(rules_in(bytes))[0]; }
+
+void expect_counterexample(const TasoOutcome& outcome) {
+  EXPECT_FALSE(outcome.accepted()) << outcome.text;
+  EXPECT_THAT(outcome.refusal, HasSubstr("the two sides disagree"));
+  EXPECT_THAT(outcome.counterexample, HasSubstr("x1: ["));
+  EXPECT_THAT(outcome.counterexample, HasSubstr("seed 1: "));
+}
+
+const std::string kAssociative = rule_bytes({matmul(kA, kB), matmul({0}, kC)},
+                                            {matmul(kB, kC), matmul(kA, {0})}, {{{1}, {1}}});
+/// Two convolutions joined become one of two groups, which parts its filters in the middle.
+const std::string kGroups =
+    rule_bytes({conv(kA, kB), conv(kC, kD), concat({0}, {1}, 1, 4)},
+               {concat(kA, kC, 1, 4), concat(kB, kD, 0, 4), conv({0}, {1})}, {{{2}, {2}}});
+
+// --- Sound rules ------------------------------------------------------------------------------------
+
+TEST(TasoImport, ReadsARuleAndWritesItAsText) {
+  const TasoOutcome outcome = outcome_of(kAssociative);
+  EXPECT_EQ(outcome.refusal, "");
+  EXPECT_EQ(outcome.counterexample, "");
+  EXPECT_EQ(outcome.shapes, 64);
+  EXPECT_THAT(outcome.text, HasSubstr("s1 = MatMul(s0, x3; activation = \"none\")"));
+  EXPECT_THAT(outcome.text, HasSubstr("uses(s0) == 1"));
+  const RuleSet rules = RuleSet::parse(outcome.text, "text");
+  ASSERT_EQ(rules.size(), 1);
+  EXPECT_EQ(rules.name(0), "taso_000");
+  const RuleCheck check = check_examples(rules[0], 2, 99);
+  EXPECT_TRUE(check.passed()) << check.failure;
+  EXPECT_EQ(check.examples, 3);
+}
+
+TEST(TasoImport, SourcesThatShareNothingAreOneRule) {
+  const TasoOutcome outcome =
+      outcome_of(rule_bytes({relu(kA), relu(kB)}, {concat(kA, kB, 1, 2), relu({0}), split({1}, 1)},
+                            {{{0}, {2, 0}}, {{1}, {2, 1}}}));
+  EXPECT_TRUE(outcome.accepted()) << outcome.refusal << outcome.counterexample;
+  EXPECT_THAT(outcome.text, HasSubstr("apart\n"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("s0, s1 = Split(t1; axis = 1, split = [dim(x1, 1), dim(x2, 1)])"));
+}
+
+TEST(TasoImport, ASplitOfTheSourceIsPartedAlikeInTheTarget) {
+  const TasoOutcome outcome =
+      outcome_of(rule_bytes({split(kA, 0), relu({0, 0}), relu({0, 1})}, {relu(kA), split({0}, 0)},
+                            {{{1}, {1, 0}}, {{2}, {1, 1}}}));
+  EXPECT_TRUE(outcome.accepted()) << outcome.refusal << outcome.counterexample;
+}
+
+TEST(TasoImport, AConditionThatTheFileLacksIsFoundAndSaid) {
+  const TasoOutcome outcome = outcome_of(kGroups);
+  ASSERT_TRUE(outcome.accepted()) << outcome.refusal;
+  EXPECT_EQ(outcome.narrowing, "convolutions of one group with filters of equal shape");
+  EXPECT_THAT(outcome.counterexample, HasSubstr("seed 1: "));
+  EXPECT_THAT(outcome.text, HasSubstr("# Holds for convolutions of one group"));
+  EXPECT_THAT(outcome.text, HasSubstr("shape(x2) == shape(x4)"));
+  const RuleSet rules = RuleSet::parse(outcome.text, "text");
+  const RuleCheck check = check_examples(rules[0], 2, 99);
+  EXPECT_TRUE(check.passed()) << check.failure;
+}
+
+TEST(TasoImport, RepetitionsAndTrivialRulesAreSaid) {
+  const std::string distribute =
+      rule_bytes({add(kA, kB), mul({0}, kC)}, {mul(kA, kC), mul(kB, kC), add({0}, {1})}, {{{1}, {2}}});
+  const std::string renamed =
+      rule_bytes({add(kC, kB), mul(kA, {0})}, {mul(kB, kA), mul(kA, kC), add({1}, {0})}, {{{1}, {2}}});
+  const std::string trivial = rule_bytes({add(kA, kB)}, {add(kB, kA)}, {{{0}, {0}}});
+  const auto outcomes = import_taso_rules(rules_in(distribute + renamed + trivial));
+  ASSERT_EQ(outcomes.size(), 3u);
+  EXPECT_EQ(outcomes[0].remark, "");
+  EXPECT_THAT(outcomes[1].remark, HasSubstr("the same as taso_000"));
+  EXPECT_EQ(outcomes[2].remark, "both sides are the same");
+  for (const TasoOutcome& outcome : outcomes) EXPECT_TRUE(outcome.accepted()) << outcome.refusal;
+  EXPECT_EQ(RuleSet::parse(rule_file_text(outcomes, "test"), "text").size(), 3);
+}
+
+// --- Planted unsound rules --------------------------------------------------------------------------
+
+TEST(TasoImport, PartsThatChangePlacesAreRefused) {
+  expect_counterexample(
+      outcome_of(rule_bytes({matmul(kA, kB), matmul(kA, kC)},
+                            {concat(kB, kC, 1, 2), matmul(kA, {0}), split({1}, 1)},
+                            {{{0}, {2, 1}}, {{1}, {2, 0}}})));
+}
+
+TEST(TasoImport, AWrongSplitPointIsRefused) {
+  const TasoOutcome outcome = outcome_of(
+      rule_bytes({concat(kA, kB, 0, 2), relu({0}), relu(kC)},
+                 {concat(kB, kC, 0, 2), concat(kA, {0}, 0, 2), relu({1}), split({2}, 0)},
+                 {{{1}, {3, 0}}, {{2}, {3, 1}}}));
+  EXPECT_FALSE(outcome.accepted());
+  EXPECT_THAT(outcome.refusal, HasSubstr("no small shapes fit both sides"));
+}
+
+TEST(TasoImport, AWrongAxisIsRefused) {
+  expect_counterexample(outcome_of(
+      rule_bytes({concat(kA, kB, 0, 2), concat(kC, kD, 0, 2), concat({0}, {1}, 1, 2)},
+                 {concat(kA, kB, 1, 2), concat(kC, kD, 1, 2), concat({0}, {1}, 0, 2)}, {{{2}, {2}}})));
+}
+
+TEST(TasoImport, AnActivationMovedAcrossASumIsRefused) {
+  expect_counterexample(outcome_of(rule_bytes({relu(kA), relu(kB), add({0}, {1})},
+                                              {add(kA, kB), relu({0})}, {{{2}, {1}}})));
+  expect_counterexample(outcome_of(
+      rule_bytes({conv(kA, kB, 2), conv(kA, kC, 2), add({0}, {1})},
+                 {add(kB, kC), conv(kA, {0}, 2)}, {{{2}, {1}}})));
+}
+
+TEST(TasoImport, ADroppedMultiplierIsRefused) {
+  expect_counterexample(outcome_of(
+      rule_bytes({conv(kA, kB), mul({0}, kC)}, {conv(kA, kB)}, {{{1}, {0}}})));
+}
+
+// --- What cannot be said ----------------------------------------------------------------------------
+
+TEST(TasoImport, WhatIsNotUnderstoodIsSaid) {
+  EXPECT_THAT(outcome_of(rule_bytes({{20, {kA}}}, {relu(kA)}, {{{0}, {0}}})).refusal,
+              HasSubstr("operator type 20 is not one that is understood"));
+  EXPECT_THAT(outcome_of(rule_bytes({{3, {kA, kB}, {{6, 2}, {7, 2}}}}, {conv(kA, kB)}, {{{0}, {0}}}))
+                  .refusal, HasSubstr("stride 2"));
+  EXPECT_THAT(outcome_of(rule_bytes({relu(kA), relu(kB)}, {relu(kA), split({0}, 1)},
+                                    {{{0}, {1, 0}}, {{1}, {1, 1}}})).refusal,
+              HasSubstr("nothing says where"));
+  EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {add(kA, kB)}, {{{0}, {0}}})).refusal,
+              HasSubstr("x2, which the source does not hold"));
+}
+
+TEST(TasoImport, ABrokenFileIsRefused) {
+  EXPECT_THROW(rules_in("rule a\nmatch\n"), InputError);
+  EXPECT_THROW(rules_in(""), InputError);
+  EXPECT_THROW(rules_in(rule_bytes({relu({1})}, {relu(kA)}, {{{0}, {0}}})), InputError);
+  EXPECT_THROW(rules_in(rule_bytes({relu(kA)}, {relu(kA)}, {{{0}, {0, 1}}})), InputError);
+  EXPECT_THROW(rules_in(rule_bytes({relu(kA)}, {relu(kA)}, {{{0}, {7}}})), InputError);
+}
+
+// --- Export -----------------------------------------------------------------------------------------
+
+/// Exported, written and read again.
+std::vector<TasoRule> round_trip(const TasoExport& exported) {
+  const TemporaryDirectory directory;
+  write_taso_rules(exported.rules, directory / "rules.pb");
+  return read_taso_rules(directory / "rules.pb");
+}
+
+TEST(TasoExport, WhatWasImportedComesBack) {
+  const auto original = rules_in(kAssociative + kGroups);
+  const RuleSet rules = RuleSet::parse(rule_file_text(import_taso_rules(original), "test"), "text");
+  const TasoExport exported = export_taso_rules(rules);
+  EXPECT_THAT(exported.names, testing::ElementsAre("taso_000"));
+  EXPECT_EQ(canonical_form(round_trip(exported)[0]), canonical_form(original[0]));
+  ASSERT_EQ(exported.left_out.size(), 1u);
+  EXPECT_THAT(exported.left_out[0].second, HasSubstr("it demands ==(shape(x2), shape(x4))"));
+}
+
+TEST(TasoExport, LibraryRulesKeepTheirMeaningOrAreLeftOut) {
+  const TasoExport exported = export_taso_rules(RuleSet::builtin());
+  EXPECT_EQ(exported.rules.size() + exported.left_out.size(),
+            static_cast<size_t>(RuleSet::builtin().size()));
+  for (const auto& [name, reason] : exported.left_out) EXPECT_THAT(reason, Not(IsEmpty())) << name;
+  const RuleSet plain = RuleSet::parse(
+      "rule f\nmatch\n  y = Mul(Add(a, b), c)\nwhere\n  shape(a) == shape(b)\nreplace\n"
+      "  y = Add(Mul(a, c), Mul(b, c))\n", "text");
+  const TasoExport one = export_taso_rules(plain);
+  ASSERT_EQ(one.rules.size(), 1u) << one.left_out[0].second;
+  EXPECT_TRUE(import_taso_rules(round_trip(one))[0].accepted());
+}
+
+// --- The published file -----------------------------------------------------------------------------
+
+std::filesystem::path published_rules() {
+  const char* given = std::getenv("REVERIE_RULES");
+  const std::filesystem::path folder =
+      given != nullptr ? std::filesystem::path(given)
+                       : std::filesystem::path(REVERIE_SOURCE_DIR) / "../shared/rules";
+  return folder / "graph_subst.pb";
+}
+
+TEST(TasoPublished, AllRulesLoadAndEachIsVerified) {
+  if (!std::filesystem::exists(published_rules()))
+    GTEST_SKIP() << published_rules() << " is not there";
+  const auto original = read_taso_rules(published_rules());
+  ASSERT_EQ(original.size(), 133u);
+  const auto outcomes = import_taso_rules(original);
+  int as_stated = 0, narrowed = 0;
+  for (const TasoOutcome& outcome : outcomes) {
+    EXPECT_TRUE(outcome.accepted()) << outcome.name << ": " << outcome.refusal << ": "
+                                    << outcome.counterexample;
+    EXPECT_EQ(outcome.narrowing.empty(), outcome.counterexample.empty()) << outcome.name;
+    ++(outcome.narrowing.empty() ? as_stated : narrowed);
+  }
+  const RuleSet rules = RuleSet::parse(rule_file_text(outcomes, "published"), "text");
+  EXPECT_EQ(rules.size(), 133);
+  const TasoExport exported = export_taso_rules(rules);
+  const auto back = round_trip(exported);
+  EXPECT_EQ(static_cast<int>(back.size()), as_stated);
+  for (size_t i = 0; i < back.size(); ++i)
+    EXPECT_EQ(canonical_form(back[i]),
+              canonical_form(original[static_cast<size_t>(std::stoi(exported.names[i].substr(5)))]));
+}
+
+}  // namespace
+}  // namespace reverie

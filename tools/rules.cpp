@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/rules/pattern.h"
+#include "core/rules/rule.h"
+#include "core/rules/taso/export.h"
+#include "core/rules/taso/import.h"
+#include "core/rules/verify/example_check.h"
+#include "tools/command.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string file;
+  std::string name;
+  std::string out;
+  TasoImportOptions import;
+  int draws = 3;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+RuleSet rules_of(const std::string& file) {
+  return file.empty() ? RuleSet::builtin() : RuleSet::load(file);
+}
+
+// --- import -----------------------------------------------------------------------------------------
+
+struct ImportTotals {
+  int accepted = 0, narrowed = 0, refused = 0, repeated = 0;
+};
+
+ImportTotals totals_of(const std::vector<TasoOutcome>& outcomes) {
+  ImportTotals totals;
+  for (const TasoOutcome& outcome : outcomes) {
+    ++(outcome.accepted() ? totals.accepted : totals.refused);
+    totals.narrowed += !outcome.narrowing.empty();
+    totals.repeated += !outcome.remark.empty();
+  }
+  return totals;
+}
+
+void print_import(const std::vector<TasoOutcome>& outcomes, const std::string& out) {
+  for (const TasoOutcome& outcome : outcomes) {
+    if (!outcome.accepted())
+      fmt::print("refused   {}: {}\n", outcome.name, outcome.refusal);
+    if (!outcome.narrowing.empty())
+      fmt::print("narrowed  {}: holds for {}\n", outcome.name, outcome.narrowing);
+    if (!outcome.counterexample.empty()) fmt::print("          {}\n", outcome.counterexample);
+    if (!outcome.remark.empty()) fmt::print("repeated  {}: {}\n", outcome.name, outcome.remark);
+  }
+  const ImportTotals totals = totals_of(outcomes);
+  fmt::print("{} rules: {} written to {}, each with both sides compared on drawn shapes ({} only "
+             "under a condition that the file lacks); {} refused; {} trivial or repetitions\n",
+             outcomes.size(), totals.accepted, out, totals.narrowed, totals.refused,
+             totals.repeated);
+}
+
+void print_import_json(const std::vector<TasoOutcome>& outcomes, const std::string& out) {
+  Json rules = Json::array();
+  for (const TasoOutcome& outcome : outcomes)
+    rules.push_back({{"name", outcome.name},
+                     {"accepted", outcome.accepted()},
+                     {"refusal", outcome.refusal},
+                     {"counterexample", outcome.counterexample},
+                     {"condition", outcome.narrowing},
+                     {"remark", outcome.remark},
+                     {"shapes", outcome.shapes},
+                     {"compared", outcome.compared},
+                     {"max_relative_error", outcome.max_error}});
+  const ImportTotals totals = totals_of(outcomes);
+  fmt::print("{}\n", Json{{"out", out},
+                          {"total", outcomes.size()},
+                          {"accepted", totals.accepted},
+                          {"narrowed", totals.narrowed},
+                          {"refused", totals.refused},
+                          {"repeated", totals.repeated},
+                          {"rules", rules}}
+                         .dump());
+}
+
+void import_rules(const Arguments& arguments) {
+  TasoImportOptions options = arguments.import;
+  options.seed = arguments.seed;
+  const auto outcomes = import_taso_rules(read_taso_rules(arguments.file), options);
+  if (totals_of(outcomes).accepted > 0)
+    write_file(arguments.out, rule_file_text(outcomes, arguments.file));
+  if (arguments.json) print_import_json(outcomes, arguments.out);
+  else print_import(outcomes, arguments.out);
+  if (totals_of(outcomes).accepted == 0)
+    throw InputError("{}: every rule is refused; '{}' is not written", arguments.file,
+                     arguments.out);
+}
+
+// --- export -----------------------------------------------------------------------------------------
+
+void export_rules(const Arguments& arguments) {
+  const TasoExport result = export_taso_rules(rules_of(arguments.file));
+  if (!result.rules.empty()) write_taso_rules(result.rules, arguments.out);
+  if (arguments.json) {
+    Json left_out = Json::object();
+    for (const auto& [name, reason] : result.left_out) left_out[name] = reason;
+    const Json line = {
+        {"out", arguments.out}, {"exported", result.names}, {"left_out", left_out}};
+    fmt::print("{}\n", line.dump());
+  } else {
+    for (const auto& [name, reason] : result.left_out)
+      fmt::print("left out  {}: {}\n", name, reason);
+    fmt::print("{} rules written to {}, {} that the format cannot express left out\n",
+               result.rules.size(), arguments.out, result.left_out.size());
+  }
+  if (result.rules.empty())
+    throw InputError("the format can express none of the rules; '{}' is not written", arguments.out);
+}
+
+// --- list, show, verify -----------------------------------------------------------------------------
+
+void list_rules(const Arguments& arguments) {
+  const RuleSet rules = rules_of(arguments.file);
+  Json list = Json::array();
+  for (int i = 0; i < rules.size(); ++i) {
+    const RulePattern& pattern = rules[i].pattern();
+    const Json line = {{"name", rules.name(i)},
+                       {"origin", rules[i].origin()},
+                       {"source_operators", pattern.source.size()},
+                       {"outputs", pattern.outputs.size()},
+                       {"examples", pattern.examples.size()}};
+    if (arguments.json) list.push_back(line);
+    else
+      fmt::print("{:<32} {} operators, {} outputs, {} examples  {}\n", rules.name(i),
+                 pattern.source.size(), pattern.outputs.size(), pattern.examples.size(),
+                 rules[i].origin());
+  }
+  if (arguments.json) fmt::print("{}\n", list.dump());
+}
+
+void show_rule(const Arguments& arguments) {
+  const RuleSet rules = rules_of(arguments.file);
+  const int rule = rules.find(arguments.name);
+  if (rule < 0)
+    throw InputError("there is no rule '{}' (see reverie rules list{})", arguments.name,
+                     arguments.file.empty() ? "" : " " + arguments.file);
+  fmt::print("{}\n", rules[rule].text());
+}
+
+void verify_rules(const Arguments& arguments) {
+  const RuleSet rules = rules_of(arguments.file);
+  Json list = Json::array();
+  int failed = 0;
+  for (int i = 0; i < rules.size(); ++i) {
+    const RuleCheck check = check_examples(rules[i], arguments.draws, arguments.seed);
+    const std::string failure = check.examples == 0 ? "it states no example" : check.failure;
+    failed += !check.passed();
+    if (arguments.json)
+      list.push_back({{"name", rules.name(i)},
+                      {"passed", check.passed()},
+                      {"failure", failure},
+                      {"examples", check.examples},
+                      {"compared", check.compared},
+                      {"max_relative_error", check.max_error}});
+    else if (!check.passed())
+      fmt::print("failed    {}: {}, seed {}\n", rules.name(i), failure, arguments.seed);
+  }
+  if (arguments.json)
+    fmt::print("{}\n", Json{{"total", rules.size()}, {"failed", failed}, {"rules", list}}.dump());
+  else
+    fmt::print("{} of {} rules agree with their examples\n", rules.size() - failed, rules.size());
+  if (failed > 0) throw InputError("{} of {} rules fail", failed, rules.size());
+}
+
+CLI::App* add_command(CLI::App& group, const char* name, const char* help,
+                      const std::shared_ptr<Arguments>& arguments,
+                      void (*run)(const Arguments&)) {
+  CLI::App* command = group.add_subcommand(name, help);
+  command->callback([arguments, run] { run(*arguments); });
+  return command;
+}
+
+void add_rule_file(CLI::App& command, Arguments& arguments) {
+  command.add_option("FILE", arguments.file, "Rule file; without it the built-in rules");
+}
+
+}  // namespace
+
+void register_rules(CLI::App& app) {
+  CLI::App* group = app.add_subcommand("rules", "Import, list, show, verify and export substitutions");
+  group->require_subcommand(1);
+  const auto arguments = std::make_shared<Arguments>();
+
+  CLI::App* import = add_command(
+      *group, "import", "Read TASO's protobuf rules, verify and write them", arguments, import_rules);
+  import->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
+  import->add_option("--out", arguments->out, "Rule file to write")->required();
+  import->add_option("--prefix", arguments->import.prefix, "Of the rules' names")
+      ->capture_default_str();
+  import->add_option("--shapes", arguments->import.shapes, "Assignments of shapes to compare on")
+      ->check(CLI::Range(1, 10000))->capture_default_str();
+  import->add_option("--seed", arguments->seed, "Seed of shapes and inputs");
+
+  CLI::App* exporting = add_command(*group, "export", "Write rules in TASO's protobuf format",
+                                    arguments, export_rules);
+  add_rule_file(*exporting, *arguments);
+  exporting->add_option("--out", arguments->out, "File to write")->required();
+
+  CLI::App* list = add_command(*group, "list", "Names and sizes of rules", arguments, list_rules);
+  add_rule_file(*list, *arguments);
+
+  CLI::App* show = add_command(*group, "show", "The text of a rule", arguments, show_rule);
+  show->add_option("NAME", arguments->name, "The rule")->required();
+  add_rule_file(*show, *arguments);
+
+  CLI::App* verify = add_command(*group, "verify", "Run both sides of rules on their examples",
+                                 arguments, verify_rules);
+  add_rule_file(*verify, *arguments);
+  verify->add_option("--draws", arguments->draws, "Sets of random inputs for each example")
+      ->check(CLI::Range(1, 10000))->capture_default_str();
+  verify->add_option("--seed", arguments->seed, "Seed of inputs");
+  for (CLI::App* command : {import, exporting, list, verify})
+    command->add_flag("--json", arguments->json, "One line of JSON");
+}
+
+}  // namespace reverie
