@@ -179,6 +179,8 @@ class Exporter {
       op.parameters = {{taso_key::kKernelHeight, 3}, {taso_key::kKernelWidth, 3},
                        {taso_key::kStrideHeight, 1}, {taso_key::kStrideWidth, 1},
                        {taso_key::kPadding, 0}};
+    if (const auto groups = number(attributes, "group"); groups && op.type == taso_op::kConv)
+      op.parameters[taso_key::kGroup] = *groups;
     if (op.type == taso_op::kConv || op.type == taso_op::kMatMul)
       op.parameters[taso_key::kActivation] = activation(attributes);
     if (op.type == taso_op::kConcat) {
@@ -186,8 +188,11 @@ class Exporter {
       op.parameters[taso_key::kRank] = rank(op.inputs.at(0), side);
     }
     if (op.type == taso_op::kSplit) op.parameters[taso_key::kOutputs] = static_cast<int>(outputs);
-    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit)
-      op.parameters[taso_key::kAxis] = axis(attributes);
+    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit) {
+      const auto axis = number(attributes, "axis");
+      if (!axis) throw InputError("an axis is not a plain number");
+      op.parameters[taso_key::kAxis] = *axis;
+    }
   }
 
   static int activation(const std::map<std::string, std::string>& attributes) {
@@ -198,15 +203,15 @@ class Exporter {
     throw InputError("an activation is left open");
   }
 
-  static int axis(const std::map<std::string, std::string>& attributes) {
-    const auto at = attributes.find("axis");
+  /// Nothing where the attribute is not there, or no plain number.
+  static std::optional<int> number(const std::map<std::string, std::string>& attributes,
+                                   const std::string& name) {
+    const auto at = attributes.find(name);
+    if (at == attributes.end()) return {};
     int value = 0;
-    if (at != attributes.end()) {
-      const char* end = at->second.data() + at->second.size();
-      const auto [stop, error] = std::from_chars(at->second.data(), end, value);
-      if (error == std::errc{} && stop == end && value >= 0) return value;
-    }
-    throw InputError("an axis is not a plain number");
+    const char* end = at->second.data() + at->second.size();
+    const auto [stop, error] = std::from_chars(at->second.data(), end, value);
+    return error == std::errc{} && stop == end && value >= 0 ? std::optional(value) : std::nullopt;
   }
 
   /// From a condition rank(x) == n on an input that the tensor is computed from.

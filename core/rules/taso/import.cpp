@@ -40,8 +40,10 @@ class Importer {
   /// Whether the rule passes with that narrowing. What speaks against it without any is noted.
   bool attempt(TasoNarrowing narrowing) {
     const std::vector<std::string> examples = draw_examples(narrowing);
-    if (examples.empty())
+    if (examples.empty()) {
+      if (narrowing != TasoNarrowing::kNone) return false;
       throw InputError("no small shapes fit both sides");
+    }
     const RuleSet rules = RuleSet::parse(
         translate(rule_, layout_, outcome_.name, narrowing, {}, examples), outcome_.name);
     const RuleCheck check = check_examples(rules[0], options_.draws, options_.seed);

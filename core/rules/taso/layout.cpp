@@ -168,7 +168,7 @@ class LayoutMaker {
 
   std::vector<Tensor> apply(const TasoOp& op, int index, std::vector<Tensor>& in, bool source) {
     switch (op.type) {
-      case taso_op::kConv: return {convolution(in[0], in[1], source)};
+      case taso_op::kConv: return {convolution(op, in[0], in[1], source)};
       case taso_op::kMatMul: return {product(in[0], in[1])};
       case taso_op::kConcat: return {joined(in, axis_of(op))};
       case taso_op::kSplit: return source ? parted(op, index, in[0]) : parted(op, in[0]);
@@ -186,8 +186,18 @@ class LayoutMaker {
     return static_cast<size_t>(op.parameter(taso_key::kAxis, 0));
   }
 
-  Tensor convolution(const Tensor& x, const Tensor& w, bool source) {
-    layout_.convolutions.push_back({x.shape[1], w.shape[1], w.shape[0], source});
+  Tensor convolution(const TasoOp& op, const Tensor& x, const Tensor& w, bool source) {
+    const bool stated = op.parameters.contains(taso_key::kGroup);
+    layout_.convolutions.push_back({x.shape[1], w.shape[1], w.shape[0], source && !stated});
+    if (stated) {
+      constexpr int kMostGroups = 64;
+      const int groups = op.parameter(taso_key::kGroup, 1);
+      if (groups < 1 || groups > kMostGroups)
+        throw InputError("a convolution of {} groups", groups);
+      TasoExtent channels;
+      for (int group = 0; group < groups; ++group) channels = sum(channels, w.shape[1]);
+      equal(x.shape[1], channels);
+    }
     return {{x.shape[0], w.shape[0], x.shape[2], x.shape[3]},
             {x.pieces[0], w.pieces[0], x.pieces[2], x.pieces[3]}};
   }

@@ -28,7 +28,7 @@ struct TasoLayout {
   };
   struct Convolution {
     TasoExtent channels, filter_channels, filters;
-    bool source = false;
+    bool open = false;  ///< of the source, and the rule does not state its groups
   };
 
   std::map<int, Tensor> inputs;  ///< by the number of the external input

@@ -67,8 +67,8 @@ struct TasoOutput {
 /// A substitution as TASO (Jia et al., SOSP 2019) writes it: operators in topological order, with the
 /// numbers of the file. Conditions that the file does not state are those of the operators there:
 /// operands of Add and Mul have equal shapes, those of MatMul equal ranks and batch extents; the
-/// kernel of a convolution has any extent, and the number of its groups is that of the input's
-/// channels over the filter's; Split parts a tensor where it was joined by Concat.
+/// kernel of a convolution has any extent, and the number of its groups, if it is not stated, is that
+/// of the input's channels over the filter's; Split parts a tensor where it was joined by Concat.
 struct TasoRule {
   std::vector<TasoOp> source;
   std::vector<TasoOp> target;

@@ -141,9 +141,11 @@ class Translator {
       case taso_op::kMatMul: return "; " + activation_of(op);
       case taso_op::kConv: {
         check_convolution(op);
-        const bool ungrouped = narrowing_ != TasoNarrowing::kNone;
+        const bool open = narrowing_ == TasoNarrowing::kNone &&
+                          !op.parameters.contains(taso_key::kGroup);
+        const int groups = op.parameter(taso_key::kGroup, 1);
         return fmt::format("; strides = [1, 1], dilations = [1, 1], {}{}",
-                           ungrouped ? "group = 1, " : "", activation_of(op));
+                           open ? "" : fmt::format("group = {}, ", groups), activation_of(op));
       }
       default: return "";
     }
@@ -239,9 +241,14 @@ class Translator {
     const auto& w = layout_.target_tensor(op.inputs[1]);
     const std::string height = text(w.shape[2]);
     const std::string width = text(w.shape[3]);
+    const auto stated = op.parameters.find(taso_key::kGroup);
+    const std::string groups =
+        stated != op.parameters.end()
+            ? std::to_string(stated->second)
+            : fmt::format("({}) / ({})", text(x.shape[1]), text(w.shape[1]));
     return fmt::format("; strides = [1, 1], dilations = [1, 1], pads = [({0} - 1) / 2, ({1} - 1) / 2, "
-                       "{0} / 2, {1} / 2], group = ({2}) / ({3}), {4}",
-                       height, width, text(x.shape[1]), text(w.shape[1]), activation_of(op));
+                       "{0} / 2, {1} / 2], group = {2}, {3}",
+                       height, width, groups, activation_of(op));
   }
 
   std::string text(const TasoExtent& extent) const {
@@ -275,7 +282,7 @@ std::string text_of(TasoNarrowing narrowing) {
 TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narrowing) {
   if (narrowing == TasoNarrowing::kNone) return layout;
   for (const auto& convolution : layout.convolutions)
-    if (convolution.source)
+    if (convolution.open)
       layout.equations.emplace_back(convolution.channels, convolution.filter_channels);
   if (narrowing == TasoNarrowing::kUngrouped) return layout;
   const auto filters = filters_of(rule);
@@ -335,7 +342,7 @@ std::string term(const std::vector<TasoOp>& side, TasoTensor tensor,
   const int attribute = moves ? op.parameter(taso_key::kAxis, 0)
                               : op.parameter(taso_key::kActivation, 0);
   return fmt::format("{}.{}[{}:{}:{}]({})", op.type, tensor.output, attribute,
-                     moves ? op.parameter(taso_key::kRank, 0) : 0, op.outputs(),
+                     op.parameter(moves ? taso_key::kRank : taso_key::kGroup, 0), op.outputs(),
                      fmt::join(inputs, ","));
 }
 
