@@ -4,14 +4,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/exec/compare.h"
+#include "core/rules/example.h"
+#include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 #include "core/rules/taso/export.h"
 #include "core/rules/taso/import.h"
 #include "core/rules/taso/translate.h"
 #include "core/rules/verify/example_check.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/rewrite_checks.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
@@ -308,6 +313,41 @@ TEST(TasoPublished, AllRulesLoadAndEachIsVerified) {
     EXPECT_EQ(canonical_form(back[i]) == canonical_form(original[number]),
               outcomes[number].narrowing.empty());
   }
+}
+
+/// All rules together, from the examples of each and from graphs that were not drawn to fit them, with
+/// broadcasts, shared values and other ranks.
+TEST(TasoPublished, RandomRewritesAgree) {
+  if (!std::filesystem::exists(published_rules()))
+    GTEST_SKIP() << published_rules() << " is not there";
+  constexpr int kRewrites = 1500;
+  constexpr int kSteps = 8;
+  const auto outcomes = import_taso_rules(read_taso_rules(published_rules()));
+  const auto rules = std::make_shared<const RuleSet>(
+      RuleSet::parse(rule_file_text(outcomes, "published"), "text"));
+  const auto cost = make_cost_model("roofline:t4");
+  std::set<int> seen;
+  int done = 0;
+  for (uint64_t seed = 1; done < kRewrites; ++seed) {
+    const int rule = static_cast<int>(seed) - 1;
+    const Graph original =
+        rule < rules->size()
+            ? build_example((*rules)[rule].pattern(), (*rules)[rule].pattern().examples[0], seed)
+            : RandomGraph::make(seed, 25);
+    Rng rng(seed);
+    RewriteState state(original, rules, cost);
+    for (int step = 0; step < kSteps; ++step, ++done) {
+      const Match match = random_match(state, rng);
+      if (match.slot < 0) break;
+      seen.insert(match.rule);
+      state.commit(state.propose(match));
+      expect_consistent(state, rules, cost);
+    }
+    const Agreement agreement = compare(original, state.graph(), {.inputs = 1, .seed = seed});
+    EXPECT_TRUE(agreement.agree) << "seed " << seed << ": " << agreement.reason;
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(seen.size(), 90u) << "the graphs reach too few rules";
 }
 
 }  // namespace
