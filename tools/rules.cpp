@@ -203,6 +203,8 @@ void register_rules(CLI::App& app) {
   import->add_option("--shapes", arguments->import.shapes, "Assignments of shapes to compare on")
       ->check(CLI::Range(1, 10000))->capture_default_str();
   import->add_option("--seed", arguments->seed, "Seed of shapes and inputs");
+  import->add_flag("--strict", arguments->import.strict,
+                   "Refuse what holds only under a condition that the file does not state");
 
   CLI::App* exporting = add_command(*group, "export", "Write rules in TASO's protobuf format",
                                     arguments, export_rules);

@@ -23,8 +23,9 @@ class Importer {
   TasoOutcome run(const std::string& remark) {
     outcome_.remark = remark;
     for (const TasoNarrowing narrowing :
-         {TasoNarrowing::kNone, TasoNarrowing::kUngrouped, TasoNarrowing::kEqualFilters}) {
-      if (narrowing != TasoNarrowing::kNone && !has_convolution()) break;
+         {TasoNarrowing::kNone, TasoNarrowing::kUngrouped, TasoNarrowing::kEqualFilters,
+          TasoNarrowing::kBoth}) {
+      if (narrowing != TasoNarrowing::kNone && (options_.strict || !has_convolution())) break;
       if (attempt(narrowing)) return std::move(outcome_);
     }
     outcome_.refusal = "the two sides disagree";

@@ -15,6 +15,8 @@ struct TasoImportOptions {
   int draws = 2;      ///< sets of random inputs for each
   int examples = 3;   ///< assignments that the written rule keeps
   uint64_t seed = 1;
+  /// Refuse what holds only under a condition that the file does not state.
+  bool strict = false;
 };
 
 /// What became of one rule of the file.
@@ -38,8 +40,8 @@ struct TasoOutcome {
 };
 
 /// Translates every rule and compares its two sides in double precision on drawn shapes and inputs.
-/// A rule on which they disagree is tried again with the conditions of TasoNarrowing, the weakest
-/// first, and refused where none helps. That all drawn shapes agree is evidence, no proof.
+/// A rule on which they disagree is tried again with the conditions of TasoNarrowing in their order,
+/// unless `strict`, and refused where none helps. That all drawn shapes agree is evidence, no proof.
 std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
                                            const TasoImportOptions& options = {});
 

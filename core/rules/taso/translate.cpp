@@ -40,6 +40,13 @@ void check_convolution(const TasoOp& op) {
     throw InputError("a convolution without padding: only padding 'same' is understood");
 }
 
+bool is_ungrouped(TasoNarrowing narrowing) {
+  return narrowing == TasoNarrowing::kUngrouped || narrowing == TasoNarrowing::kBoth;
+}
+bool has_equal_filters(TasoNarrowing narrowing) {
+  return narrowing == TasoNarrowing::kEqualFilters || narrowing == TasoNarrowing::kBoth;
+}
+
 /// Filters of the source's convolutions, each once.
 std::vector<TasoTensor> filters_of(const TasoRule& rule) {
   std::vector<TasoTensor> filters;
@@ -141,8 +148,7 @@ class Translator {
       case taso_op::kMatMul: return "; " + activation_of(op);
       case taso_op::kConv: {
         check_convolution(op);
-        const bool open = narrowing_ == TasoNarrowing::kNone &&
-                          !op.parameters.contains(taso_key::kGroup);
+        const bool open = !is_ungrouped(narrowing_) && !op.parameters.contains(taso_key::kGroup);
         const int groups = op.parameter(taso_key::kGroup, 1);
         return fmt::format("; strides = [1, 1], dilations = [1, 1], {}{}",
                            open ? "" : fmt::format("group = {}, ", groups), activation_of(op));
@@ -158,7 +164,7 @@ class Translator {
         result.push_back(fmt::format("rank({}) == {}", source_name({input, 0}), rank));
     for (int i = 0; i < static_cast<int>(rule_.source.size()); ++i) add_conditions(i, result);
     const auto filters = filters_of(rule_);
-    if (narrowing_ == TasoNarrowing::kEqualFilters)
+    if (has_equal_filters(narrowing_))
       for (size_t i = 1; i < filters.size(); ++i)
         result.push_back(fmt::format("shape({}) == shape({})", source_name(filters[0]),
                                      source_name(filters[i])));
@@ -272,21 +278,19 @@ class Translator {
 std::string text_of(TasoNarrowing narrowing) {
   switch (narrowing) {
     case TasoNarrowing::kUngrouped: return "convolutions of one group";
-    case TasoNarrowing::kEqualFilters:
-      return "convolutions of one group with filters of equal shape";
+    case TasoNarrowing::kEqualFilters: return "filters of equal shape";
+    case TasoNarrowing::kBoth: return "convolutions of one group with filters of equal shape";
     case TasoNarrowing::kNone: break;
   }
   return "";
 }
 
 TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narrowing) {
-  if (narrowing == TasoNarrowing::kNone) return layout;
   for (const auto& convolution : layout.convolutions)
-    if (convolution.open)
+    if (convolution.open && is_ungrouped(narrowing))
       layout.equations.emplace_back(convolution.channels, convolution.filter_channels);
-  if (narrowing == TasoNarrowing::kUngrouped) return layout;
   const auto filters = filters_of(rule);
-  for (size_t i = 1; i < filters.size(); ++i)
+  for (size_t i = 1; has_equal_filters(narrowing) && i < filters.size(); ++i)
     for (size_t axis = 0; axis < 4; ++axis)
       layout.equations.emplace_back(layout.source_tensor(filters[0]).shape[axis],
                                     layout.source_tensor(filters[i]).shape[axis]);

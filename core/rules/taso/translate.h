@@ -11,7 +11,8 @@ namespace reverie {
 enum class TasoNarrowing {
   kNone,
   kUngrouped,     ///< convolutions of the source have one group
-  kEqualFilters,  ///< the same, and all their filters have equal shapes
+  kEqualFilters,  ///< their filters have equal shapes
+  kBoth,
 };
 /// In the rule language, for people; empty for kNone.
 std::string text_of(TasoNarrowing narrowing);
@@ -31,7 +32,8 @@ std::string example_text(const TasoRule& rule, const TasoLayout& layout,
 /// Equal for rules that say the same up to the names of inputs, the order of operators and that of
 /// the operands of Add and Mul.
 std::string canonical_form(const TasoRule& rule);
-/// Whether the two sides of the rule are the same graph up to the order of the operands of Add and Mul.
+/// Whether both sides of the rule are the same graph but for the order of the operands of Add and
+/// Mul.
 bool is_trivial(const TasoRule& rule);
 
 }  // namespace reverie

@@ -149,6 +149,9 @@ TEST(TasoImport, AConditionThatTheFileLacksIsFoundAndSaid) {
   const RuleSet rules = RuleSet::parse(outcome.text, "text");
   const RuleCheck check = check_examples(rules[0], 2, 99);
   EXPECT_TRUE(check.passed()) << check.failure;
+  TasoImportOptions options;
+  options.strict = true;
+  expect_counterexample(import_taso_rules(rules_in(kGroups), options)[0]);
 }
 
 TEST(TasoImport, RepetitionsAndTrivialRulesAreSaid) {
