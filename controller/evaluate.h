@@ -23,6 +23,7 @@ struct EvaluationConfig {
   int64_t rule_orders = 50;
   bool measure = true;
   int64_t repeats = 30;
+  int threads = 1;
   int64_t verify_inputs = 2;
 
   template <class V> void fields(V& v) {
@@ -33,6 +34,7 @@ struct EvaluationConfig {
     v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
     v.field("measure", measure, "Measure originals and results end to end on this machine's CPU");
     v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
+    v.field("threads", threads, "Of the executor while measuring; 0: one per core", at_least(0));
     v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
   }
 };

@@ -55,7 +55,7 @@ class CostModel {
   };
 
   virtual ~CostModel() = default;
-  /// "roofline:t4", "cpu", "table:FILE".
+  /// "roofline:t4", "cpu", "cpu:4", "table:FILE".
   virtual std::string name() const = 0;
   virtual CostSource source() const = 0;
   /// Equal signatures give equal costs, in every process.
@@ -69,7 +69,7 @@ Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
 /// Sum over the nodes that are work.
 Cost graph_cost(CostModel& model, const Graph& graph);
 
-/// "roofline:<device>", "cpu" or "table:FILE". InputError lists the known names. A source that
+/// "roofline:<device>", "cpu", "cpu:<threads>" or "table:FILE". InputError lists the known names. A source that
 /// measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
 

@@ -83,7 +83,10 @@ class MeasuredCosts : public CachedCosts {
     }
   }
 
-  std::string name() const override { return "cpu"; }
+  std::string name() const override {
+    const int threads = cpu_threads(options_.threads);
+    return threads == 1 ? "cpu" : fmt::format("cpu:{}", threads);
+  }
   CostSource source() const override { return CostSource::kMeasured; }
   bool deterministic() const override { return false; }
 

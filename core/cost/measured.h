@@ -17,14 +17,16 @@ std::string cache_directory();
 
 struct MeasureOptions {
   TimingOptions timing;
-  int threads = 0;  ///< of the executor; 0: as many as it takes by itself
+  /// Of the executor; 0: one per core. Starting and joining several takes as long as many an operator
+  /// does, and differs with what else the machine is doing.
+  int threads = 1;
   /// Seconds from the making of the model after which nothing more is measured; 0: none.
   double time_limit = 0;
   /// Directory of the cost table; "" keeps measurements in memory alone.
   std::string directory = cache_directory();
 };
 
-/// "cpu": each operator alone on the CPU executor, weights laid out ahead, its other inputs and its
+/// "cpu", or "cpu:<threads>" where they are not one: each operator alone on the CPU executor, weights laid out ahead, its other inputs and its
 /// outputs in the layout that its kernel likes best, as inside a larger graph: conversions between
 /// layouts are not counted, and what a graph takes end to end can be more. The median of repeated
 /// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
@@ -41,7 +43,7 @@ std::string measured_table_path(const MeasureOptions& options);
 struct EndToEndOptions {
   int repeats = 30;         ///< runs at least (rounds, when interleaved)
   double min_seconds = 0.2; ///< and for this long at least
-  int threads = 0;
+  int threads = 1;          ///< of the executor; 0: one per core
 };
 
 /// A whole graph, timed.

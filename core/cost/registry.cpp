@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <functional>
 #include <vector>
 
@@ -19,15 +20,30 @@ struct Source {
   bool takes_argument() const { return pattern.find(':') != std::string::npos; }
 };
 
+int number_of_threads(const std::string& text) {
+  int threads = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, threads);
+  if (error != std::errc() || stopped != end || threads < 1)
+    throw InputError("'{}' is no number of threads; an example is cpu:4", text);
+  return threads;
+}
+
+std::shared_ptr<CostModel> measured(int threads, double time_limit) {
+  MeasureOptions options;
+  options.threads = threads;
+  options.time_limit = time_limit;
+  return make_measured_cost_model(options);
+}
+
 const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"roofline:<device>",
        [](const std::string& device, double) { return make_roofline(device_profile(device)); }},
-      {"cpu",
-       [](const std::string&, double time_limit) {
-         MeasureOptions options;
-         options.time_limit = time_limit;
-         return make_measured_cost_model(options);
+      {"cpu", [](const std::string&, double time_limit) { return measured(1, time_limit); }},
+      {"cpu:<threads>",
+       [](const std::string& threads, double time_limit) {
+         return measured(number_of_threads(threads), time_limit);
        }},
       {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
   };
@@ -50,8 +66,7 @@ std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_
   const std::string kind = name.substr(0, colon);
   const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
   for (const Source& source : sources()) {
-    if (source.kind() != kind) continue;
-    if (source.takes_argument() == argument.empty()) refuse(name);
+    if (source.kind() != kind || source.takes_argument() != (colon != std::string::npos)) continue;
     return with_context(fmt::format("cost source '{}'", name),
                         [&] { return source.make(argument, time_limit); });
   }

@@ -14,7 +14,7 @@ namespace reverie {
 struct MeasureConfig {
   int repeats = 30;
   double min_seconds = 0.2;
-  int threads = 0;
+  int threads = 1;
 
   template <class V>
   void fields(V& v) {

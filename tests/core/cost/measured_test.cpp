@@ -140,6 +140,17 @@ TEST(MeasuredCost, OpaqueOperatorsAreEstimated) {
   EXPECT_EQ(model->counters().estimates, 1);
 }
 
+TEST(MeasuredCost, TakesItsThreadsFromTheName) {
+  TemporaryDirectory directory;
+  setenv("REVERIE_CACHE", directory.path().c_str(), 1);
+  EXPECT_EQ(make_cost_model("cpu")->name(), "cpu");
+  EXPECT_EQ(make_cost_model("cpu:1")->name(), "cpu");
+  EXPECT_EQ(make_cost_model("cpu:2")->name(), "cpu:2");
+  for (const char* wrong : {"cpu:", "cpu:0", "cpu:two", "cpu:2x"})
+    EXPECT_THROW(make_cost_model(wrong), InputError) << wrong;
+  unsetenv("REVERIE_CACHE");
+}
+
 TEST(EndToEnd, TimesAWholeGraph) {
   const EndToEnd time = measure_end_to_end(chain(), {.repeats = 7, .min_seconds = 0, .threads = 1});
   EXPECT_EQ(time.repeats, 7);
