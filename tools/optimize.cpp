@@ -192,7 +192,8 @@ void register_optimize(CLI::App& app) {
   add_key(*command, options, "--budget", "budget",
           "taso: expansions; rulelist: rule orders; random: walks; policy: sampled episodes");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
-  add_key(*command, options, "--time-limit", "time_limit", "Seconds for measuring operators and for the search; the best so far is kept");
+  add_key(*command, options, "--time-limit", "time_limit",
+          "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
   add_key(*command, options, "--max-weight-growth", "max_weight_growth",
           "Bound of the bytes of weights relative to the original");

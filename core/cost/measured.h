@@ -26,14 +26,14 @@ struct MeasureOptions {
   std::string directory = cache_directory();
 };
 
-/// "cpu", or "cpu:<threads>" where they are not one: each operator alone on the CPU executor, weights laid out ahead, its other inputs and its
-/// outputs in the layout that its kernel likes best, as inside a larger graph: conversions between
-/// layouts are not counted, and what a graph takes end to end can be more. The median of repeated
-/// runs after a warm-up. Measured once per signature, then taken from memory, or from the cost table
-/// of this processor, library version and number of threads (and version of the file); the table is brought up to date while
-/// measuring and at the end. Opaque operators, and those that
-/// cannot be run on made-up inputs, are estimated; so is what is new once the time is over, by what
-/// was measured (core/cost/scaled_estimates.h), and not kept. Several threads may ask; one measures
+/// "cpu", or "cpu:<threads>" where they are not one: each operator alone on the CPU executor, weights
+/// laid out ahead, its other inputs and its outputs in the layout that its kernel likes best, as inside
+/// a larger graph: conversions between layouts are not counted, and what a graph takes end to end can be
+/// more. The median of repeated runs after a warm-up. Measured once per signature, then taken from
+/// memory, or from the cost table of this processor, library version and number of threads (and version
+/// of the file); the table is brought up to date while measuring and at the end. Opaque operators, and
+/// those that cannot be run on made-up inputs, are estimated; so is what is new once the time is over, by
+/// what was measured (core/cost/scaled_estimates.h), and not kept. Several threads may ask; one measures
 /// at a time.
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ir/half.h"
 #include "core/base/compact.h"
+#include "core/ir/half.h"
 
 /// HDF5 files as byte strings, made and read in memory: what stands on disk is read once, checked
 /// and written aside by core/base/files.h. Calls are serialised, as the library asks for.
