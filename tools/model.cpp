@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/models/models.h"
 #include "core/onnx/export.h"
+#include "core/onnx/fill_weights.h"
 #include "tools/command.h"
 
 namespace reverie {
@@ -38,9 +39,15 @@ void write_model(const std::string& name, const ModelOptions& options, const std
 struct Arguments {
   std::string name;
   std::string out;
+  std::string fill;
   bool list = false;
   ModelOptions options;
 };
+
+void write_filled(const Arguments& arguments) {
+  const int drawn = fill_weights(arguments.fill, arguments.out, arguments.options.seed);
+  fmt::print("{}: {} weights drawn\n", arguments.out, drawn);
+}
 
 }  // namespace
 
@@ -50,13 +57,18 @@ void register_model(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("name", arguments->name, "The network; --list shows all");
   command->add_option("--out", arguments->out, "File to write");
+  command->add_option("--fill", arguments->fill,
+                      "Instead of a network: a model whose large fills (ConstantOfShape) get weights")
+      ->type_name("FILE");
   command->add_flag("--list", arguments->list, "List the networks");
   OptionAdder adder{*command};
   arguments->options.fields(adder);
   command->callback([arguments] {
     if (arguments->list) return list_models();
-    if (arguments->name.empty()) throw InputError("model needs a name (see reverie model --list)");
+    if (arguments->name.empty() == arguments->fill.empty())
+      throw InputError("model needs a name (see reverie model --list) or --fill FILE");
     if (arguments->out.empty()) throw InputError("model needs --out FILE");
+    if (!arguments->fill.empty()) return write_filled(*arguments);
     write_model(arguments->name, arguments->options, arguments->out);
   });
 }

@@ -159,6 +159,26 @@ TEST(Export, ExpandsEpiloguesAndFoldsConstants) {
   expect_same_values(graph, lowered, 3);
 }
 
+/// In single precision 1 is lost beside 1e8.
+TEST(Export, FoldsInDoublePrecisionAndStoresTheModelsType) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  const auto constant = [&](float value) {
+    const std::vector<float> values(100, value);
+    return graph.add_constant(Weight::dense(Tensor::of<float>({100}, values)));
+  };
+  const ValueId large = constant(1e8F);
+  const ValueId sum = graph.add("Add", {large, constant(1)});
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {100}});
+  graph.add_output("y", graph.add("Mul", {x, graph.add("Sub", {sum, large})}));
+  export_onnx(graph, {}, folder / "model.onnx");
+  const auto model = testing::read_message<onnx::ModelProto>(folder / "model.onnx");
+  ASSERT_EQ(model.graph().initializer_size(), 1);
+  const Tensor folded = testing::tensor_of(model.graph().initializer(0));
+  EXPECT_EQ(folded.type(), (TensorType{DType::kFloat32, {100}}));
+  EXPECT_THAT(folded.to_doubles(), ::testing::Each(1.0));
+}
+
 /// 2147483647 is no float.
 TEST(Export, BoundsOfIntegersStayExact) {
   const TemporaryDirectory folder;

@@ -1,0 +1,99 @@
+#include "core/onnx/fill_weights.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/exec/draw.h"
+#include "core/onnx/importer.h"
+#include "core/onnx/read_model.h"
+#include "core/onnx/tensors.h"
+
+namespace reverie {
+namespace {
+
+/// Random numbers around the value of the fill.
+Tensor draw_around(const Weight& weight, bool one_sign, Rng rng) {
+  constexpr double kNoise = 0.1;
+  const double centre = one_sign && weight.fill_value() <= 0 ? 1 : weight.fill_value();
+  Tensor tensor({DType::kFloat64, weight.type().shape});
+  for (double& x : tensor.data<double>()) {
+    x = centre * rng.uniform(0.5, 1.5);
+    if (!one_sign) x += rng.uniform(-kNoise, kNoise);
+  }
+  return tensor;
+}
+
+Tensor draw_weight(const Weight& weight, const DrawRole& role, Rng rng) {
+  const bool is_product = role.variance != DrawRole().variance;
+  const Tensor drawn = is_product
+                           ? draw(weight.type(), role, rng)
+                           : draw_around(weight, role.signs != Signs::kBoth, rng);
+  return drawn.cast(weight.type().dtype);
+}
+
+std::map<std::string, Tensor> drawn_weights(const Graph& graph, uint64_t seed) {
+  const Graph* const graphs[] = {&graph};
+  const DrawPlan plan(graphs);
+  std::map<std::string, Tensor> drawn;
+  for (const NodeId node : graph.nodes()) {
+    const WeightPtr& weight = graph.weight(node);
+    if (weight == nullptr || !weight->is_fill() || weight->is_small()) continue;
+    drawn.emplace(weight->name(), draw_weight(*weight, plan.weight(weight->identity()),
+                                              Rng(seed).fork(weight->identity())));
+  }
+  return drawn;
+}
+
+void erase_unused_initializers(onnx::GraphProto* graph, const std::set<std::string>& candidates) {
+  std::set<std::string> used;
+  for (const auto& node : graph->node()) used.insert(node.input().begin(), node.input().end());
+  auto* initializers = graph->mutable_initializer();
+  for (int i = initializers->size() - 1; i >= 0; --i)
+    if (const std::string& name = initializers->Get(i).name();
+        candidates.contains(name) && !used.contains(name))
+      initializers->DeleteSubrange(i, 1);
+}
+
+void replace_fills(const std::map<std::string, Tensor>& weights, onnx::GraphProto* graph) {
+  std::set<std::string> shapes;
+  auto* nodes = graph->mutable_node();
+  for (int i = nodes->size() - 1; i >= 0; --i) {
+    const onnx::NodeProto& node = nodes->Get(i);
+    if (node.op_type() != "ConstantOfShape" || !weights.contains(node.output(0))) continue;
+    shapes.insert(node.input(0));
+    proto::write_tensor(weights.at(node.output(0)), node.output(0), graph->add_initializer());
+    nodes->DeleteSubrange(i, 1);
+  }
+  erase_unused_initializers(graph, shapes);
+}
+
+void write(const onnx::ModelProto& model, const std::filesystem::path& path) {
+  AsideFile file(path.string());
+  std::ofstream stream(file.temporary(), std::ios::binary);
+  const bool written = stream && model.SerializeToOstream(&stream);
+  stream.close();
+  if (!written || !stream)
+    throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  file.commit();
+}
+
+}  // namespace
+
+int fill_weights(const std::filesystem::path& from, const std::filesystem::path& to, uint64_t seed,
+                 const ImportOptions& options) {
+  onnx::ModelProto model = proto::read_model(from);
+  const ImportedModel imported = with_context(
+      from.string(), [&] { return proto::Importer(model, from.parent_path()).run(options); });
+  const std::map<std::string, Tensor> weights = drawn_weights(imported.graph, seed);
+  replace_fills(weights, model.mutable_graph());
+  write(model, to);
+  return static_cast<int>(weights.size());
+}
+
+}  // namespace reverie

@@ -1,0 +1,112 @@
+#include "core/onnx/fill_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/exec/reference/reference.h"
+#include "core/ir/structural_hash.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/light_models.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Gt;
+
+std::vector<std::string> operators(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto& node : model.graph().node()) names.push_back(node.op_type());
+  return names;
+}
+
+std::vector<double> initializer(const onnx::ModelProto& model, const std::string& name) {
+  for (const auto& tensor : model.graph().initializer())
+    if (tensor.name() == name) return testing::tensor_of(tensor).to_doubles();
+  return {};
+}
+
+double mean_square(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double x : values) sum += x * x;
+  return sum / static_cast<double>(values.size());
+}
+
+class FillWeights : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    onnx::ModelProto model;
+    const auto status = onnx::OnnxParser::Parse(model, R"(
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[4,128] x) => (float[4,100] y)
+        {
+          shape = Constant <value = int64[2] {128, 100}> ()
+          row = Constant <value = int64[1] {100}> ()
+          w = ConstantOfShape <value = float[1] {0.001}> (shape)
+          v = ConstantOfShape <value = float[1] {4.0}> (row)
+          b = ConstantOfShape <value = float[1] {0.0}> (row)
+          p = MatMul(x, w)
+          q = Add(p, b)
+          r = Sqrt(v)
+          s = Div(q, r)
+          y = Identity(s)
+        })");
+    ASSERT_TRUE(status.IsOK()) << status.ErrorMessage();
+    testing::write_message(model, folder_ / "light.onnx");
+  }
+  onnx::ModelProto filled(uint64_t seed) {
+    EXPECT_EQ(fill_weights(folder_ / "light.onnx", folder_ / "full.onnx", seed), 3);
+    return testing::read_message<onnx::ModelProto>(folder_ / "full.onnx");
+  }
+  TemporaryDirectory folder_;
+};
+
+TEST_F(FillWeights, LeavesTheOtherNodesAsTheyAre) {
+  EXPECT_THAT(operators(filled(1)), ElementsAre("Constant", "Constant", "MatMul", "Add", "Sqrt",
+                                                "Div", "Identity"));
+}
+
+TEST_F(FillWeights, DrawsForTheUse) {
+  const onnx::ModelProto model = filled(1);
+  const std::vector<double> w = initializer(model, "w");
+  ASSERT_EQ(w.size(), 12800u);
+  EXPECT_NEAR(mean_square(w), 1.0 / 128, 0.05 / 128);
+  EXPECT_THAT(initializer(model, "v"), Each(Gt(1.9)));
+  const std::vector<double> b = initializer(model, "b");
+  EXPECT_GT(mean_square(b), 0);
+  EXPECT_LT(mean_square(b), 0.01);
+}
+
+TEST_F(FillWeights, IsSeeded) {
+  const std::vector<double> w = initializer(filled(1), "w");
+  EXPECT_EQ(initializer(filled(1), "w"), w);
+  EXPECT_NE(initializer(filled(2), "w"), w);
+}
+
+TEST(FillWeightsOfALightModel, KeepsActivationsInRange) {
+  const auto path = testing::light_folder() / "bert_tiny.onnx";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const TemporaryDirectory folder;
+  EXPECT_GT(fill_weights(path, folder / "full.onnx", 1), 10);
+  const Graph graph = import_onnx(folder / "full.onnx").graph;
+  std::vector<Tensor> inputs;
+  for (const NodeId input : graph.inputs()) {
+    inputs.emplace_back(graph.type(graph.output(input)));
+    std::ranges::fill(inputs.back().bytes(), std::byte{0});
+  }
+  ReferenceExecutor executor({.precision = Precision::kDouble});
+  for (const Tensor& output : executor.run(graph, inputs)) {
+    const double size = std::sqrt(mean_square(output.to_doubles()));
+    EXPECT_GT(size, 1e-3);
+    EXPECT_LT(size, 1e3);
+  }
+}
+
+}  // namespace
+}  // namespace reverie
