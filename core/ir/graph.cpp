@@ -66,7 +66,7 @@ NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
   Node node;
   node.op = &op;
   node.attributes = std::move(attributes);
-  node.inputs.assign(inputs.begin(), inputs.end());
+  node.inputs.assign(inputs);
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
   node.constant = computed_from_constants(node);
   return append_node(std::move(node), types);
@@ -82,17 +82,20 @@ ValueId Graph::add(std::string_view op, std::initializer_list<ValueId> inputs,
 
 void Graph::add_output(const std::string& name, ValueId value) {
   outputs_.push_back({name, value});
-  ++values_[value.index].graph_output_uses;
+  ++values_.edit(at(value)).graph_output_uses;
 }
 
 NodeId Graph::append_node(Node node, std::span<const TensorType> types) {
   const NodeId id{static_cast<int32_t>(nodes_.size())};
   for (const ValueId input : node.inputs)
-    if (input.valid()) values_[input.index].users.push_back(id);
+    if (input.valid()) values_.edit(at(input)).users.push_back(id);
   for (size_t i = 0; i < types.size(); ++i) {
     node.outputs.push_back({static_cast<int32_t>(values_.size())});
-    values_.push_back({std::make_shared<const TensorType>(types[i]), id, static_cast<int32_t>(i),
-                       0, {}});
+    Value value;
+    value.type = std::make_shared<const TensorType>(types[i]);
+    value.producer = id;
+    value.output_index = static_cast<int32_t>(i);
+    values_.push_back(std::move(value));
   }
   nodes_.push_back(std::move(node));
   ++live_nodes_;
@@ -110,12 +113,12 @@ bool Graph::computed_from_constants(const Node& node) const {
 void Graph::update_constancy(NodeId start) {
   std::vector<NodeId> pending = {start};
   while (!pending.empty()) {
-    Node& node = nodes_[pending.back().index];
+    const NodeId id = pending.back();
     pending.pop_back();
-    const bool constant = computed_from_constants(node);
-    if (constant == node.constant) continue;
-    node.constant = constant;
-    for (const ValueId output : node.outputs)
+    const bool constant = computed_from_constants(nodes_[at(id)]);
+    if (constant == is_constant(id)) continue;
+    nodes_.edit(at(id)).constant = constant;
+    for (const ValueId output : outputs(id))
       pending.insert(pending.end(), users(output).begin(), users(output).end());
   }
 }
@@ -124,11 +127,13 @@ void Graph::replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touc
   REVERIE_CHECK(from != to);
   REVERIE_CHECK(type(from) == type(to), "{} against {}", to_string(type(from)),
                 to_string(type(to)));
-  Value& old_value = values_[from.index];
-  Value& new_value = values_[to.index];
-  const std::vector<NodeId> moved = std::exchange(old_value.users, {});
+  values_.edit(at(from));  // writing one must not move the other
+  Value& new_value = values_.edit(at(to));
+  Value& old_value = values_.edit(at(from));
+  const SmallList<NodeId, 4> moved = std::exchange(old_value.users, {});
   for (const NodeId user : moved) {
-    std::replace(nodes_[user.index].inputs.begin(), nodes_[user.index].inputs.end(), from, to);
+    auto& inputs = nodes_.edit(at(user)).inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
     new_value.users.push_back(user);
   }
   if (old_value.graph_output_uses > 0) {
@@ -141,11 +146,7 @@ void Graph::replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touc
 }
 
 void Graph::remove_user(ValueId value, NodeId user) {
-  std::vector<NodeId>& users = values_[value.index].users;
-  const auto at = std::find(users.begin(), users.end(), user);
-  REVERIE_CHECK(at != users.end());
-  *at = users.back();
-  users.pop_back();
+  REVERIE_CHECK(values_.edit(at(value)).users.remove_unordered(user));
 }
 
 void Graph::erase_if_dead(NodeId start, std::vector<NodeId>* removed) {
@@ -153,7 +154,7 @@ void Graph::erase_if_dead(NodeId start, std::vector<NodeId>* removed) {
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    Node& node = nodes_[id.index];
+    const Node& node = nodes_[at(id)];
     if (node.op == nullptr || node.op == &input_op()) continue;
     const auto used = [&](ValueId value) { return use_count(value) > 0; };
     if (std::any_of(node.outputs.begin(), node.outputs.end(), used)) continue;
@@ -162,7 +163,7 @@ void Graph::erase_if_dead(NodeId start, std::vector<NodeId>* removed) {
       remove_user(input, id);
       pending.push_back(producer(input));
     }
-    node = Node{};
+    nodes_.edit(at(id)) = Node{};
     --live_nodes_;
     if (removed != nullptr) removed->push_back(id);
   }
@@ -178,8 +179,12 @@ Graph Graph::compacted() const {
   std::vector<ValueId> renamed(values_.size());
   const std::vector<NodeId> order = topological_order();
   const auto copy = [&](NodeId id) {
-    const Node& node = nodes_[id.index];
-    Node fresh{node.op, node.attributes, {}, {}, node.weight, node.constant};
+    const Node& node = nodes_[at(id)];
+    Node fresh;
+    fresh.op = node.op;
+    fresh.attributes = node.attributes;
+    fresh.weight = node.weight;
+    fresh.constant = node.constant;
     for (const ValueId input : node.inputs)
       fresh.inputs.push_back(input.valid() ? renamed[input.index] : ValueId{});
     std::vector<TensorType> types;
@@ -197,10 +202,10 @@ Graph Graph::compacted() const {
   return result;
 }
 
-bool Graph::is_output(ValueId value) const { return values_[value.index].graph_output_uses > 0; }
+bool Graph::is_output(ValueId value) const { return values_[at(value)].graph_output_uses > 0; }
 
 int Graph::use_count(ValueId value) const {
-  const Value& v = values_[value.index];
+  const Value& v = values_[at(value)];
   return static_cast<int>(v.users.size()) + v.graph_output_uses;
 }
 
@@ -232,7 +237,7 @@ std::vector<NodeId> Graph::topological_order(std::span<const ValueId> roots) con
     enter(root);
     while (!stack.empty()) {
       const NodeId id = stack.back().first;
-      const std::vector<ValueId>& inputs = nodes_[id.index].inputs;
+      const auto inputs = this->inputs(id);
       if (stack.back().second < inputs.size()) {
         enter(inputs[stack.back().second++]);
       } else {
@@ -250,7 +255,7 @@ void Graph::validate() const {
   for (size_t i = 0; i < order.size(); ++i) position[order[i].index] = static_cast<int>(i);
   std::vector<int> uses(values_.size(), 0);
   for (const NodeId id : nodes()) {
-    const Node& node = nodes_[id.index];
+    const Node& node = nodes_[at(id)];
     const std::string where = fmt::format("node {} ({})", id.index, node.op->name);
     for (const ValueId input : node.inputs) {
       if (!input.valid()) continue;

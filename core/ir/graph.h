@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/shared_vector.h"
+#include "core/base/small_list.h"
 #include "core/ir/attributes.h"
 #include "core/ir/schema.h"
 #include "core/ir/types.h"
@@ -35,8 +37,9 @@ struct GraphOutput {
 };
 
 /// A tensor program: a directed acyclic graph of operators over statically shaped values. A value
-/// type: it holds no device, timing or backend state, and copies are independent. Graph inputs and
-/// constants are nodes without inputs (`input_op`, `constant_op`).
+/// type: it holds no device, timing or backend state, and copies are independent. A copy takes
+/// constant time; what both hold is shared until it is changed. Graph inputs and constants are nodes
+/// without inputs (`input_op`, `constant_op`). Spans into a graph are valid until it is changed.
 ///
 /// A node is constant when it is a Constant or computed from constants alone; such work happens
 /// once, before run time, and costs nothing.
@@ -77,29 +80,29 @@ class Graph {
   /// All ids ever given out are below this; for arrays indexed by NodeId.
   int node_capacity() const { return static_cast<int>(nodes_.size()); }
   int value_capacity() const { return static_cast<int>(values_.size()); }
-  bool alive(NodeId node) const { return nodes_[node.index].op != nullptr; }
-  const OpSchema& op(NodeId node) const { return *nodes_[node.index].op; }
-  const Attributes& attributes(NodeId node) const { return *nodes_[node.index].attributes; }
+  bool alive(NodeId node) const { return nodes_[at(node)].op != nullptr; }
+  const OpSchema& op(NodeId node) const { return *nodes_[at(node)].op; }
+  const Attributes& attributes(NodeId node) const { return *nodes_[at(node)].attributes; }
   const std::shared_ptr<const Attributes>& shared_attributes(NodeId node) const {
-    return nodes_[node.index].attributes;
+    return nodes_[at(node)].attributes;
   }
   /// An absent optional input is an invalid id.
-  std::span<const ValueId> inputs(NodeId node) const { return nodes_[node.index].inputs; }
-  std::span<const ValueId> outputs(NodeId node) const { return nodes_[node.index].outputs; }
-  ValueId output(NodeId node, int index = 0) const { return nodes_[node.index].outputs[index]; }
+  std::span<const ValueId> inputs(NodeId node) const { return nodes_[at(node)].inputs; }
+  std::span<const ValueId> outputs(NodeId node) const { return nodes_[at(node)].outputs; }
+  ValueId output(NodeId node, int index = 0) const { return nodes_[at(node)].outputs[index]; }
   /// nullptr unless the node is a Constant.
-  const WeightPtr& weight(NodeId node) const { return nodes_[node.index].weight; }
+  const WeightPtr& weight(NodeId node) const { return nodes_[at(node)].weight; }
   /// Computed from constants alone.
-  bool is_constant(NodeId node) const { return nodes_[node.index].constant; }
+  bool is_constant(NodeId node) const { return nodes_[at(node)].constant; }
   /// Costs time when the graph runs: no input, constant or folded work.
   bool is_work(NodeId node) const { return !is_constant(node) && &op(node) != &input_op(); }
 
   // --- Values ---------------------------------------------------------------------------------
-  const TensorType& type(ValueId value) const { return *values_[value.index].type; }
-  NodeId producer(ValueId value) const { return values_[value.index].producer; }
-  int output_index(ValueId value) const { return values_[value.index].output_index; }
+  const TensorType& type(ValueId value) const { return *values_[at(value)].type; }
+  NodeId producer(ValueId value) const { return values_[at(value)].producer; }
+  int output_index(ValueId value) const { return values_[at(value)].output_index; }
   /// One entry per use, so a node that uses the value twice stands here twice. Unordered.
-  std::span<const NodeId> users(ValueId value) const { return values_[value.index].users; }
+  std::span<const NodeId> users(ValueId value) const { return values_[at(value)].users; }
   bool is_constant(ValueId value) const { return is_constant(producer(value)); }
   bool is_output(ValueId value) const;
   /// Uses by nodes and as graph outputs together.
@@ -128,9 +131,9 @@ class Graph {
   struct Node {
     const OpSchema* op = nullptr;  // null: erased
     std::shared_ptr<const Attributes> attributes;
-    std::vector<ValueId> inputs;
-    std::vector<ValueId> outputs;
     WeightPtr weight;
+    SmallList<ValueId, 4> inputs;
+    SmallList<ValueId, 2> outputs;
     bool constant = false;
   };
   struct Value {
@@ -138,16 +141,18 @@ class Graph {
     NodeId producer;
     int32_t output_index = 0;
     int32_t graph_output_uses = 0;
-    std::vector<NodeId> users;
+    SmallList<NodeId, 4> users;
   };
+  static size_t at(NodeId node) { return static_cast<size_t>(node.index); }
+  static size_t at(ValueId value) { return static_cast<size_t>(value.index); }
 
   NodeId append_node(Node node, std::span<const TensorType> types);
   bool computed_from_constants(const Node& node) const;
   void update_constancy(NodeId node);
   void remove_user(ValueId value, NodeId user);
 
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
+  SharedVector<Node> nodes_;
+  SharedVector<Value> values_;
   std::vector<NodeId> inputs_;
   std::vector<GraphOutput> outputs_;
   int live_nodes_ = 0;

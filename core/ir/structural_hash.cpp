@@ -22,14 +22,14 @@ StructuralHash::StructuralHash(const Graph& graph) {
 
 uint64_t StructuralHash::value() const { return value_; }
 
-uint64_t StructuralHash::of(NodeId node) const { return nodes_[node.index].level[kRadius]; }
+uint64_t StructuralHash::of(NodeId node) const { return level(node, kRadius); }
 
 void StructuralHash::resize(const Graph& graph) {
-  nodes_.resize(static_cast<size_t>(graph.node_capacity()));
+  nodes_.extend(static_cast<size_t>(graph.node_capacity()));
 }
 
 void StructuralHash::compute(const Graph& graph, NodeId node, int level) {
-  Levels& own = nodes_[node.index];
+  Levels& own = nodes_.edit(static_cast<size_t>(node.index));
   if (level == 0) {
     own.level[0] = local_hash(graph, node);
     return;
@@ -37,7 +37,7 @@ void StructuralHash::compute(const Graph& graph, NodeId node, int level) {
   uint64_t hash = own.level[0];
   for (const ValueId input : graph.inputs(node)) {
     const uint64_t from =
-        input.valid() ? hash_combine(nodes_[graph.producer(input).index].level[level - 1],
+        input.valid() ? hash_combine(this->level(graph.producer(input), level - 1),
                                      static_cast<uint64_t>(graph.output_index(input)))
                       : 0;
     hash = hash_combine(hash, from);
@@ -49,8 +49,8 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
                             std::span<const NodeId> removed) {
   resize(graph);
   const auto discount = [&](NodeId node) {
-    if (std::exchange(nodes_[node.index].counted, false))
-      sum_ -= mix64(nodes_[node.index].level[kRadius]);
+    if (std::exchange(nodes_.edit(static_cast<size_t>(node.index)).counted, false))
+      sum_ -= mix64(of(node));
   };
   for (const NodeId node : removed) discount(node);
 
@@ -73,8 +73,8 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
     for (const NodeId node : affected) compute(graph, node, level);
   }
   for (const NodeId node : affected) {
-    nodes_[node.index].counted = true;
-    sum_ += mix64(nodes_[node.index].level[kRadius]);
+    nodes_.edit(static_cast<size_t>(node.index)).counted = true;
+    sum_ += mix64(of(node));
   }
 
   outputs_.clear();

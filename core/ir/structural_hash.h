@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/shared_vector.h"
 #include "core/ir/graph.h"
 
 namespace reverie {
@@ -27,7 +28,7 @@ class StructuralHash {
   uint64_t of(NodeId node) const;
   /// The node with its ancestors up to `level` steps away, level <= kRadius; for computing the hash
   /// of a graph that differs a little without building it.
-  uint64_t level(NodeId node, int level) const { return nodes_[node.index].level[level]; }
+  uint64_t level(NodeId node, int level) const { return nodes_[static_cast<size_t>(node.index)].level[level]; }
   /// The part of `value` that the nodes make up: the sum of mix64(of(node)).
   uint64_t sum() const { return sum_; }
   /// `value` from that sum and the hashes of the outputs' producers (`of`) in order.
@@ -42,7 +43,7 @@ class StructuralHash {
   void resize(const Graph& graph);
   void compute(const Graph& graph, NodeId node, int level);
 
-  std::vector<Levels> nodes_;
+  SharedVector<Levels> nodes_;
   uint64_t sum_ = 0;
   uint64_t value_ = 0;
   std::vector<uint64_t> outputs_;

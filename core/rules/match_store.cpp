@@ -7,46 +7,51 @@
 
 namespace reverie {
 
+/// Whether no other match of its rule stands on the same nodes.
+bool MatchStore::stands_alone(const StoredMatch& match) const {
+  const auto others = of_node(match.root);
+  return std::none_of(others.begin(), others.end(), [&](int32_t slot) {
+    const StoredMatch& other = (*this)[slot];
+    return other.rule == match.rule && other.node_set == match.node_set;
+  });
+}
+
 void MatchStore::add(StoredMatch match) {
-  int32_t slot = static_cast<int32_t>(matches_.size());
-  if (free_.empty()) {
-    matches_.emplace_back();
+  int32_t slot = first_free_;
+  if (slot < 0) {
+    slot = capacity();
+    matches_.push_back({});
   } else {
-    slot = free_.back();
-    free_.pop_back();
+    first_free_ = (*this)[slot].place;
   }
-  std::vector<int32_t>& list = by_rule_[static_cast<size_t>(match.rule)];
-  match.place = static_cast<int32_t>(list.size());
-  list.push_back(slot);
   match.node_set = 0;
+  for (const NodeId node : match.binding->nodes)
+    match.node_set += mix64(static_cast<uint64_t>(node.index));
+  List& list = rules_.edit(static_cast<size_t>(match.rule));
+  list.node_sets += stands_alone(match) ? 1 : 0;
+  list.risky += match.risky ? 1 : 0;
+  match.place = static_cast<int32_t>(list.slots.size());
+  list.slots.push_back(slot);
   for (const NodeId node : match.binding->nodes) {
-    const auto i = static_cast<size_t>(node.index);
-    if (i >= by_node_.size()) by_node_.resize(i + 1);
-    by_node_[i].push_back(slot);
-    match.node_set += mix64(static_cast<uint64_t>(i));
+    by_node_.extend(static_cast<size_t>(node.index) + 1);
+    by_node_.edit(static_cast<size_t>(node.index)).push_back(slot);
   }
-  ++node_sets_[static_cast<size_t>(match.rule)][match.node_set];
-  risky_[static_cast<size_t>(match.rule)] += match.risky ? 1 : 0;
-  (*this)[slot] = std::move(match);
+  edit(slot) = std::move(match);
 }
 
 void MatchStore::remove(int32_t slot) {
-  StoredMatch& match = (*this)[slot];
-  std::vector<int32_t>& list = by_rule_[static_cast<size_t>(match.rule)];
-  list[static_cast<size_t>(match.place)] = list.back();
-  (*this)[list.back()].place = match.place;
-  list.pop_back();
-  auto& sets = node_sets_[static_cast<size_t>(match.rule)];
-  if (const auto at = sets.find(match.node_set); --at->second == 0) sets.erase(at);
-  risky_[static_cast<size_t>(match.rule)] -= match.risky ? 1 : 0;
-  for (const NodeId node : match.binding->nodes) {
-    std::vector<int32_t>& of = by_node_[static_cast<size_t>(node.index)];
-    const auto at = std::find(of.begin(), of.end(), slot);
-    *at = of.back();
-    of.pop_back();
+  StoredMatch match = std::exchange(edit(slot), {});
+  edit(slot).place = std::exchange(first_free_, slot);
+  for (const NodeId node : match.binding->nodes)
+    by_node_.edit(static_cast<size_t>(node.index)).remove_unordered(slot);
+  List& list = rules_.edit(static_cast<size_t>(match.rule));
+  list.node_sets -= stands_alone(match) ? 1 : 0;
+  list.risky -= match.risky ? 1 : 0;
+  if (const int32_t last = list.slots[list.slots.size() - 1]; last != slot) {
+    list.slots.edit(static_cast<size_t>(match.place)) = last;
+    edit(last).place = match.place;
   }
-  match = StoredMatch{};
-  free_.push_back(slot);
+  list.slots.pop_back();
 }
 
 }  // namespace reverie

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "core/base/shared_vector.h"
+#include "core/base/small_list.h"
 #include "core/cost/cost_model.h"
 #include "core/rules/instance.h"
 #include "core/rules/rule.h"
@@ -21,33 +22,27 @@ struct StoredMatch {
   bool risky = false;
   bool cost_known = false;
   Cost cost_delta;
-  int32_t place = -1;  ///< in the list of its rule
+  int32_t place = -1;  ///< in the list of its rule; of a free slot: the next free one
   /// Equal for matches on the same nodes, whatever the order.
   uint64_t node_set = 0;
 };
 
-/// The matches in a graph, by rule and by matched node.
+/// The matches in a graph, by rule and by matched node. Copies share what they have in common.
 class MatchStore {
  public:
-  explicit MatchStore(int rules)
-      : by_rule_(static_cast<size_t>(rules)),
-        node_sets_(static_cast<size_t>(rules)),
-        risky_(static_cast<size_t>(rules), 0) {}
+  explicit MatchStore(int rules) { rules_.extend(static_cast<size_t>(rules)); }
 
   void add(StoredMatch match);
   void remove(int32_t slot);
-  StoredMatch& operator[](int32_t slot) { return matches_[static_cast<size_t>(slot)]; }
   const StoredMatch& operator[](int32_t slot) const { return matches_[static_cast<size_t>(slot)]; }
+  /// For writing what is neither rule nor binding.
+  StoredMatch& edit(int32_t slot) { return matches_.edit(static_cast<size_t>(slot)); }
   int32_t capacity() const { return static_cast<int32_t>(matches_.size()); }
 
-  const std::vector<int32_t>& of_rule(int rule) const {
-    return by_rule_[static_cast<size_t>(rule)];
-  }
+  const SharedVector<int32_t, 5>& of_rule(int rule) const { return list(rule).slots; }
   /// How many sets of nodes the matches of a rule stand on.
-  int node_sets(int rule) const {
-    return static_cast<int>(node_sets_[static_cast<size_t>(rule)].size());
-  }
-  int risky(int rule) const { return risky_[static_cast<size_t>(rule)]; }
+  int node_sets(int rule) const { return list(rule).node_sets; }
+  int risky(int rule) const { return list(rule).risky; }
   /// Matches that the node is part of.
   std::span<const int32_t> of_node(NodeId node) const {
     if (static_cast<size_t>(node.index) >= by_node_.size()) return {};
@@ -55,12 +50,18 @@ class MatchStore {
   }
 
  private:
-  std::vector<StoredMatch> matches_;
-  std::vector<int32_t> free_;
-  std::vector<std::vector<int32_t>> by_rule_;
-  std::vector<std::vector<int32_t>> by_node_;
-  std::vector<std::unordered_map<uint64_t, int>> node_sets_;  // by rule; matches on each
-  std::vector<int> risky_;                                    // by rule
+  struct List {
+    SharedVector<int32_t, 5> slots;
+    int node_sets = 0;
+    int risky = 0;
+  };
+  const List& list(int rule) const { return rules_[static_cast<size_t>(rule)]; }
+  bool stands_alone(const StoredMatch& match) const;
+
+  SharedVector<StoredMatch> matches_;
+  int32_t first_free_ = -1;  // free slots are linked by `place`
+  SharedVector<List, 3> rules_;
+  SharedVector<SmallList<int32_t, 4>> by_node_;
 };
 
 }  // namespace reverie

@@ -72,9 +72,9 @@ struct RewriteState::Impl {
   std::shared_ptr<const MatchProgram> program;
   std::shared_ptr<InstanceCache> cache;
   Cost cost;
-  std::vector<Cost> node_costs;            // by node
-  std::vector<uint64_t> node_signatures;   // by node
-  std::vector<uint64_t> value_signatures;  // by value
+  SharedVector<Cost> node_costs;                // by node
+  SharedVector<uint64_t, 5> node_signatures;   // by node
+  SharedVector<uint64_t, 5> value_signatures;  // by value
   MatchStore matches;
   std::vector<uint8_t> marks;  // by node; only during a commit
 
@@ -101,7 +101,7 @@ RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_
   graph.erase_dead();  // what no output depends on has no place in the order of nodes
   for (const NodeId node : graph.nodes()) {
     describe(node);
-    node_costs[static_cast<size_t>(node.index)] = node_cost(*cost_model, graph, node);
+    node_costs.edit(static_cast<size_t>(node.index)) = node_cost(*cost_model, graph, node);
     cost += node_costs[static_cast<size_t>(node.index)];
   }
   match_all();
@@ -128,13 +128,13 @@ RewriteState::Impl::Impl(const Impl& other, const std::lock_guard<std::mutex>&)
 // --- Matching -------------------------------------------------------------------------------------
 
 void RewriteState::Impl::describe(NodeId node) {
-  node_costs.resize(static_cast<size_t>(graph.node_capacity()));
-  node_signatures.resize(static_cast<size_t>(graph.node_capacity()));
-  value_signatures.resize(static_cast<size_t>(graph.value_capacity()));
-  node_signatures[static_cast<size_t>(node.index)] =
+  node_costs.extend(static_cast<size_t>(graph.node_capacity()));
+  node_signatures.extend(static_cast<size_t>(graph.node_capacity()));
+  value_signatures.extend(static_cast<size_t>(graph.value_capacity()));
+  node_signatures.edit(static_cast<size_t>(node.index)) =
       node_signature(graph.op(node), graph.attributes(node));
   for (const ValueId output : graph.outputs(node))
-    value_signatures[static_cast<size_t>(output.index)] = value_signature(graph, output);
+    value_signatures.edit(static_cast<size_t>(output.index)) = value_signature(graph, output);
 }
 
 void RewriteState::Impl::match_all() {
@@ -223,10 +223,10 @@ void RewriteState::Impl::update_matches(const Change::Applied& applied) {
   std::vector<int32_t> stale;
   for (const NodeId node : marked)
     for (const int32_t slot : matches.of_node(node)) {
-      StoredMatch& match = matches[slot];
+      const StoredMatch& match = matches[slot];
       const bool reads_uses = program->rules()[static_cast<size_t>(match.rule)].reads_uses;
-      match.cost_known = false;
       if (mark_of(node) == kStructure || reads_uses) stale.push_back(slot);
+      else if (match.cost_known) matches.edit(slot).cost_known = false;
     }
   std::sort(stale.begin(), stale.end());
   stale.erase(std::unique(stale.begin(), stale.end()), stale.end());
@@ -308,11 +308,12 @@ void RewriteState::Impl::list_locations(int rule) {
   Locations& result = locations[static_cast<size_t>(rule)];
   if (result.listed) return;
   result.listed = true;
-  const std::vector<int32_t>& slots = matches.of_rule(rule);
+  const auto& slots = matches.of_rule(rule);
   if (slots.empty()) return;
   std::vector<std::pair<int32_t, int32_t>> places;  // position of the root, slot
   if (slots.size() > 1) order();
-  for (const int32_t slot : slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const int32_t slot = slots[i];
     const StoredMatch& match = matches[slot];
     if (match.risky && makes_cycle(match)) continue;
     places.emplace_back(
@@ -385,7 +386,7 @@ Change::Applied RewriteState::Impl::commit(const Rewrite& rewrite) {
     if (!change.comes(i)) continue;
     const NodeId node = applied.added[next++];
     describe(node);
-    node_costs[static_cast<size_t>(node.index)] = instance->nodes[i].cost;
+    node_costs.edit(static_cast<size_t>(node.index)) = instance->nodes[i].cost;
   }
   return applied;
 }
@@ -418,14 +419,17 @@ int RewriteState::location_count(int rule) const {
 Cost RewriteState::cost_delta(const Match& match) const {
   const std::lock_guard lock(impl_->mutex);
   impl_->stored(match);
-  StoredMatch& found = impl_->matches[match.slot];
-  if (!found.cost_known) {
-    const Change change = impl_->change_of(match);
-    found.cost_delta = impl_->cost_of(change, *found.instance);
-    // What lies beyond the matched nodes is not watched.
-    found.cost_known = !found.instance->drops_inputs && change.all_come();
+  const StoredMatch& found = impl_->matches[match.slot];
+  if (found.cost_known) return found.cost_delta;
+  const Change change = impl_->change_of(match);
+  const Cost delta = impl_->cost_of(change, *found.instance);
+  // What lies beyond the matched nodes is not watched.
+  if (!found.instance->drops_inputs && change.all_come()) {
+    StoredMatch& kept = impl_->matches.edit(match.slot);
+    kept.cost_delta = delta;
+    kept.cost_known = true;
   }
-  return found.cost_delta;
+  return delta;
 }
 
 Rewrite RewriteState::propose(const Match& match) const {
