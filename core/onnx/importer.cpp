@@ -263,7 +263,7 @@ void Importer::warn_of_opaque_nodes() {
     warnings_.push_back(fmt::format(
         "{} node{} carried through untouched and {} part in no rewrite: {}", total,
         total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
-  if (model_.training_info_size() > 0) warnings_.push_back("training information is left out");
+  if (model_.training_info_size() > 0) warnings_.emplace_back("training information is left out");
 }
 
 }  // namespace reverie::proto
