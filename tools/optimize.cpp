@@ -51,16 +51,19 @@ OptimizeConfig resolve(const Options& options) {
   return config;
 }
 
+std::string method_names() {
+  std::vector<std::string_view> names;
+  for (const NamedMethod& method : search_methods()) names.push_back(method.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 SearchMethod method_named(const std::string& name, const std::string& policy,
                           const std::shared_ptr<const RuleSet>& rules,
                           const std::shared_ptr<CostModel>& cost) {
-  std::vector<std::string_view> known = {"policy"};
-  if (name == known[0]) return method_of_policy(policy, rules, cost);
-  for (const NamedMethod& method : search_methods()) {
+  if (name == "policy") return method_of_policy(policy, rules, cost);
+  for (const NamedMethod& method : search_methods())
     if (method.name == name) return method.run;
-    known.push_back(method.name);
-  }
-  throw InputError("no method '{}'; known are {}", name, fmt::join(known, ", "));
+  throw InputError("no method '{}'; known are {}, policy", name, method_names());
 }
 
 RuleSet rules_from(const std::vector<std::string>& files) {
@@ -109,6 +112,17 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
                result.estimates);
 }
 
+/// The best so far over time.
+Json trace_of(const SearchResult& search) {
+  Json trace = Json::array();
+  for (const SearchProgress& point : search.trace)
+    trace.push_back({{"seconds", point.seconds},
+                     {"expansions", point.expansions},
+                     {"candidates", point.candidates},
+                     {"best_cost_ms", point.best.runtime.milliseconds()}});
+  return trace;
+}
+
 Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
              const RuleSet& rules) {
   Json rewrites = Json::array();
@@ -127,13 +141,22 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"candidates", result.search.candidates},
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
+          {"duplicates", result.search.duplicates},
           {"seconds", result.search.seconds},
+          {"peak_memory_bytes", result.peak_memory_bytes},
+          {"stopped_by", name_of(result.search.stopped_by)},
+          {"trace", trace_of(result.search)},
           {"verified",
            {{"inputs", result.verified.inputs},
             {"max_abs_error", result.verified.max_abs_error},
             {"max_rel_error", result.verified.max_rel_error},
             {"unverified_nodes", result.verified.unverified_nodes}}},
           {"rewrites", rewrites}};
+}
+
+/// Where it is known, how many expansions there will be.
+int64_t budget_of(const OptimizeConfig& config) {
+  return config.method == "taso" || config.method == "beam" ? config.search.budget : 0;
 }
 
 /// Shows expansions and the best cost as the search goes on.
@@ -146,7 +169,7 @@ auto progress_reporter(Progress& progress) {
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
                             OptimizeConfig config, const Options& options) {
-  Progress progress(config.method, config.method == "taso" ? config.search.budget : 0, "expansions",
+  Progress progress(config.method, budget_of(config), "expansions",
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.stop = stop_on_interrupt();
@@ -185,16 +208,19 @@ void register_optimize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
-  add_key(*command, options, "--method", "method", "greedy, taso, rulelist, random or policy");
+  add_key(*command, options, "--method", "method", fmt::format("{} or policy", method_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          "taso: expansions; rulelist: rule orders; random: walks; policy: sampled episodes");
+          "taso, beam: expansions; rulelist: rule orders; random: walks; softmax: samples; annealing: "
+          "chains; policy: sampled episodes");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
+  add_key(*command, options, "--threads", "threads",
+          "Threads that search; the result is the same for any number");
   add_key(*command, options, "--max-weight-growth", "max_weight_growth",
           "Bound of the bytes of weights relative to the original");
   command->add_option("--rules", options->rule_files,

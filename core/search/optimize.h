@@ -35,6 +35,7 @@ struct Optimized {
   int64_t weight_bytes_after = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
+  int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
   Agreement verified;
 
