@@ -13,6 +13,7 @@
 #include "core/search/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/contenders.h"
 #include "tools/interrupt.h"
 #include "tools/policy_search.h"
 
@@ -30,6 +31,8 @@ struct Options {
   std::vector<std::string> rule_files;
   std::vector<std::string> shapes;
   std::string policy;
+  std::string contenders_folder;
+  bool confirm = false;
   bool json = false;
   bool quiet = false;
 };
@@ -48,6 +51,7 @@ OptimizeConfig resolve(const Options& options) {
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
   for (const auto& [key, value] : options.given) fields.set_value(key, value);
+  config.confirm = config.confirm || options.confirm;
   return config;
 }
 
@@ -197,8 +201,13 @@ void run(const Options& options) {
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
                      options.model, result.verified.reason);
   print_verification(result.verified, config.verify);
+  print_contest(result);
   if (!options.out.empty()) export_onnx(result.search.best, model.info, options.out);
-  if (options.json) fmt::print("{}\n", to_json(options.model, result, config, *rules).dump());
+  Json json = to_json(options.model, result, config, *rules);
+  if (config.confirm) json["confirmed"] = to_json(result, config);
+  if (!options.contenders_folder.empty())
+    json["contenders"] = write_contenders(options.contenders_folder, model, result, config.verify);
+  if (options.json) fmt::print("{}\n", json.dump());
 }
 
 }  // namespace
@@ -223,6 +232,13 @@ void register_optimize(CLI::App& app) {
           "Threads that search; the result is the same for any number");
   add_key(*command, options, "--max-weight-growth", "max_weight_growth",
           "Bound of the bytes of weights relative to the original");
+  command->add_flag("--confirm", options->confirm,
+                    "Measure the original and graphs of the search end to end on this machine, and "
+                    "keep the one that is fastest beyond its interval");
+  add_key(*command, options, "--contenders", "contenders", "Graphs of the search to confirm or write");
+  command->add_option("--contenders-out", options->contenders_folder,
+                      "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
+      ->type_name("FOLDER");
   command->add_option("--rules", options->rule_files,
                       "Rule file instead of the built-in rules ('builtin'); may be repeated")
       ->type_name("FILE")->expected(1)->take_all();

@@ -23,6 +23,14 @@ int64_t peak_memory_bytes() {
   return usage.ru_maxrss * kKibibyte;
 }
 
+void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result) {
+  ContestOptions options;
+  options.max_seconds = config.confirm_seconds;
+  options.seed = config.search.seed;
+  result.contest = confirm_on_cpu(graph, result.contenders, config.confirm_threads, options);
+  take_winner(graph, result.contenders, result.contest.winner, result.search);
+}
+
 }  // namespace
 
 double Optimized::improvement_percent() const {
@@ -42,6 +50,9 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   options.time_limit = left_of(options.time_limit, begin);
   result.search = method(start, options);
   result.peak_memory_bytes = peak_memory_bytes();
+  result.promised = result.search.best_cost;
+  result.contenders = contenders_of(start, result.search, config.contenders);
+  if (config.confirm) confirm(graph, config, result);
   result.cost_source = cost->name();
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;

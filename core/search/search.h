@@ -23,6 +23,12 @@ enum class StoppedBy : uint8_t { kExhausted, kBudget, kTimeLimit, kInterrupt };
 /// "exhausted", "budget", "time limit", "interrupt".
 std::string_view name_of(StoppedBy reason);
 
+/// A state that was the best when it was found.
+struct Improvement {
+  Cost cost;
+  std::vector<RewriteStep> rewrites;  ///< from the start
+};
+
 struct SearchResult {
   Graph best;  ///< `rewrites` applied to the start
   Cost initial_cost;
@@ -30,6 +36,8 @@ struct SearchResult {
   std::vector<RewriteStep> rewrites;
   /// The best so far each time it improved, the start first.
   std::vector<SearchProgress> trace;
+  /// What the trace passed through, in that order, the start left out.
+  std::vector<Improvement> improvements;
   int64_t expansions = 0;
   int64_t candidates = 0;
   int64_t steps = 0;       ///< rewrites carried out, over all paths

@@ -62,6 +62,7 @@ void SearchRun::count_expansion() {
 void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
   REVERIE_CHECK_LT(cost.runtime.count, result_.best_cost.runtime.count);
   result_.best_cost = cost;
+  result_.improvements.push_back({cost, path});
   result_.rewrites = std::move(path);
   result_.trace.push_back(progress());
 }
