@@ -190,7 +190,7 @@ void add_rule_file(CLI::App& command, Arguments& arguments) {
 }  // namespace
 
 void register_rules(CLI::App& app) {
-  CLI::App* group = app.add_subcommand("rules", "Import, list, show, verify and export substitutions");
+  CLI::App* group = app.add_subcommand("rules", "Import, generate, list, show, verify and export substitutions");
   group->require_subcommand(1);
   const auto arguments = std::make_shared<Arguments>();
 
@@ -210,6 +210,8 @@ void register_rules(CLI::App& app) {
                                     arguments, export_rules);
   add_rule_file(*exporting, *arguments);
   exporting->add_option("--out", arguments->out, "File to write")->required();
+
+  register_rules_generate(*group);
 
   CLI::App* list = add_command(*group, "list", "Names and sizes of rules", arguments, list_rules);
   add_rule_file(*list, *arguments);
