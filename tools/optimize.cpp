@@ -13,6 +13,7 @@
 #include "core/search/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/contenders.h"
 #include "tools/interrupt.h"
 #include "tools/policy_search.h"
 
@@ -30,6 +31,8 @@ struct Options {
   std::vector<std::string> rule_files;
   std::vector<std::string> shapes;
   std::string policy;
+  std::string contenders_folder;
+  bool confirm = false;
   bool json = false;
   bool quiet = false;
 };
@@ -48,19 +51,23 @@ OptimizeConfig resolve(const Options& options) {
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
   for (const auto& [key, value] : options.given) fields.set_value(key, value);
+  config.confirm = config.confirm || options.confirm;
   return config;
+}
+
+std::string method_names() {
+  std::vector<std::string_view> names;
+  for (const NamedMethod& method : search_methods()) names.push_back(method.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 SearchMethod method_named(const std::string& name, const std::string& policy,
                           const std::shared_ptr<const RuleSet>& rules,
                           const std::shared_ptr<CostModel>& cost) {
-  std::vector<std::string_view> known = {"policy"};
-  if (name == known[0]) return method_of_policy(policy, rules, cost);
-  for (const NamedMethod& method : search_methods()) {
+  if (name == "policy") return method_of_policy(policy, rules, cost);
+  for (const NamedMethod& method : search_methods())
     if (method.name == name) return method.run;
-    known.push_back(method.name);
-  }
-  throw InputError("no method '{}'; known are {}", name, fmt::join(known, ", "));
+  throw InputError("no method '{}'; known are {}, policy", name, method_names());
 }
 
 RuleSet rules_from(const std::vector<std::string>& files) {
@@ -104,13 +111,20 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
              result.search.expansions, result.search.candidates, result.search.duplicates,
              name_of(result.search.stopped_by));
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
-  if (const auto& saturation = result.search.saturation)
-    fmt::print("e-graph: {} nodes in {} classes after {} iterations{}; extraction: {}\n",
-               saturation->nodes, saturation->classes, saturation->iterations,
-               saturation->saturated ? ", saturated" : "", saturation->extraction);
   if (result.estimates > 0)
     fmt::print("not from {}: the times of {} operators are estimates\n", result.cost_source,
                result.estimates);
+}
+
+/// The best so far over time.
+Json trace_of(const SearchResult& search) {
+  Json trace = Json::array();
+  for (const SearchProgress& point : search.trace)
+    trace.push_back({{"seconds", point.seconds},
+                     {"expansions", point.expansions},
+                     {"candidates", point.candidates},
+                     {"best_cost_ms", point.best.runtime.milliseconds()}});
+  return trace;
 }
 
 Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
@@ -118,7 +132,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
   Json rewrites = Json::array();
   for (const RewriteStep& step : result.search.rewrites)
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
-  Json json = {{"model", model},
+  return {{"model", model},
           {"method", config.method},
           {"cost_source", result.cost_source},
           {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
@@ -131,20 +145,22 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"candidates", result.search.candidates},
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
+          {"duplicates", result.search.duplicates},
           {"seconds", result.search.seconds},
+          {"peak_memory_bytes", result.peak_memory_bytes},
+          {"stopped_by", name_of(result.search.stopped_by)},
+          {"trace", trace_of(result.search)},
           {"verified",
            {{"inputs", result.verified.inputs},
             {"max_abs_error", result.verified.max_abs_error},
             {"max_rel_error", result.verified.max_rel_error},
             {"unverified_nodes", result.verified.unverified_nodes}}},
           {"rewrites", rewrites}};
-  if (const auto& saturation = result.search.saturation)
-    json["saturation"] = {{"iterations", saturation->iterations},
-                          {"nodes", saturation->nodes},
-                          {"classes", saturation->classes},
-                          {"saturated", saturation->saturated},
-                          {"extraction", saturation->extraction}};
-  return json;
+}
+
+/// Where it is known, how many expansions there will be.
+int64_t budget_of(const OptimizeConfig& config) {
+  return config.method == "taso" || config.method == "beam" ? config.search.budget : 0;
 }
 
 /// Shows expansions and the best cost as the search goes on.
@@ -157,7 +173,7 @@ auto progress_reporter(Progress& progress) {
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
                             OptimizeConfig config, const Options& options) {
-  Progress progress(config.method, config.method == "taso" ? config.search.budget : 0, "expansions",
+  Progress progress(config.method, budget_of(config), "expansions",
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.stop = stop_on_interrupt();
@@ -185,8 +201,13 @@ void run(const Options& options) {
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
                      options.model, result.verified.reason);
   print_verification(result.verified, config.verify);
+  print_contest(result);
   if (!options.out.empty()) export_onnx(result.search.best, model.info, options.out);
-  if (options.json) fmt::print("{}\n", to_json(options.model, result, config, *rules).dump());
+  Json json = to_json(options.model, result, config, *rules);
+  if (config.confirm) json["confirmed"] = to_json(result, config);
+  if (!options.contenders_folder.empty())
+    json["contenders"] = write_contenders(options.contenders_folder, model, result, config.verify);
+  if (options.json) fmt::print("{}\n", json.dump());
 }
 
 }  // namespace
@@ -196,18 +217,28 @@ void register_optimize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
-  add_key(*command, options, "--method", "method", "greedy, taso, rulelist, random, saturation_greedy or policy");
+  add_key(*command, options, "--method", "method", fmt::format("{} or policy", method_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          "taso: expansions; rulelist: rule orders; random: walks; policy: sampled episodes");
+          "taso, beam: expansions; rulelist: rule orders; random: walks; softmax: samples; annealing: "
+          "chains; policy: sampled episodes");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
+  add_key(*command, options, "--threads", "threads",
+          "Threads that search; the result is the same for any number");
   add_key(*command, options, "--max-weight-growth", "max_weight_growth",
           "Bound of the bytes of weights relative to the original");
+  command->add_flag("--confirm", options->confirm,
+                    "Measure the original and graphs of the search end to end on this machine, and "
+                    "keep the one that is fastest beyond its interval");
+  add_key(*command, options, "--contenders", "contenders", "Graphs of the search to confirm or write");
+  command->add_option("--contenders-out", options->contenders_folder,
+                      "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
+      ->type_name("FOLDER");
   command->add_option("--rules", options->rule_files,
                       "Rule file instead of the built-in rules ('builtin'); may be repeated")
       ->type_name("FILE")->expected(1)->take_all();

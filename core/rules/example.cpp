@@ -15,15 +15,18 @@ class ExampleBuilder {
         example_(example),
         rng_(seed),
         values_(pattern.values.size()),
-        built_(pattern.source.size(), false) {}
+        built_(pattern.source.size(), false) {
+    parts_.nodes.resize(pattern.source.size());
+  }
 
-  Graph run() {
+  Graph run(ExampleParts* parts) {
     for (size_t i = 0; i < pattern_.values.size(); ++i)
       if (pattern_.values[i].producer < 0) add_variable(static_cast<int>(i));
     for (size_t op = 0; op < pattern_.source.size(); ++op) add_operator(static_cast<int>(op));
     for (const MappedOutput& output : pattern_.outputs) add_outputs(output.source, true);
     for (size_t i = 0; i < pattern_.values.size(); ++i)
       if (pattern_.values[i].producer >= 0) add_outputs(static_cast<int>(i), false);
+    if (parts != nullptr) *parts = std::move(parts_);
     return std::move(graph_);
   }
 
@@ -65,7 +68,9 @@ class ExampleBuilder {
     Tensor data(TensorType{DType::kFloat64, tensor.type.shape});
     // Away from nought, so that quotients and roots of the drawn weights are tame.
     for (double& element : data.data<double>()) element = rng_.uniform(0.5, 1.5);
-    return graph_.add_constant(Weight::dense(data.cast(tensor.type.dtype), name));
+    const WeightPtr weight = Weight::dense(data.cast(tensor.type.dtype), name);
+    parts_.drawn.insert(weight->identity());
+    return graph_.add_constant(weight);
   }
 
   void add_operator(int index) {
@@ -87,6 +92,7 @@ class ExampleBuilder {
     const NodeId node =
         with_context(fmt::format("{}: an example of rule '{}'", pattern_.origin, pattern_.name),
                      [&] { return graph_.add_node(*op.op, inputs, std::move(attributes)); });
+    parts_.nodes[i] = node;
     assign_outputs(op, graph_.outputs(node));
   }
 
@@ -119,14 +125,16 @@ class ExampleBuilder {
   const RuleExample& example_;
   Rng rng_;
   Graph graph_;
+  ExampleParts parts_;
   std::vector<std::vector<ValueId>> values_;
   std::vector<bool> built_;
 };
 
 }  // namespace
 
-Graph build_example(const RulePattern& pattern, const RuleExample& example, uint64_t seed) {
-  return ExampleBuilder(pattern, example, seed).run();
+Graph build_example(const RulePattern& pattern, const RuleExample& example, uint64_t seed,
+                    ExampleParts* parts) {
+  return ExampleBuilder(pattern, example, seed).run(parts);
 }
 
 }  // namespace reverie

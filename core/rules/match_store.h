@@ -25,6 +25,8 @@ struct StoredMatch {
   int32_t place = -1;  ///< in the list of its rule; of a free slot: the next free one
   /// Equal for matches on the same nodes, whatever the order.
   uint64_t node_set = 0;
+  /// Names the neighbourhoods of the nodes; 0: not known.
+  uint64_t neighbourhood = 0;
 };
 
 /// The matches in a graph, by rule and by matched node. Copies share what they have in common.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/error.h"
@@ -14,6 +15,7 @@
 #include "core/rules/instance.h"
 #include "core/rules/match_store.h"
 #include "core/rules/matcher.h"
+#include "core/rules/neighbourhood.h"
 
 namespace reverie {
 namespace {
@@ -59,11 +61,15 @@ struct RewriteState::Impl {
   bool before(int32_t a, int32_t b) const;
   void list_locations(int rule);
   int count_locations(int rule);
+  void list_classes(int rule);
+  void update_neighbourhoods();
+  uint64_t class_of(const Match& match);
   const StructuralHash& up_to_date_hash();
 
   const StoredMatch& stored(const Match& match) const;
   Change change_of(const Match& match) const;
   Cost cost_of(const Change& change, const Instance& instance) const;
+  Cost cost_delta(int32_t slot);
   Change::Applied commit(const Rewrite& rewrite);
 
   Graph graph;
@@ -80,7 +86,9 @@ struct RewriteState::Impl {
 
   struct Locations {
     bool listed = false;
+    bool classed = false;
     std::vector<Match> list;
+    std::vector<LocationClass> classes;
   };
   mutable std::mutex mutex;
   std::vector<Locations> locations;
@@ -88,6 +96,8 @@ struct RewriteState::Impl {
   std::optional<StructuralHash> hash;
   std::vector<NodeId> hash_changed;
   std::vector<NodeId> hash_removed;
+  std::optional<Neighbourhoods> neighbourhoods;
+  std::vector<NodeId> neighbourhoods_changed;
 };
 
 RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_ptr<CostModel> c)
@@ -123,7 +133,9 @@ RewriteState::Impl::Impl(const Impl& other, const std::lock_guard<std::mutex>&)
       locations(static_cast<size_t>(rules->size())),
       hash(other.hash),
       hash_changed(other.hash_changed),
-      hash_removed(other.hash_removed) {}
+      hash_removed(other.hash_removed),
+      neighbourhoods(other.neighbourhoods),
+      neighbourhoods_changed(other.neighbourhoods_changed) {}
 
 // --- Matching -------------------------------------------------------------------------------------
 
@@ -340,6 +352,52 @@ int RewriteState::Impl::count_locations(int rule) {
                                             : static_cast<int>(matches.of_rule(rule).size());
 }
 
+// --- Classes --------------------------------------------------------------------------------------
+
+void RewriteState::Impl::update_neighbourhoods() {
+  if (!neighbourhoods) {
+    neighbourhoods.emplace();
+    neighbourhoods_changed = graph.nodes();
+  }
+  if (neighbourhoods_changed.empty()) return;
+  for (const NodeId node : neighbourhoods->update(graph, neighbourhoods_changed))
+    for (const int32_t slot : matches.of_node(node))
+      if (matches[slot].neighbourhood != 0) matches.edit(slot).neighbourhood = 0;
+  neighbourhoods_changed.clear();
+}
+
+/// Names the class of a match among those of its rule.
+uint64_t RewriteState::Impl::class_of(const Match& match) {
+  uint64_t hash = matches[match.slot].neighbourhood;
+  if (hash == 0) {
+    const bool symmetric = (*rules)[match.rule].pattern().symmetric;
+    for (const NodeId node : match.nodes()) {
+      const uint64_t name = mix64(neighbourhoods->of(node));
+      hash = symmetric ? hash + name : hash_combine(hash, name);
+    }
+    matches.edit(match.slot).neighbourhood = hash;
+  }
+  const Cost delta = cost_delta(match.slot);
+  for (const int64_t part : {delta.runtime.count, delta.flops, delta.bytes, delta.launches})
+    hash = hash_combine(hash, static_cast<uint64_t>(part));
+  return hash;
+}
+
+void RewriteState::Impl::list_classes(int rule) {
+  list_locations(rule);
+  Locations& result = locations[static_cast<size_t>(rule)];
+  if (result.classed) return;
+  result.classed = true;
+  if (result.list.empty()) return;
+  update_neighbourhoods();
+  std::unordered_map<uint64_t, size_t> known;
+  for (size_t i = 0; i < result.list.size(); ++i) {
+    const auto [at, fresh] = known.try_emplace(class_of(result.list[i]), result.classes.size());
+    if (fresh) result.classes.emplace_back();
+    result.classes[at->second].members.push_back(static_cast<int32_t>(i));
+  }
+}
+
 const StructuralHash& RewriteState::Impl::up_to_date_hash() {
   if (!hash) {
     hash.emplace(graph);
@@ -371,6 +429,20 @@ Cost RewriteState::Impl::cost_of(const Change& change, const Instance& instance)
     if (change.comes(i)) delta += instance.nodes[i].cost;
   for (const NodeId node : change.removed())
     delta -= node_costs[static_cast<size_t>(node.index)];
+  return delta;
+}
+
+Cost RewriteState::Impl::cost_delta(int32_t slot) {
+  const StoredMatch& match = matches[slot];
+  if (match.cost_known) return match.cost_delta;
+  const Change change(graph, *match.binding, *match.instance);
+  const Cost delta = cost_of(change, *match.instance);
+  // What lies beyond the matched nodes is not watched.
+  if (!match.instance->drops_inputs && change.all_come()) {
+    StoredMatch& kept = matches.edit(slot);
+    kept.cost_delta = delta;
+    kept.cost_known = true;
+  }
   return delta;
 }
 
@@ -416,20 +488,24 @@ int RewriteState::location_count(int rule) const {
   return impl_->count_locations(rule);
 }
 
+const std::vector<LocationClass>& RewriteState::classes(int rule) const {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->list_classes(rule);
+  return impl_->locations[static_cast<size_t>(rule)].classes;
+}
+
+std::optional<Match> RewriteState::find(const Match& match) const {
+  for (const Match& location : locations(match.rule))
+    if (location.root == match.root && location.binding->nodes == match.binding->nodes &&
+        location.binding->values == match.binding->values)
+      return location;
+  return {};
+}
+
 Cost RewriteState::cost_delta(const Match& match) const {
   const std::lock_guard lock(impl_->mutex);
   impl_->stored(match);
-  const StoredMatch& found = impl_->matches[match.slot];
-  if (found.cost_known) return found.cost_delta;
-  const Change change = impl_->change_of(match);
-  const Cost delta = impl_->cost_of(change, *found.instance);
-  // What lies beyond the matched nodes is not watched.
-  if (!found.instance->drops_inputs && change.all_come()) {
-    StoredMatch& kept = impl_->matches.edit(match.slot);
-    kept.cost_delta = delta;
-    kept.cost_known = true;
-  }
-  return delta;
+  return impl_->cost_delta(match.slot);
 }
 
 Rewrite RewriteState::propose(const Match& match) const {
@@ -458,10 +534,15 @@ void RewriteState::commit(const Rewrite& rewrite) {
   const Change::Applied applied = impl.commit(rewrite);
   impl.update_matches(applied);
   for (auto& locations : impl.locations) {
-    locations.listed = false;
+    locations.listed = locations.classed = false;
     locations.list.clear();
+    locations.classes.clear();
   }
   impl.positions.clear();
+  if (impl.neighbourhoods)
+    for (const auto* nodes : {&applied.added, &applied.touched, &applied.used_otherwise})
+      impl.neighbourhoods_changed.insert(impl.neighbourhoods_changed.end(), nodes->begin(),
+                                         nodes->end());
   if (impl.hash) {
     impl.hash_changed.insert(impl.hash_changed.end(), applied.added.begin(), applied.added.end());
     impl.hash_changed.insert(impl.hash_changed.end(), applied.touched.begin(),
@@ -469,6 +550,26 @@ void RewriteState::commit(const Rewrite& rewrite) {
     impl.hash_removed.insert(impl.hash_removed.end(), applied.removed.begin(),
                              applied.removed.end());
   }
+}
+
+TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike) {
+  std::vector<Match> members;
+  for (const int32_t member : alike.members)
+    members.push_back(state.locations(rule)[static_cast<size_t>(member)]);
+  TakenAll taken;
+  for (const Match& member : members) {
+    const std::optional<Match> match = state.find(member);
+    if (!match) continue;
+    const auto& locations = state.locations(rule);
+    const auto at = std::find_if(locations.begin(), locations.end(), [&](const Match& location) {
+      return location.slot == match->slot;
+    });
+    taken.locations.push_back(static_cast<int32_t>(at - locations.begin()));
+    const Rewrite rewrite = state.propose(*match);
+    taken.weight_bytes_delta += rewrite.weight_bytes_delta;
+    state.commit(rewrite);
+  }
+  return taken;
 }
 
 }  // namespace reverie

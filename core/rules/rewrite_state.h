@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/cost/cost_model.h"
@@ -9,6 +10,18 @@
 #include "core/rules/rule.h"
 
 namespace reverie {
+
+/// Locations of one rule that look alike: the nodes of their matches have equal neighbourhoods of
+/// radius 2 (operators, attributes, shapes, constancy and the values of small constants; see
+/// Neighbourhoods) and taking them changes the cost alike. A search that looks at one location of
+/// each class sees all that differ by more than where they stand.
+struct LocationClass {
+  /// Indices into locations(rule), ascending; the first one stands for all.
+  std::vector<int32_t> members;
+
+  int32_t representative() const { return members.front(); }
+  int multiplicity() const { return static_cast<int>(members.size()); }
+};
 
 /// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each kept
 /// up to date by difference. A copy is cheap: what both hold is shared until one of them commits.
@@ -35,6 +48,14 @@ class RewriteState {
   /// locations(rule).size(), without the work of putting them in order.
   int location_count(int rule) const;
 
+  /// The locations of a rule by class, in the order of their representatives; each location is in
+  /// one class. The reference is valid until the next commit. Computed when asked for, from names of
+  /// neighbourhoods that are kept from state to state.
+  const std::vector<LocationClass>& classes(int rule) const;
+  /// The match of that rule on the same nodes and values as `match`, which an earlier state of this
+  /// one listed; nothing when it is no location any more.
+  std::optional<Match> find(const Match& match) const;
+
   /// Difference in cost of taking the match; propose(match).cost_delta, kept per match.
   Cost cost_delta(const Match& match) const;
   /// Pure and small: what comes, the difference in cost and in bytes of weights.
@@ -48,5 +69,16 @@ class RewriteState {
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
+
+/// What `take_all` did.
+struct TakenAll {
+  /// The rewrites, in order: each is an index into locations(rule) of the state that it was taken in.
+  std::vector<int32_t> locations;
+  int64_t weight_bytes_delta = 0;
+};
+
+/// Takes every member of a class of `state`, in order, that still is a location when its turn comes;
+/// the first one always is.
+TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike);
 
 }  // namespace reverie

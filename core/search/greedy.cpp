@@ -9,14 +9,13 @@ namespace {
 /// Every step that gains, the one that gains most first.
 std::vector<RewriteStep> gaining_steps(Walk& walk, SearchRun& run) {
   std::vector<std::pair<Picoseconds, RewriteStep>> found;
-  for (int rule = 0; rule < walk.state().rules().size(); ++rule) {
-    const int count = walk.state().location_count(rule);
-    for (int location = 0; location < count; ++location) {
-      if (run.out_of_time()) return {};
-      const Picoseconds change = walk.change({rule, location});
-      if (change < Picoseconds{0}) found.emplace_back(change, RewriteStep{rule, location});
-    }
-  }
+  const bool all = for_each_location(
+      walk.state(), run, [&](const RewriteStep& step, const Match& match) {
+        run.count_candidate();
+        const Picoseconds change = walk.state().cost_delta(match).runtime;
+        if (change < Picoseconds{0}) found.emplace_back(change, step);
+      });
+  if (!all) return {};
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<RewriteStep> steps;

@@ -1,5 +1,7 @@
 #include "core/search/optimize.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -12,6 +14,21 @@ double left_of(double time_limit, std::chrono::steady_clock::time_point since) {
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - since;
   constexpr double kNoTime = 1e-9;
   return time_limit > 0 ? std::max(time_limit - spent.count(), kNoTime) : 0;
+}
+
+int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  constexpr int64_t kKibibyte = 1024;
+  return usage.ru_maxrss * kKibibyte;
+}
+
+void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result) {
+  ContestOptions options;
+  options.max_seconds = config.confirm_seconds;
+  options.seed = config.search.seed;
+  result.contest = confirm_on_cpu(graph, result.contenders, config.confirm_threads, options);
+  take_winner(graph, result.contenders, result.contest.winner, result.search);
 }
 
 }  // namespace
@@ -32,6 +49,10 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   const RewriteState start(graph, std::move(rules), cost);
   options.time_limit = left_of(options.time_limit, begin);
   result.search = method(start, options);
+  result.peak_memory_bytes = peak_memory_bytes();
+  result.promised = result.search.best_cost;
+  result.contenders = contenders_of(start, result.search, config.contenders);
+  if (config.confirm) confirm(graph, config, result);
   result.cost_source = cost->name();
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;

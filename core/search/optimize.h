@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/exec/compare.h"
+#include "core/search/confirm.h"
 #include "core/search/search.h"
 
 namespace reverie {
@@ -14,6 +16,10 @@ struct OptimizeConfig {
   std::string cost = "roofline:cpu";
   SearchOptions search;
   CompareOptions verify;
+  bool confirm = false;
+  int contenders = 4;
+  double confirm_seconds = 60;
+  int confirm_threads = 1;
 
   template <class V>
   void fields(V& v) {
@@ -22,6 +28,13 @@ struct OptimizeConfig {
     search.fields(v);
     v.field("verify_inputs", verify.inputs, "Random inputs on which both graphs are compared",
             at_least(1));
+    v.field("confirm", confirm,
+            "Keep the contender that is fastest end to end on this machine, or else the original");
+    v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
+            at_least(1));
+    v.field("confirm_seconds", confirm_seconds, "Time of the runs that confirm", at_least(0));
+    v.field("confirm_threads", confirm_threads, "Threads of the runs that confirm, 0: one per core",
+            at_least(0));
     v.field("verify_tolerance", verify.tolerance,
             "Largest difference allowed, relative to an output's largest element", above(0));
   }
@@ -29,20 +42,24 @@ struct OptimizeConfig {
 
 /// A graph rewritten, and the proof that it computes the same.
 struct Optimized {
-  SearchResult search;
+  SearchResult search;  ///< with what was confirmed as its best graph
+  Cost promised;        ///< of the best graph before anything was confirmed
+  std::vector<Contender> contenders;
+  ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed
   std::string cost_source;
   int64_t weight_bytes_before = 0;
   int64_t weight_bytes_after = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
+  int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
   Agreement verified;
 
   double improvement_percent() const;
 };
 
-/// Rewrites `graph` by `method` and compares the result with the original. The time limit holds for
-/// finding the rewrites of the start and for the search. A result that disagrees is returned too:
+/// Rewrites `graph` by `method`, confirms where asked to, and compares the result with the original. The time limit holds for
+/// finding the rewrites of the start and for the search, not for what confirms. A result that disagrees is returned too:
 /// look at `verified.agree` before using it.
 Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,

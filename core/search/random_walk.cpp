@@ -39,8 +39,9 @@ SearchResult random_search(const RewriteState& start, const SearchOptions& optio
   SearchRun run(start, options);
   const size_t steps = walk_length(start, options);
   const Rng rng(options.seed);
-  for (int64_t i = 0; i < options.budget && !run.out_of_time(); ++i)
-    walk_at_random(run, steps, rng.fork(static_cast<uint64_t>(i)));
+  run_walks(run, options.budget, [&](SearchRun& part, int64_t i) {
+    walk_at_random(part, steps, rng.fork(static_cast<uint64_t>(i)));
+  });
   if (!run.out_of_time()) run.out_of_budget();
   return run.finish();
 }

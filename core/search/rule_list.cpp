@@ -54,8 +54,9 @@ void run_list(SearchRun& run, const RuleList& list) {
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
   const Rng rng(options.seed);
-  for (int64_t i = 0; i < options.budget && !run.out_of_time(); ++i)
-    run_list(run, draw(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
+  run_walks(run, options.budget, [&](SearchRun& part, int64_t i) {
+    run_list(part, draw(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
+  });
   if (!run.out_of_time()) run.out_of_budget();
   return run.finish();
 }

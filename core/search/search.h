@@ -1,63 +1,16 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/config.h"
-#include "core/base/stop.h"
-#include "core/cost/cost_model.h"
 #include "core/ir/graph.h"
 #include "core/rules/rewrite_state.h"
-#include "core/search/egraph/saturation_options.h"
+#include "core/search/options.h"
 
 namespace reverie {
-
-/// How far a search has come.
-struct SearchProgress {
-  double seconds = 0;
-  int64_t expansions = 0;  ///< states whose rewrites were looked at
-  int64_t candidates = 0;  ///< successors seen, before duplicates are removed
-  Cost best;
-};
-
-struct SearchOptions {
-  /// taso: a successor is kept when its cost is below alpha times the best known.
-  double alpha = 1.05;
-  /// taso: states expanded; rulelist: rule orders tried; random: walks. greedy needs none.
-  int64_t budget = 100;
-  /// taso: when the budget is spent, the best graph is finished by a greedy descent, whose
-  /// expansions come on top.
-  bool finish = true;
-  /// Seconds after which the best graph so far is returned; 0: no limit.
-  double time_limit = 0;
-  uint64_t seed = 0;
-  /// Upper bound of the bytes of weights relative to the original; 0: no bound.
-  double max_weight_growth = 0;
-  SaturationOptions saturation;
-  StopToken stop;
-  /// Called about once per expansion.
-  std::function<void(const SearchProgress&)> on_progress;
-
-  template <class V>
-  void fields(V& v) {
-    v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
-            at_least(1));
-    v.field("budget", budget, "Expansions (taso), rule orders (rulelist) or walks (random)",
-            at_least(0));
-    v.field("finish", finish, "Descend greedily from the best when the budget is spent (taso)");
-    v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none",
-            at_least(0));
-    v.field("seed", seed, "Seed of the random methods");
-    v.field("max_weight_growth", max_weight_growth,
-            "Bound of the bytes of weights relative to the original, 0: none", at_least(0));
-    v.section("saturation", saturation, "Equality saturation");
-  }
-};
 
 /// One rewrite of a path: the `location`-th entry of RewriteState::locations(rule).
 struct RewriteStep {
@@ -70,20 +23,27 @@ enum class StoppedBy : uint8_t { kExhausted, kBudget, kTimeLimit, kInterrupt };
 /// "exhausted", "budget", "time limit", "interrupt".
 std::string_view name_of(StoppedBy reason);
 
+/// A state that was the best when it was found.
+struct Improvement {
+  Cost cost;
+  std::vector<RewriteStep> rewrites;  ///< from the start
+};
+
 struct SearchResult {
-  Graph best;  ///< `rewrites` applied to the start, or what saturation took out of an e-graph
+  Graph best;  ///< `rewrites` applied to the start
   Cost initial_cost;
   Cost best_cost;
-  std::vector<RewriteStep> rewrites;  ///< empty where `saturation` is there
+  std::vector<RewriteStep> rewrites;
   /// The best so far each time it improved, the start first.
   std::vector<SearchProgress> trace;
+  /// What the trace passed through, in that order, the start left out.
+  std::vector<Improvement> improvements;
   int64_t expansions = 0;
   int64_t candidates = 0;
   int64_t steps = 0;       ///< rewrites carried out, over all paths
   int64_t duplicates = 0;  ///< states reached again and not expanded again
   double seconds = 0;
   StoppedBy stopped_by = StoppedBy::kExhausted;
-  std::optional<SaturationReport> saturation;
 };
 
 /// A method. Deterministic for a seed unless the time limit or a stop request cuts it short.
@@ -108,18 +68,30 @@ SearchResult rule_list_search(const RewriteState& start, const SearchOptions& op
 /// path and at least 10 steps; each step draws a rule that has locations, then one of them.
 SearchResult random_search(const RewriteState& start, const SearchOptions& options);
 
-/// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as far
-/// as the limits go, are held at once in an e-graph, and the best one is taken out of it, so that the
-/// order of rewrites does not matter. Conditions on uses are not looked at. There is no path: the
-/// result is the graph. An expansion is an iteration over all rules, a candidate a match applied.
-/// Taken out bottom-up (select_bottom_up) and by descent (descend) from there and from the start.
-SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options);
+/// Beam search: at each depth the `beam.width` cheapest distinct successors of the states kept at
+/// the depth before, whether they gain or not; no state is kept twice, at whatever depth. `budget`
+/// counts expansions.
+SearchResult beam_search(const RewriteState& start, const SearchOptions& options);
+
+/// Simulated annealing (Kirkpatrick et al., Science 1983), the best of `budget` chains. A move is
+/// one of all locations of all rules, drawn uniformly; one that costs `d` more is taken with
+/// probability exp(-d / T). T falls geometrically from `annealing.hot` to `annealing.cold` over
+/// `annealing.sweeps` moves per location of the start; then the chain descends greedily. The first
+/// chain is greedy search; every second of the others begins at the start, the rest where a random
+/// number of greedy's steps leads.
+SearchResult annealing_search(const RewriteState& start, const SearchOptions& options);
+
+/// The best of `budget` samples. A step of a sample draws a candidate with probability proportional
+/// to exp(-d / T), d being its change in cost and T `softmax.temperature`; after 1.5 times as many
+/// steps as greedy takes, at least 10, a greedy descent follows. The first sample is greedy search,
+/// the limit of low temperature.
+SearchResult softmax_search(const RewriteState& start, const SearchOptions& options);
 
 struct NamedMethod {
   std::string name;
   SearchMethod run;
 };
-/// greedy, taso, rulelist, random, saturation_greedy.
+/// All methods, by the names they have on the command line.
 std::span<const NamedMethod> search_methods();
 
 /// Applies a path. InternalError when a location does not exist.

@@ -1,14 +1,21 @@
 #include "core/search/search_run.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 namespace reverie {
 namespace {
 
-int64_t most_weights(int64_t bytes, double growth) {
+int64_t weight_limit(int64_t bytes, double growth) {
   return growth > 0 ? static_cast<int64_t>(std::floor(static_cast<double>(bytes) * growth))
                     : std::numeric_limits<int64_t>::max();
+}
+
+double now(const SearchOptions& options) {
+  if (options.clock) return options.clock();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -16,42 +23,75 @@ int64_t most_weights(int64_t bytes, double growth) {
 SearchRun::SearchRun(const RewriteState& start, const SearchOptions& options)
     : start_(start),
       options_(options),
+      begin_(now(options)),
       start_weight_bytes_(start.graph().weight_bytes()),
-      weight_limit_(most_weights(start_weight_bytes_, options.max_weight_growth)) {
+      weight_limit_(weight_limit(start_weight_bytes_, options.max_weight_growth)) {
+  if (options.threads > 1) pool_ = std::make_shared<WorkerPool>(options.threads);
   result_.initial_cost = result_.best_cost = start.cost();
   result_.trace.push_back(progress());
 }
 
-double SearchRun::elapsed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-}
+double SearchRun::elapsed() const { return now(options_) - begin_; }
 
 SearchProgress SearchRun::progress() const {
   return {elapsed(), result_.expansions, result_.candidates, result_.best_cost};
 }
 
+bool SearchRun::allows(const Reached& from, const Match& match) const {
+  if (options_.max_weight_growth <= 0) return true;
+  return allows_weights(from.weight_bytes + from.state.propose(match).weight_bytes_delta);
+}
+
+bool SearchRun::must_stop() const {
+  return options_.stop.requested() ||
+         (options_.time_limit > 0 && elapsed() >= options_.time_limit);
+}
+
 bool SearchRun::out_of_time() {
-  if (options_.stop.requested()) {
-    result_.stopped_by = StoppedBy::kInterrupt;
-    return true;
-  }
-  if (options_.time_limit > 0 && elapsed() >= options_.time_limit) {
-    result_.stopped_by = StoppedBy::kTimeLimit;
-    return true;
-  }
-  return false;
+  if (!must_stop()) return false;
+  result_.stopped_by =
+      options_.stop.requested() ? StoppedBy::kInterrupt : StoppedBy::kTimeLimit;
+  return true;
 }
 
 void SearchRun::count_expansion() {
   ++result_.expansions;
-  if (options_.on_progress) options_.on_progress(progress());
+  if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
 void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
   REVERIE_CHECK_LT(cost.runtime.count, result_.best_cost.runtime.count);
   result_.best_cost = cost;
+  result_.improvements.push_back({cost, path});
   result_.rewrites = std::move(path);
   result_.trace.push_back(progress());
+}
+
+SearchRun SearchRun::part() const {
+  SearchRun part = *this;
+  part.is_part_ = true;
+  part.pool_ = nullptr;
+  part.result_ = {};
+  part.result_.initial_cost = part.result_.best_cost = result_.initial_cost;
+  return part;
+}
+
+void SearchRun::merge(SearchRun part) {
+  SearchResult& other = part.result_;
+  if (improves(other.best_cost)) result_.rewrites = std::move(other.rewrites);
+  for (SearchProgress point : other.trace) {
+    if (!improves(point.best)) continue;
+    result_.best_cost = point.best;
+    point.seconds = std::max(point.seconds, result_.trace.back().seconds);
+    point.expansions += result_.expansions;
+    point.candidates += result_.candidates;
+    result_.trace.push_back(point);
+  }
+  result_.expansions += other.expansions;
+  result_.candidates += other.candidates;
+  result_.steps += other.steps;
+  result_.duplicates += other.duplicates;
+  if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
 SearchResult SearchRun::finish() {
@@ -63,34 +103,73 @@ SearchResult SearchRun::finish() {
   return std::move(result_);
 }
 
-SearchResult SearchRun::finish(Graph best, SaturationReport report) {
-  const Cost cost = graph_cost(start_.cost_model(), best);
-  REVERIE_CHECK(cost == result_.best_cost, "the graph taken out costs {} ps by its nodes, {} ps",
-                result_.best_cost.runtime.count, cost.runtime.count);
-  result_.best = std::move(best);
-  result_.saturation = std::move(report);
-  result_.seconds = elapsed();
-  return std::move(result_);
+Reached successor(const Reached& from, const RewriteStep& step, const Match& match,
+                  SearchRun& run) {
+  Reached next = from;
+  const Rewrite rewrite = next.state.propose(match);
+  next.state.commit(rewrite);
+  run.count_step();
+  next.weight_bytes += rewrite.weight_bytes_delta;
+  next.path.push_back(step);
+  return next;
 }
 
 const Match& Walk::match(const RewriteStep& step) const {
-  return state_.locations(step.rule)[static_cast<size_t>(step.location)];
+  return at_.state.locations(step.rule)[static_cast<size_t>(step.location)];
 }
 
 Picoseconds Walk::change(const RewriteStep& step) {
   run_.count_candidate();
-  return state_.cost_delta(match(step)).runtime;
+  return at_.state.cost_delta(match(step)).runtime;
 }
 
 bool Walk::take(const RewriteStep& step) {
-  const Rewrite rewrite = state_.propose(match(step));
-  if (!run_.allows_weights(weight_bytes_ + rewrite.weight_bytes_delta)) return false;
-  state_.commit(rewrite);
+  const Rewrite rewrite = at_.state.propose(match(step));
+  if (!run_.allows_weights(at_.weight_bytes + rewrite.weight_bytes_delta)) return false;
+  at_.state.commit(rewrite);
   run_.count_step();
-  weight_bytes_ += rewrite.weight_bytes_delta;
-  path_.push_back(step);
-  if (run_.improves(state_.cost())) run_.improve(state_.cost(), path_);
+  at_.weight_bytes += rewrite.weight_bytes_delta;
+  at_.path.push_back(step);
+  if (run_.improves(at_.state.cost())) run_.improve(at_.state.cost(), at_.path);
   return true;
+}
+
+void Walk::follow(std::span<const RewriteStep> steps) {
+  for (const RewriteStep& step : steps)
+    if (run_.out_of_time() || !take(step)) return;
+}
+
+void finish_greedily(SearchRun& run) {
+  if (!run.options().finish) return;
+  Walk walk(run);
+  const std::vector<RewriteStep> path = run.best_path();
+  walk.follow(path);
+  descend(walk, run);
+}
+
+Picoseconds mean_gain(const SearchRun& run) {
+  const int64_t initial = run.initial_cost().runtime.count;
+  const auto steps = static_cast<int64_t>(run.best_path().size());
+  if (steps == 0) return {std::max<int64_t>(initial / 1000, 1)};
+  return {std::max<int64_t>((initial - run.best_cost().runtime.count) / steps, 1)};
+}
+
+void run_walks(SearchRun& run, int64_t count,
+               const std::function<void(SearchRun& part, int64_t index)>& walk) {
+  WorkerPool* pool = run.pool();
+  if (pool == nullptr) {
+    for (int64_t i = 0; i < count && !run.out_of_time(); ++i) walk(run, i);
+    return;
+  }
+  const int64_t round = int64_t{4} * pool->workers();
+  for (int64_t begin = 0; begin < count && !run.out_of_time(); begin += round) {
+    const auto size = static_cast<size_t>(std::min(round, count - begin));
+    std::vector<SearchRun> parts(size, run.part());
+    pool->run(size, [&](size_t i, int) {
+      if (!run.must_stop()) walk(parts[i], begin + static_cast<int64_t>(i));
+    });
+    for (SearchRun& part : parts) run.merge(std::move(part));
+  }
 }
 
 RewriteState replay(const RewriteState& start, std::span<const RewriteStep> path) {
@@ -111,15 +190,6 @@ std::string_view name_of(StoppedBy reason) {
     case StoppedBy::kInterrupt: return "interrupt";
   }
   return "unknown";
-}
-
-std::span<const NamedMethod> search_methods() {
-  static const std::vector<NamedMethod> methods = {{"greedy", greedy_search},
-                                                   {"taso", taso_search},
-                                                   {"rulelist", rule_list_search},
-                                                   {"random", random_search},
-                                                   {"saturation_greedy", saturation_greedy_search}};
-  return methods;
 }
 
 }  // namespace reverie

@@ -1,42 +1,62 @@
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <limits>
+#include <memory>
 
+#include "core/base/parallel.h"
 #include "core/search/search.h"
 
 namespace reverie {
 
+/// A state, its bytes of weights and the path that led there.
+struct Reached {
+  RewriteState state;
+  int64_t weight_bytes = 0;
+  std::vector<RewriteStep> path;
+};
+
 /// What every method keeps while it runs: clock, counters, the best path so far and the reason to
-/// stop.
+/// stop. For one thread; others work on parts of it.
 class SearchRun {
  public:
   SearchRun(const RewriteState& start, const SearchOptions& options);
 
   const RewriteState& start() const { return start_; }
+  Reached reached_start() const { return {start_, start_weight_bytes_, {}}; }
   const SearchOptions& options() const { return options_; }
+  const Cost& initial_cost() const { return result_.initial_cost; }
   const Cost& best_cost() const { return result_.best_cost; }
   const std::vector<RewriteStep>& best_path() const { return result_.rewrites; }
   bool improves(const Cost& cost) const { return cost.runtime < result_.best_cost.runtime; }
+  /// Whether taking the match leaves the weights within their bound.
+  bool allows(const Reached& from, const Match& match) const;
   /// Whether so many bytes of weights are allowed.
   bool allows_weights(int64_t bytes) const { return bytes <= weight_limit_; }
-  int64_t weight_limit() const { return weight_limit_; }
-  int64_t start_weight_bytes() const { return start_weight_bytes_; }
 
-  /// True once the time is over or a stop was requested; cheap enough for inner loops.
+  /// True once the time is over or a stop was requested; cheap enough for inner loops. `must_stop`
+  /// may be called by any thread, `out_of_time` also records the reason.
+  bool must_stop() const;
   bool out_of_time();
   void out_of_budget() { result_.stopped_by = StoppedBy::kBudget; }
   void count_expansion();
   void count_candidate() { ++result_.candidates; }
-  void count_candidates(int64_t count) { result_.candidates += count; }
   void count_step() { ++result_.steps; }
   void count_duplicate() { ++result_.duplicates; }
   /// Records a new best. `cost` must improve.
   void improve(const Cost& cost, std::vector<RewriteStep> path);
+
+  /// A part of this run for another thread: the same start, clock and limits, counters at zero and
+  /// the start as best. Reports no progress. May be called by any thread while the run rests.
+  SearchRun part() const;
+  /// Adds what a part counted and found. Parts merged in a fixed order give the same result however
+  /// many threads worked on them.
+  void merge(SearchRun part);
+  /// The threads that the options ask for; null where that is one, and for parts.
+  WorkerPool* pool() const { return pool_.get(); }
+
   /// Builds the best graph by replay. Call once, at the end.
   SearchResult finish();
-  /// The same where the best graph was not reached by a path.
-  SearchResult finish(Graph best, SaturationReport report);
 
  private:
   double elapsed() const;
@@ -44,36 +64,67 @@ class SearchRun {
 
   const RewriteState& start_;
   const SearchOptions& options_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool is_part_ = false;
+  double begin_ = 0;
   int64_t start_weight_bytes_ = 0;
   int64_t weight_limit_ = std::numeric_limits<int64_t>::max();
+  std::shared_ptr<WorkerPool> pool_;
   SearchResult result_;
 };
 
-/// A state on its way along one path, with its bytes of weights and the path itself.
+/// The state that the match leads to, a step further. Counts the step.
+Reached successor(const Reached& from, const RewriteStep& step, const Match& match, SearchRun& run);
+
+/// A state on its way along one path.
 class Walk {
  public:
-  explicit Walk(SearchRun& run)
-      : run_(run), state_(run.start()), weight_bytes_(run.start_weight_bytes()) {}
+  explicit Walk(SearchRun& run) : run_(run), at_(run.reached_start()) {}
 
-  const RewriteState& state() const { return state_; }
-  const std::vector<RewriteStep>& path() const { return path_; }
+  const RewriteState& state() const { return at_.state; }
+  const std::vector<RewriteStep>& path() const { return at_.path; }
   /// What the step changes in run time, negative when it gains. Counts a candidate.
   Picoseconds change(const RewriteStep& step);
   /// Takes the step, and records a new best, unless its weights grow too much. Whether it did.
   bool take(const RewriteStep& step);
+  /// Takes the steps, which must exist, as far as they are allowed and the time lasts.
+  void follow(std::span<const RewriteStep> steps);
 
  private:
   const Match& match(const RewriteStep& step) const;
 
   SearchRun& run_;
-  RewriteState state_;
-  int64_t weight_bytes_;
-  std::vector<RewriteStep> path_;
+  Reached at_;
 };
 
 /// Descends greedily from where the walk stands: each step takes the rewrite that lowers the cost
 /// most, the first one among equals.
 void descend(Walk& walk, SearchRun& run);
+
+/// Descends greedily from the best, if the options ask for it.
+void finish_greedily(SearchRun& run);
+
+/// The mean gain of a step on the path to the best so far, which greedy found; a thousandth of the
+/// initial cost where it found nothing.
+Picoseconds mean_gain(const SearchRun& run);
+
+/// Calls visit(step, match) for all locations of all rules; false when the time ended it early.
+template <class Visit>
+bool for_each_location(const RewriteState& state, SearchRun& run, const Visit& visit) {
+  for (int rule = 0; rule < state.rules().size(); ++rule) {
+    if (run.out_of_time()) return false;
+    const std::vector<Match>& locations = state.locations(rule);
+    for (size_t i = 0; i < locations.size(); ++i) {
+      if (run.out_of_time()) return false;
+      visit(RewriteStep{rule, static_cast<int>(i)}, locations[i]);
+    }
+  }
+  return true;
+}
+
+/// Calls walk(part, index) for indices from 0 on below `count`, until the time is over, on as many
+/// threads as the options say, each with a part of the run or, on one thread, the run itself. A
+/// walk may depend on its index and on the run's start alone.
+void run_walks(SearchRun& run, int64_t count,
+               const std::function<void(SearchRun& part, int64_t index)>& walk);
 
 }  // namespace reverie

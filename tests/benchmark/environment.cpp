@@ -67,5 +67,33 @@ BENCHMARK_CAPTURE(TasoCandidates, nasrnn, "nasrnn")->Unit(benchmark::kMillisecon
 BENCHMARK_CAPTURE(TasoCandidates, nasnet_a, "nasnet_a")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(TasoCandidates, taso_resnext50, "taso_resnext50")->Unit(benchmark::kMillisecond);
 
+/// Sorting the locations of a model into classes, neighbourhoods from scratch; `share` is how many
+/// classes there are per location.
+void LocationClasses(benchmark::State& bench, const char* name) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  const RewriteState start(model(name), rules, make_cost_model("roofline:t4"));
+  double locations = 0;
+  double classes = 0;
+  for (auto _ : bench) {
+    const RewriteState state(start.graph(), rules, make_cost_model("roofline:t4"));
+    locations = classes = 0;
+    for (int rule = 0; rule < rules->size(); ++rule) {
+      classes += static_cast<double>(state.classes(rule).size());
+      locations += state.location_count(rule);
+    }
+  }
+  bench.counters["locations"] = locations;
+  bench.counters["classes"] = classes;
+  bench.counters["share"] = classes / locations;
+}
+
+void register_for_all_models() {
+  for (const ModelKind& kind : all_models())
+    benchmark::RegisterBenchmark(("LocationClasses/" + std::string(kind.name)).c_str(),
+                                 LocationClasses, kind.name.data())
+        ->Unit(benchmark::kMillisecond);
+}
+[[maybe_unused]] const bool registered = (register_for_all_models(), true);
+
 }  // namespace
 }  // namespace reverie::bench

@@ -11,6 +11,19 @@
 
 namespace reverie {
 
+/// Both states list their locations alike and sort them into the same classes.
+inline void expect_equal_classes(const RewriteState& a, const RewriteState& b, int rule) {
+  const auto& classes = a.classes(rule);
+  const auto& others = b.classes(rule);
+  ASSERT_EQ(classes.size(), others.size()) << a.rules().name(rule);
+  size_t members = 0;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    EXPECT_EQ(classes[i].members, others[i].members) << a.rules().name(rule);
+    members += classes[i].members.size();
+  }
+  EXPECT_EQ(members, a.locations(rule).size()) << a.rules().name(rule);
+}
+
 /// Everything that is kept by difference equals what is computed from scratch.
 inline void expect_consistent(const RewriteState& state, std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
@@ -29,6 +42,7 @@ inline void expect_consistent(const RewriteState& state, std::shared_ptr<const R
       EXPECT_EQ(state.cost_delta(kept[i]), fresh.propose(found[i]).cost_delta)
           << rules->name(rule);
     }
+    expect_equal_classes(state, fresh, rule);
   }
 }
 
@@ -51,6 +65,7 @@ inline void expect_canonical(const RewriteState& state, std::shared_ptr<const Ru
     ASSERT_EQ(here.size(), there.size()) << rules->name(rule);
     for (size_t i = 0; i < here.size(); ++i)
       EXPECT_EQ(positions(state, here[i]), positions(renumbered, there[i])) << rules->name(rule);
+    expect_equal_classes(state, renumbered, rule);
   }
 }
 

@@ -1,48 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <limits>
 
 #include "core/exec/reference/kernels.h"
+#include "core/exec/reference/window.h"
 
 namespace reverie::reference {
 namespace {
-
-using Extents = std::array<int64_t, 3>;
-
-/// A sliding window over three spatial axes; tensors with fewer get leading ones.
-struct Window {
-  Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1};
-  Extents pad_begin{0, 0, 0}, pad_end{0, 0, 0};
-
-  int64_t in_size() const { return in[0] * in[1] * in[2]; }
-  int64_t out_size() const { return out[0] * out[1] * out[2]; }
-  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  /// Where tap `tap` of the window at `position` reads along `axis`; may lie outside.
-  int64_t at(size_t axis, int64_t position, int64_t tap) const {
-    return position * stride[axis] - pad_begin[axis] + tap * dilation[axis];
-  }
-};
-
-Window window_of(const KernelCall& call, std::span<const int64_t> kernel) {
-  Window window;
-  const Shape& x = call.inputs[0].shape();
-  const size_t rank = x.size() - 2;
-  const size_t lead = 3 - rank;
-  const std::vector<int64_t>& strides = call.attributes.integers("strides");
-  const std::vector<int64_t>& pads = call.attributes.integers("pads");
-  const auto dilations = call.attributes.integers("dilations", std::vector<int64_t>(rank, 1));
-  for (size_t i = 0; i < rank; ++i) {
-    window.in[lead + i] = x[i + 2];
-    window.out[lead + i] = call.outputs[0].shape[i + 2];
-    window.kernel[lead + i] = kernel[i];
-    window.stride[lead + i] = strides[i];
-    window.dilation[lead + i] = dilations[i];
-    window.pad_begin[lead + i] = pads[i];
-    window.pad_end[lead + i] = pads[i + rank];
-  }
-  return window;
-}
 
 // --- Convolution as a matrix product ----------------------------------------------------------
 
@@ -121,12 +85,12 @@ void initialise(const KernelCall& call, Tensor& result, int64_t positions) {
 std::vector<Tensor> conv(const KernelCall& call) {
   const Shape& x = call.inputs[0].shape();
   const Shape& filter = call.inputs[1].shape();
-  const Window w = window_of(call, std::span(filter).subspan(2));
   const int64_t group = call.attributes.integer("group");
   const int64_t channels = filter[1];
   const int64_t filters = filter[0] / group;
   Tensor result = call.new_output();
   if (result.elements() == 0) return {result};
+  const Window w = window_of(x, result.shape(), call.attributes, std::span(filter).subspan(2));
   initialise(call, result, w.out_size());
   const double* from = call.inputs[0].data<double>().data();
   const double* weights = call.inputs[1].data<double>().data();
@@ -144,40 +108,18 @@ std::vector<Tensor> conv(const KernelCall& call) {
 
 // --- Pooling ----------------------------------------------------------------------------------
 
-/// The taps of the window at one position: `inside` gets the offset of each that lies within the
-/// input. Returns how many lie within the padded input.
-int64_t taps_at(const Window& w, const Extents& position, std::vector<int64_t>& inside) {
-  inside.clear();
-  int64_t padded = 0;
-  for (int64_t d = 0; d < w.kernel[0]; ++d)
-    for (int64_t h = 0; h < w.kernel[1]; ++h)
-      for (int64_t i = 0; i < w.kernel[2]; ++i) {
-        const Extents at = {w.at(0, position[0], d), w.at(1, position[1], h),
-                            w.at(2, position[2], i)};
-        bool within = true;
-        bool within_padded = true;
-        for (size_t axis = 0; axis < 3; ++axis) {
-          within &= at[axis] >= 0 && at[axis] < w.in[axis];
-          within_padded &= at[axis] < w.in[axis] + w.pad_end[axis];
-        }
-        padded += within_padded;
-        if (within) inside.push_back((at[0] * w.in[1] + at[1]) * w.in[2] + at[2]);
-      }
-  return padded;
-}
-
-/// reduce(plane, offsets, taps within the padded input) -> element, for every window.
+/// reduce(plane, taps within the input, taps within the padded input) -> element, for every window.
 template <typename T, typename Reduce>
 Tensor pooled(const KernelCall& call, Reduce&& reduce) {
-  const Window w = window_of(call, call.attributes.integers("kernel_shape"));
   Tensor result = call.new_output();
+  const Window w = window_of(call.inputs[0].shape(), result.shape(), call.attributes,
+                             call.attributes.integers("kernel_shape"));
   const T* in = call.inputs[0].data<T>().data();
   T* out = result.data<T>().data();
   const int64_t planes = call.inputs[0].shape()[0] * call.inputs[0].shape()[1];
-  std::vector<int64_t> inside;
+  std::vector<Tap> inside;
   for (int64_t at = 0; at < w.out_size(); ++at) {
-    const Extents position = {at / (w.out[1] * w.out[2]), at / w.out[2] % w.out[1], at % w.out[2]};
-    const int64_t padded = taps_at(w, position, inside);
+    const int64_t padded = taps_at(w, at, inside);
     for (int64_t plane = 0; plane < planes; ++plane)
       out[plane * w.out_size() + at] = reduce(in + plane * w.in_size(), inside, padded);
   }
@@ -193,10 +135,10 @@ T lowest() {
 std::vector<Tensor> max_pool(const KernelCall& call) {
   return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
     using T = decltype(zero);
-    const auto reduce = [](const T* plane, const std::vector<int64_t>& taps, int64_t) {
+    const auto reduce = [](const T* plane, const std::vector<Tap>& taps, int64_t) {
       T best = lowest<T>();
-      for (const int64_t tap : taps)
-        if (plane[tap] > best || plane[tap] != plane[tap]) best = plane[tap];
+      for (const Tap& tap : taps)
+        if (const T x = plane[tap.offset]; x > best || x != x) best = x;
       return best;
     };
     return std::vector<Tensor>{pooled<T>(call, reduce)};
@@ -206,9 +148,9 @@ std::vector<Tensor> max_pool(const KernelCall& call) {
 std::vector<Tensor> average_pool(const KernelCall& call) {
   const bool pad_counts = call.attributes.integer("count_include_pad") != 0;
   return {pooled<double>(
-      call, [&](const double* plane, const std::vector<int64_t>& taps, int64_t padded) {
+      call, [&](const double* plane, const std::vector<Tap>& taps, int64_t padded) {
         double sum = 0;
-        for (const int64_t tap : taps) sum += plane[tap];
+        for (const Tap& tap : taps) sum += plane[tap.offset];
         const int64_t count = pad_counts ? padded : static_cast<int64_t>(taps.size());
         return count == 0 ? 0.0 : sum / static_cast<double>(count);
       })};

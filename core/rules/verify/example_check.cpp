@@ -6,22 +6,9 @@
 #include "core/exec/compare.h"
 #include "core/rules/example.h"
 #include "core/rules/rewrite_state.h"
+#include "core/rules/verify/no_cost.h"
 
 namespace reverie {
-namespace {
-
-/// Costs play no part when a rule is checked.
-class NoCost : public CostModel {
- public:
-  std::string name() const override { return "none"; }
-  CostSource source() const override { return CostSource::kEstimated; }
-  bool deterministic() const override { return true; }
-  Cost cost(const OpSignature&) override { return {}; }
-  Counters counters() const override { return {}; }
-};
-
-}  // namespace
-
 RuleCheck check_examples(const Rule& rule, int draws, uint64_t seed) {
   RuleCheck check;
   auto alone = std::make_shared<RuleSet>();

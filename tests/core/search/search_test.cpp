@@ -41,6 +41,12 @@ void collect_states(const RewriteState& state, std::map<uint64_t, int64_t>* cost
     }
 }
 
+int64_t least_of(const std::map<uint64_t, int64_t>& costs) {
+  int64_t least = costs.begin()->second;
+  for (const auto& [hash, cost] : costs) least = std::min(least, cost);
+  return least;
+}
+
 /// Every reachable state, by its hash.
 std::map<uint64_t, int64_t> reachable(const RewriteState& start) {
   std::map<uint64_t, int64_t> costs;
@@ -91,10 +97,8 @@ TEST(Taso, ExpandsEachStateOnceThoughRewritesCommute) {
 TEST(Taso, FindsTheOptimumOfEveryReachableState) {
   const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}, {"Sqrt"}});
   const std::map<uint64_t, int64_t> states = reachable(start);
-  int64_t least = nanoseconds(start.cost());
-  for (const auto& [hash, cost] : states) least = std::min(least, cost);
   const SearchResult result = taso_search(start, wide());
-  EXPECT_EQ(nanoseconds(result.best_cost), least);
+  EXPECT_EQ(nanoseconds(result.best_cost), least_of(states));
   EXPECT_EQ(result.expansions, static_cast<int64_t>(states.size()));
 }
 
@@ -135,26 +139,103 @@ TEST(RandomSearch, SeesGainsBehindRises) {
   EXPECT_EQ(nanoseconds(result.best_cost), 4);
 }
 
+TEST(Beam, FindsTheOptimumOfEveryReachableStateWhenItIsWide) {
+  const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}, {"Sqrt"}});
+  const std::map<uint64_t, int64_t> states = reachable(start);
+  SearchOptions options = wide();
+  options.beam.width = 1000;
+  const SearchResult result = beam_search(start, options);
+  EXPECT_EQ(nanoseconds(result.best_cost), least_of(states));
+  EXPECT_EQ(result.expansions, static_cast<int64_t>(states.size()));
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST(Beam, TheBudgetCountsExpansions) {
+  const RewriteState start = unary_state({{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}});
+  SearchOptions options = wide(1, 8);
+  options.finish = false;
+  options.beam.width = 3;
+  const SearchResult result = beam_search(start, options);
+  EXPECT_EQ(result.expansions, 8);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
+}
+
+TEST(Softmax, ColdSamplesTakeNoRiseWhereHotOnesDo) {
+  const RewriteState start = unary_state({{"Tanh"}, {"Exp", "Sqrt"}});
+  SearchOptions options = wide(1, 20);
+  options.softmax.temperature = 1e-3;
+  EXPECT_EQ(softmax_search(start, options).best_cost, greedy_search(start, {}).best_cost);
+  options.softmax.temperature = 10;
+  EXPECT_EQ(nanoseconds(softmax_search(start, options).best_cost), least_of(reachable(start)));
+}
+
+TEST(Annealing, ProposesSoManyMovesPerLocation) {
+  const RewriteState start = unary_state({{"Exp"}, {"Exp"}});  // two locations, for ever
+  SearchOptions options = wide(1, 4);
+  options.annealing.sweeps = 25;
+  const SearchResult result = annealing_search(start, options);
+  EXPECT_EQ(result.steps, 3 * 50);
+}
+
 class EveryMethod : public ::testing::TestWithParam<int> {
  protected:
   SearchResult search(const RewriteState& start, const SearchOptions& options) const {
     return search_methods()[static_cast<size_t>(GetParam())].run(start, options);
+  }
+  const std::string& name() const {
+    return search_methods()[static_cast<size_t>(GetParam())].name;
   }
   RewriteState mixed() const {
     return unary_state({{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh"}, {"Exp", "Sqrt"}});
   }
 };
 
+TEST_P(EveryMethod, FindsTheOptimumBehindARise) {
+  if (name() == "greedy") return;  // stuck, as its own test says
+  const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}});
+  EXPECT_EQ(nanoseconds(search(start, wide(1.5, 100)).best_cost), least_of(reachable(start)));
+}
+
+TEST_P(EveryMethod, AnyNumberOfThreadsGivesTheSame) {
+  SearchOptions options = wide(1.5, 37);
+  const SearchResult one = search(mixed(), options);
+  for (const int threads : {2, 4}) {
+    options.threads = threads;
+    const SearchResult many = search(mixed(), options);
+    EXPECT_EQ(many.best_cost, one.best_cost);
+    EXPECT_EQ(many.rewrites, one.rewrites);
+    EXPECT_EQ(many.expansions, one.expansions);
+    EXPECT_EQ(many.candidates, one.candidates);
+    EXPECT_EQ(many.steps, one.steps);
+    EXPECT_EQ(many.duplicates, one.duplicates);
+    ASSERT_EQ(many.trace.size(), one.trace.size());
+    for (size_t i = 0; i < one.trace.size(); ++i) {
+      EXPECT_EQ(many.trace[i].best, one.trace[i].best);
+      EXPECT_EQ(many.trace[i].candidates, one.trace[i].candidates);
+      EXPECT_EQ(many.trace[i].expansions, one.trace[i].expansions);
+    }
+  }
+}
+
+TEST_P(EveryMethod, LooksAtTheClockBetweenAnyTwoPiecesOfWork) {
+  const RewriteState start = unary_state(std::vector(200, std::vector<std::string>{"Exp"}));
+  SearchOptions options = wide(1.5, 1 << 30);
+  int64_t looks = 0;
+  options.clock = [&] { return static_cast<double>(looks++); };
+  options.time_limit = 1000;
+  const SearchResult result = search(start, options);
+  EXPECT_EQ(result.stopped_by,
+            name() == "greedy" ? StoppedBy::kExhausted : StoppedBy::kTimeLimit);
+  EXPECT_LE(result.candidates + result.steps, 2000);
+}
+
 TEST_P(EveryMethod, ThePathLeadsToTheBestGraph) {
   const RewriteState start = mixed();
   const SearchResult result = search(start, wide(1.5, 20));
+  const RewriteState end = replay(start, result.rewrites);
   EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
-  EXPECT_EQ(graph_cost(start.cost_model(), result.best), result.best_cost);
-  if (!result.saturation) {
-    const RewriteState end = replay(start, result.rewrites);
-    EXPECT_EQ(end.cost(), result.best_cost);
-    EXPECT_TRUE(isomorphic(end.graph(), result.best));
-  }
+  EXPECT_EQ(end.cost(), result.best_cost);
+  EXPECT_TRUE(isomorphic(end.graph(), result.best));
   result.best.validate();
 }
 
@@ -207,7 +288,7 @@ TEST_P(EveryMethod, AStopOnTheWayKeepsTheBestSoFar) {
   const SearchResult result = search(mixed(), options);
   EXPECT_EQ(result.stopped_by, StoppedBy::kInterrupt);
   EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
-  EXPECT_EQ(graph_cost(mixed().cost_model(), result.best), result.best_cost);
+  EXPECT_EQ(replay(mixed(), result.rewrites).cost(), result.best_cost);
 }
 
 TEST_P(EveryMethod, TheTimeLimitEndsTheSearch) {

@@ -1,0 +1,82 @@
+#include "core/exec/field/functions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/hash.h"
+#include "core/base/prime_field.h"
+
+namespace reverie {
+
+FieldDegree degree_of_sum(FieldDegree a, FieldDegree b) {
+  return {std::max(a.numerator + b.denominator, b.numerator + a.denominator),
+          a.denominator + b.denominator};
+}
+
+FieldDegree degree_of_sum(FieldDegree term, int64_t terms) {
+  if (terms == 0) return {};
+  const auto n = static_cast<double>(terms);
+  return {term.numerator + (n - 1) * term.denominator, n * term.denominator};
+}
+
+FieldDegree degree_of_product(FieldDegree a, FieldDegree b) {
+  return {a.numerator + b.numerator, a.denominator + b.denominator};
+}
+
+FieldDegree degree_of_quotient(FieldDegree a, FieldDegree b) {
+  return {a.numerator + b.denominator, a.denominator + b.numerator};
+}
+
+FieldDegree larger(FieldDegree a, FieldDegree b) {
+  return {std::max(a.numerator, b.numerator), std::max(a.denominator, b.denominator)};
+}
+
+double degree_of_difference(FieldDegree a, FieldDegree b) { return degree_of_sum(a, b).numerator; }
+
+uint64_t FieldFunctions::declare(std::string_view function, int64_t applications,
+                                 FieldDegree argument) {
+  Use& use = uses_[std::string(function)];
+  use.applications += static_cast<double>(applications);
+  use.degree = std::max(use.degree, degree_of_difference(argument, argument));
+  return hash_combine(key_, hash_string(function));
+}
+
+uint64_t FieldFunctions::value(uint64_t function, std::span<const uint64_t> arguments) const {
+  uint64_t hash = hash_combine(function, arguments.size());
+  for (const uint64_t argument : arguments) hash = hash_combine(hash, argument);
+  return mix64(hash) % field::kPrime;
+}
+
+void FieldFunctions::declare_extreme(Extreme which, int64_t elements, FieldDegree degree) {
+  declare(which == Extreme::kGreatest ? "greatest" : "least", elements, degree);
+}
+
+uint64_t FieldFunctions::extreme(Extreme which, std::span<const uint64_t> elements) {
+  Leaves& known = leaves_[which == Extreme::kGreatest ? 0 : 1];
+  std::vector<uint64_t> leaves;
+  for (const uint64_t element : elements) {
+    const auto at = known.find(element);
+    if (at == known.end()) leaves.push_back(element);
+    else leaves.insert(leaves.end(), at->second.begin(), at->second.end());
+  }
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  if (leaves.size() == 1) return leaves[0];
+  const uint64_t name = hash_string(which == Extreme::kGreatest ? "greatest" : "least");
+  const uint64_t result = value(hash_combine(key_, name), leaves);
+  known.try_emplace(result, std::move(leaves));
+  return result;
+}
+
+uint64_t FieldFunctions::relu(uint64_t x) {
+  return extreme(Extreme::kGreatest, std::array<uint64_t, 2>{x, 0});
+}
+
+double FieldFunctions::collision_bound() const {
+  double bound = 0;
+  for (const auto& [name, use] : uses_)
+    bound += use.applications * (use.applications - 1) / 2 * (use.degree + 1);
+  return bound / static_cast<double>(field::kPrime);
+}
+
+}  // namespace reverie

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/exec/field/field_executor.h"
+#include "core/ir/attributes.h"
+
+/// Kernels of the field executor. Elements of a floating type are held as uint64 below the prime,
+/// integers as int64.
+namespace reverie::field {
+
+struct Call {
+  std::string_view op;
+  /// A default-constructed tensor where an optional input is absent.
+  std::span<const FieldTensor> inputs;
+  std::span<const TensorType> outputs;  ///< declared
+  const Attributes& attributes;
+  FieldFunctions& functions;
+
+  bool has_input(size_t index) const {
+    return index < inputs.size() && inputs[index].elements.type().known();
+  }
+  /// Elements of input `index`; InputError where they are not of a floating type.
+  std::span<const uint64_t> data(size_t index) const;
+  const Shape& shape(size_t index) const { return inputs[index].elements.shape(); }
+  FieldDegree degree(size_t index) const { return inputs[index].degree; }
+  /// Nought everywhere.
+  FieldTensor new_output(FieldDegree degree) const;
+};
+
+struct Kernel {
+  std::string_view op;
+  std::vector<FieldTensor> (*run)(const Call&);
+};
+
+std::vector<Kernel> elementwise_kernels();
+std::vector<Kernel> linear_kernels();
+std::vector<Kernel> reduction_kernels();
+std::vector<Kernel> movement_kernels();
+
+/// Applies none, relu, sigmoid or tanh in place.
+void activate(const Call& call, std::string_view activation, FieldTensor& tensor);
+/// x / y; notes a division by nought.
+uint64_t divide(const Call& call, uint64_t x, uint64_t y);
+/// result *= input `index`, broadcast.
+void scale(const Call& call, FieldTensor& result, size_t index);
+/// result += scale * input `index`, broadcast.
+void add_scaled(const Call& call, FieldTensor& result, size_t index, uint64_t scale);
+
+}  // namespace reverie::field

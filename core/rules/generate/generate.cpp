@@ -1,0 +1,231 @@
+#include "core/rules/generate/generate.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "core/base/error.h"
+#include "core/rules/generate/basis.h"
+#include "core/rules/generate/enumerate.h"
+#include "core/rules/generate/identity.h"
+#include "core/rules/taso/translate.h"
+
+namespace reverie {
+namespace {
+
+using namespace generate;
+
+World world_of(uint64_t seed) {
+  World world;
+  world.seed = seed;
+  return world;
+}
+
+class Generator {
+ public:
+  Generator(const GenerateOptions& options, const StopToken& stop,
+            const std::function<void(const std::string&, int64_t, int64_t)>& progress)
+      : options_(options),
+        stop_(stop),
+        progress_(progress),
+        values_(parse_operators(options.operators), world_of(options.seed)),
+        maker_(values_, options.seed),
+        basis_(values_) {}
+
+  GenerateResult run() {
+    result_.counts.values = values_.size();
+    for (int level = 1; level <= options_.depth && result_.complete; ++level) run_level(level);
+    if (result_.complete) add_two_outputs();
+    for (const Identity& identity : basis_.identities()) add_rules(identity);
+    result_.counts.identities = basis_.identities().size();
+    return std::move(result_);
+  }
+
+ private:
+  void run_level(int level) {
+    const bool last = level == options_.depth;
+    Enumerator enumerator(values_, options_.threads, stop_, [&](int64_t done, int64_t total) {
+      if (progress_) progress_("graphs of " + std::to_string(level), done, total);
+    });
+    const size_t parts = enumerator.prepare(level);
+    std::vector<Candidate> candidates;
+    LevelCounts counts;
+    for (size_t part = 0; part < parts; ++part)
+      if (!enumerator.run(part, !last, candidates, counts)) {
+        result_.complete = false;
+        return;
+      }
+    result_.counts.graphs += counts.graphs;
+    result_.counts.values += counts.values;
+    result_.counts.pairs += counts.pairs;
+    prune(level, candidates);
+    if (last) return;
+    for (const Candidate& candidate : candidates) {
+      const uint32_t support = values_.support_of(candidate.application);
+      if ((support & ~values_[candidate.value].support) == 0)
+        values_.add_equal(candidate.value, candidate.application);
+    }
+  }
+
+  bool is_renamed(const Candidate& candidate) const {
+    uint32_t support = values_.support_of(candidate.application);
+    if (candidate.value != kNoValue) support |= values_[candidate.value].support;
+    return !values_.is_canonical(support);
+  }
+
+  void prune(int level, const std::vector<Candidate>& all) {
+    std::vector<Candidate> candidates;
+    for (const Candidate& candidate : all)
+      if (is_renamed(candidate)) ++result_.counts.renamed;
+      else candidates.push_back(candidate);
+    const auto least = [&](const Candidate& candidate) {
+      return candidate.value == kNoValue ? level : int{values_[candidate.value].operators};
+    };
+    std::sort(candidates.begin(), candidates.end(), [&](const Candidate& x, const Candidate& y) {
+      return least(x) != least(y) ? least(x) < least(y)
+                                  : comes_before(values_, x.application, y.application);
+    });
+    int64_t done = 0;
+    for (const Candidate& candidate : candidates) {
+      consider(candidate);
+      if (progress_)
+        progress_("pairs of " + std::to_string(level), ++done,
+                  static_cast<int64_t>(candidates.size()));
+    }
+  }
+
+  void consider(const Candidate& candidate) {
+    if (basis_.follows(candidate)) {
+      ++result_.counts.follows;
+      return;
+    }
+    const Application& first = candidate.value == kNoValue
+                                   ? candidate.first
+                                   : values_[candidate.value].application;
+    keep(maker_.make({first}, {candidate.application}));
+  }
+
+  void keep(const Identity& identity) {
+    if (!maker_.holds(identity)) {
+      ++result_.counts.unequal;
+      return;
+    }
+    Identity general = maker_.generalised(identity);
+    const std::string form = canonical_form(to_taso(general, values_.operators()));
+    const std::string back = canonical_form(to_taso(general.reversed(), values_.operators()));
+    if (!known_.insert(std::min(form, back)).second) {
+      ++result_.counts.repeated;
+      return;
+    }
+    basis_.keep(general);
+  }
+
+  struct Parts {
+    uint8_t split;
+    ValueId whole, first, second;
+    int splits;  ///< in the graphs of `first` and `second`
+  };
+
+  /// Parts of values that graphs without that Split compute. Those without any Split come first: that
+  /// a Split can be put in front of what they read is of no use to who matches them.
+  void add_two_outputs() {
+    std::vector<Parts> all;
+    for (ValueId whole = 0; whole < values_.size(); ++whole) {
+      if (!values_.is_canonical(values_[whole].support) || values_[whole].operators == 0) continue;
+      for (size_t op = 0; op < values_.operators().size(); ++op)
+        if (values_.operators()[op].kind == Kind::kSplitFirst)
+          if (const auto parts = parts_of(whole, static_cast<uint8_t>(op))) all.push_back(*parts);
+    }
+    std::stable_sort(all.begin(), all.end(), [&](const Parts& x, const Parts& y) {
+      const auto rank = [&](const Parts& parts) {
+        return std::tuple(parts.splits, values_[parts.whole].operators,
+                          -std::popcount(values_[parts.whole].support));
+      };
+      return rank(x) < rank(y);
+    });
+    result_.counts.pairs += all.size();
+    for (const Parts& parts : all)
+      if (basis_.follows(parts.split, parts.whole, parts.first, parts.second))
+        ++result_.counts.follows;
+      else
+        keep(maker_.make({values_[parts.first].application, values_[parts.second].application},
+                         {split_of(parts.split, parts.whole), split_of(parts.split + 1, parts.whole)}));
+  }
+
+  static Application split_of(int op, ValueId whole) {
+    return {static_cast<uint8_t>(op), whole, kNoValue};
+  }
+
+  std::optional<Parts> parts_of(ValueId whole, uint8_t split) const {
+    const Application first = split_of(split, whole), second = split_of(split + 1, whole);
+    const ValueId a = part_value(first), b = part_value(second);
+    if (a == kNoValue || b == kNoValue) return {};
+    if (values_[a].application == first || values_[b].application == second) return {};
+    if (values_[a].operators == 0 || values_[b].operators == 0) return {};
+    if (values_.operators_of({0, a, b}) - 1 > options_.depth) return {};
+    return Parts{split, whole, a, b, splits_in(a) + splits_in(b)};
+  }
+
+  int splits_in(ValueId id) const {
+    const auto [op, a, b] = values_[id].application;
+    if (op == kInputOp) return 0;
+    int count = is_split(values_.operators()[op].kind) ? 1 : 0;
+    for (const ValueId operand : {a, b})
+      if (operand != kNoValue) count += splits_in(operand);
+    return count;
+  }
+
+  ValueId part_value(const Application& application) const {
+    const Operator& op = values_.operators()[application.op];
+    const Extents& from = values_.extents(application.a);
+    const auto to = infer(op, from, {}, values_.world());
+    if (!to) return kNoValue;
+    std::vector<uint64_t> out(static_cast<size_t>(to->size()));
+    evaluate(op, from, values_.content(application.a), {}, nullptr, *to, out.data());
+    return values_.find(ValueTable::fingerprint(*to, out.data()));
+  }
+
+  void add_rules(const Identity& identity) {
+    std::set<std::string> forms;
+    for (const Identity& way : {identity, identity.reversed()}) {
+      if (!way.is_rule() || (way.left.size() > 1 && !forms.empty())) continue;
+      TasoRule rule = to_taso(way, values_.operators());
+      if (forms.insert(canonical_form(rule)).second) result_.rules.push_back(std::move(rule));
+    }
+  }
+
+  const GenerateOptions& options_;
+  const StopToken& stop_;
+  const std::function<void(const std::string&, int64_t, int64_t)>& progress_;
+  ValueTable values_;
+  IdentityMaker maker_;
+  Basis basis_;
+  std::set<std::string> known_;
+  GenerateResult result_;
+};
+
+}  // namespace
+
+GenerateResult generate_rules(
+    const GenerateOptions& options, const StopToken& stop,
+    const std::function<void(const std::string&, int64_t, int64_t)>& progress) {
+  if (options.depth < 1 || options.depth > kMostDepth)
+    throw InputError("depth {}: graphs have 1 to {} operators", options.depth, kMostDepth);
+  if (options.threads < 1) throw InputError("{} threads: at least one is needed", options.threads);
+  return Generator(options, stop, progress).run();
+}
+
+std::string description(const GenerateOptions& options, const GenerateCounts& counts) {
+  return fmt::format(
+      "# reverie rules generate --depth {} --operators {} --seed {}\n"
+      "# {} graphs, {} distinct values, {} pairs of equal ones.\n"
+      "# Left out: {} with inputs renamed, {} that follow from what is kept, {} that differ on other\n"
+      "# inputs, {} that repeat an identity. Kept: {} identities, each in the directions in which it\n"
+      "# is a rule.\n",
+      options.depth, options.operators, options.seed, counts.graphs, counts.values, counts.pairs,
+      counts.renamed, counts.follows, counts.unequal, counts.repeated, counts.identities);
+}
+
+}  // namespace reverie

@@ -1,0 +1,97 @@
+#include "core/search/confirm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/exec/cpu/cpu_executor.h"
+#include "core/ir/structural_hash.h"
+
+namespace reverie {
+namespace {
+
+class CpuSitting : public Sitting {
+ public:
+  CpuSitting(const std::vector<const Graph*>& graphs, std::span<const int> contestants,
+             int threads) {
+    for (const int contestant : contestants) {
+      const Graph& graph = *graphs[static_cast<size_t>(contestant)];
+      CpuPlan& plan =
+          plans_.try_emplace(contestant, graph, materialized, CpuOptions{.threads = threads})
+              .first->second;
+      Rng rng(1);
+      plan.draw_inputs(rng);
+    }
+  }
+
+  double run(int contestant) override {
+    CpuPlan& plan = plans_.at(contestant);
+    return time_once([&] { plan.execute(); });
+  }
+
+ private:
+  std::map<int, CpuPlan> plans_;
+};
+
+bool is_new(const std::vector<Contender>& known, const Graph& graph) {
+  return std::none_of(known.begin(), known.end(), [&](const Contender& contender) {
+    return isomorphic(contender.graph, graph);
+  });
+}
+
+/// The improvement whose cost is closest to `cost`.
+const Improvement& closest(const std::vector<Improvement>& improvements, double cost) {
+  const auto distance = [&](const Improvement& improvement) {
+    return std::abs(static_cast<double>(improvement.cost.runtime.count) - cost);
+  };
+  return *std::min_element(
+      improvements.begin(), improvements.end(),
+      [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+}
+
+}  // namespace
+
+std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result,
+                                     int count) {
+  std::vector<Contender> contenders;
+  if (count < 1 || isomorphic(result.best, start.graph())) return contenders;
+  contenders.push_back({result.best, result.best_cost, result.rewrites});
+  const auto before = static_cast<double>(result.initial_cost.runtime.count);
+  const auto after = static_cast<double>(result.best_cost.runtime.count);
+  for (int i = 1; i < count && !result.improvements.empty(); ++i) {
+    const double share = static_cast<double>(i) / count;
+    const Improvement& found = closest(result.improvements, after + share * (before - after));
+    const Graph graph = replay(start, found.rewrites).graph();
+    if (is_new(contenders, graph)) contenders.push_back({graph, found.cost, found.rewrites});
+  }
+  return contenders;
+}
+
+ContestResult confirm_on_cpu(const Graph& original, const std::vector<Contender>& contenders,
+                             int threads, const ContestOptions& options) {
+  std::vector<const Graph*> graphs = {&original};
+  for (const Contender& contender : contenders) graphs.push_back(&contender.graph);
+  const NewSitting new_sitting = [&](std::span<const int> contestants) {
+    return std::make_unique<CpuSitting>(graphs, contestants, threads);
+  };
+  return hold_contest(static_cast<int>(graphs.size()), new_sitting, options);
+}
+
+void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,
+                 SearchResult& result) {
+  if (winner > 0) {
+    const Contender& contender = contenders[static_cast<size_t>(winner - 1)];
+    result.best = contender.graph;
+    result.best_cost = contender.cost;
+    result.rewrites = contender.rewrites;
+  } else {
+    result.best = original;
+    result.best_cost = result.initial_cost;
+    result.rewrites.clear();
+  }
+}
+
+}  // namespace reverie

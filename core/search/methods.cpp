@@ -1,0 +1,13 @@
+#include "core/search/search.h"
+
+namespace reverie {
+
+std::span<const NamedMethod> search_methods() {
+  static const std::vector<NamedMethod> methods = {
+      {"greedy", greedy_search},       {"taso", taso_search},       {"beam", beam_search},
+      {"annealing", annealing_search}, {"softmax", softmax_search}, {"rulelist", rule_list_search},
+      {"random", random_search}};
+  return methods;
+}
+
+}  // namespace reverie

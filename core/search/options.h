@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/base/config.h"
+#include "core/base/stop.h"
+#include "core/cost/cost_model.h"
+
+namespace reverie {
+
+/// How far a search has come.
+struct SearchProgress {
+  double seconds = 0;
+  int64_t expansions = 0;  ///< states whose rewrites were looked at
+  int64_t candidates = 0;  ///< successors seen, before duplicates are removed
+  Cost best;
+};
+
+struct BeamOptions {
+  int64_t width = 8;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("width", width, "States kept at each depth", at_least(1));
+  }
+};
+
+/// Temperatures are in units of the mean gain of greedy's steps, so that one setting suits graphs
+/// of all sizes and costs of all sources.
+struct AnnealingOptions {
+  double hot = 1;
+  double cold = 0.01;
+  double sweeps = 20;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("hot", hot, "Temperature at first, in mean gains of a greedy step", above(0));
+    v.field("cold", cold, "Temperature at last", above(0));
+    v.field("sweeps", sweeps, "Moves proposed in a chain, per location of the start", above(0));
+  }
+};
+
+struct SoftmaxOptions {
+  double temperature = 0.3;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("temperature", temperature, "Of the softmax, in mean gains of a greedy step", above(0));
+  }
+};
+
+struct SearchOptions {
+  /// taso: a successor is kept when its cost is below alpha times the best known.
+  double alpha = 1.05;
+  /// What a method does at most, in its own unit; see each method. greedy needs none.
+  int64_t budget = 100;
+  /// taso, beam: when the budget is spent, the best graph is finished by a greedy descent, whose
+  /// expansions come on top.
+  bool finish = true;
+  /// Seconds after which the best graph so far is returned; 0: no limit.
+  double time_limit = 0;
+  uint64_t seed = 0;
+  /// Upper bound of the bytes of weights relative to the original; 0: no bound.
+  double max_weight_growth = 0;
+  /// Threads that work on a search. The result, its path and all counters are the same for any
+  /// number.
+  int threads = 1;
+  BeamOptions beam;
+  AnnealingOptions annealing;
+  SoftmaxOptions softmax;
+  StopToken stop;
+  /// Called about once per expansion, by the thread that called the method.
+  std::function<void(const SearchProgress&)> on_progress;
+  /// Seconds that have passed since any fixed moment; the steady clock where empty. Called by all
+  /// threads of the search.
+  std::function<double()> clock;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
+            at_least(1));
+    v.field("budget", budget,
+            "Expansions (taso, beam), rule orders (rulelist), walks (random), samples (softmax) or "
+            "chains (annealing)",
+            at_least(0));
+    v.field("finish", finish,
+            "Descend greedily from the best when the budget is spent (taso, beam)");
+    v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none",
+            at_least(0));
+    v.field("seed", seed, "Seed of the random methods");
+    v.field("max_weight_growth", max_weight_growth,
+            "Bound of the bytes of weights relative to the original, 0: none", at_least(0));
+    v.field("threads", threads, "Threads that search; the result is the same for any number",
+            at_least(1));
+    v.section("beam", beam, "Beam search");
+    v.section("annealing", annealing, "Simulated annealing");
+    v.section("softmax", softmax, "Samples from a softmax on cost change");
+  }
+};
+
+}  // namespace reverie

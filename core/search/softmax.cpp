@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/random.h"
+#include "core/search/search_run.h"
+
+namespace reverie {
+namespace {
+
+constexpr size_t kLeastSteps = 10;
+
+struct Candidates {
+  std::vector<RewriteStep> steps;
+  std::vector<double> changes;
+};
+
+/// Nothing when the time is over.
+Candidates candidates_of(const Walk& walk, SearchRun& run) {
+  Candidates found;
+  const bool all = for_each_location(
+      walk.state(), run, [&](const RewriteStep& step, const Match& match) {
+        run.count_candidate();
+        found.steps.push_back(step);
+        found.changes.push_back(static_cast<double>(walk.state().cost_delta(match).runtime.count));
+      });
+  return all ? found : Candidates{};
+}
+
+size_t draw(const std::vector<double>& weights, double sum, Rng& rng) {
+  double left = rng.uniform() * sum;
+  size_t last = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    last = i;
+    left -= weights[i];
+    if (left < 0) break;
+  }
+  return last;
+}
+
+/// Draws until a step is allowed; whether one was.
+bool take_one(Walk& walk, const Candidates& candidates, double temperature, Rng& rng) {
+  if (candidates.steps.empty()) return false;
+  const double least = *std::min_element(candidates.changes.begin(), candidates.changes.end());
+  std::vector<double> weights;
+  for (const double change : candidates.changes)
+    weights.push_back(std::exp((least - change) / temperature));
+  for (;;) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (sum <= 0) return false;
+    const size_t drawn = draw(weights, sum, rng);
+    if (walk.take(candidates.steps[drawn])) return true;
+    weights[drawn] = 0;
+  }
+}
+
+void sample(SearchRun& run, size_t steps, double temperature, Rng rng) {
+  Walk walk(run);
+  for (size_t i = 0; i < steps && !run.out_of_time(); ++i) {
+    run.count_expansion();
+    if (!take_one(walk, candidates_of(walk, run), temperature, rng)) break;
+  }
+  descend(walk, run);
+}
+
+}  // namespace
+
+SearchResult softmax_search(const RewriteState& start, const SearchOptions& options) {
+  SearchRun run(start, options);
+  if (options.budget > 0) {
+    Walk greedy(run);
+    descend(greedy, run);
+  }
+  const size_t steps = std::max(kLeastSteps, run.best_path().size() * 3 / 2);
+  const double temperature =
+      options.softmax.temperature * static_cast<double>(mean_gain(run).count);
+  const Rng rng(options.seed);
+  run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
+    sample(part, steps, temperature, rng.fork(static_cast<uint64_t>(i)));
+  });
+  if (!run.out_of_time()) run.out_of_budget();
+  return run.finish();
+}
+
+}  // namespace reverie

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include "core/ir/structural_hash.h"
+#include "tests/support/rewrite_checks.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using testing::chains;
+using testing::unary_state;
+
+int rule_named(const RewriteState& state, const char* name) { return state.rules().find(name); }
+
+using Members = std::vector<std::vector<int32_t>>;
+Members members(const RewriteState& state, const char* rule) {
+  Members result;
+  for (const LocationClass& alike : state.classes(rule_named(state, rule)))
+    result.push_back(alike.members);
+  return result;
+}
+
+TEST(LocationClasses, NeighbourhoodsOfTwoEdgesDecide) {
+  // What follows Sqrt is equal for two edges and differs at the third.
+  const RewriteState far = unary_state({{"Sqrt", "Neg", "Neg", "Tanh"}, {"Sqrt", "Neg", "Neg", "Sigmoid"}});
+  EXPECT_EQ(members(far, "shave"), (Members{{0, 1}}));
+  const RewriteState near = unary_state({{"Sqrt", "Neg", "Tanh"}, {"Sqrt", "Neg", "Sigmoid"}});
+  EXPECT_EQ(members(near, "shave"), (Members{{0}, {1}}));
+  const RewriteState before = unary_state({{"Tanh", "Neg", "Sqrt"}, {"Sigmoid", "Neg", "Sqrt"}});
+  EXPECT_EQ(members(before, "shave"), (Members{{0}, {1}}));
+}
+
+TEST(LocationClasses, ShapesAndOtherUsersTellApart) {
+  Graph g;
+  const ValueId x = g.add_input("x", {DType::kFloat32, {4}});
+  const ValueId wide = g.add_input("wide", {DType::kFloat32, {8}});
+  const ValueId twice = g.add("Sqrt", {x});
+  g.add_output("a", g.add("Floor", {g.add("Sqrt", {x})}));
+  g.add_output("b", g.add("Floor", {g.add("Sqrt", {wide})}));
+  g.add_output("c", g.add("Floor", {twice}));
+  g.add_output("d", g.add("Neg", {twice}));
+  g.add_output("e", g.add("Floor", {g.add("Sqrt", {x})}));
+  const RewriteState state(g, testing::unary_rules(), testing::unary_cost());
+  EXPECT_EQ(members(state, "shave"), (Members{{0, 3}, {1}, {2}}));
+}
+
+TEST(LocationClasses, AStepBringsThemUpToDate) {
+  RewriteState state =
+      unary_state({{"Sqrt", "Exp"}, {"Sqrt", "Exp"}, {"Sqrt", "Log"}, {"Sqrt", "Log"}});
+  EXPECT_EQ(members(state, "shave"), (Members{{0, 1}, {2, 3}}));
+  const int there = rule_named(state, "there");
+  state.commit(state.propose(state.locations(there)[0]));
+  EXPECT_EQ(members(state, "shave"), (Members{{0, 2, 3}, {1}}));
+}
+
+TEST(LocationClasses, TakingAllTakesEveryMember) {
+  RewriteState state = unary_state({{"Sqrt", "Exp"}, {"Sqrt", "Log"}, {"Sqrt", "Exp"}});
+  const int shave = rule_named(state, "shave");
+  const RewriteState start = state;
+  const TakenAll taken = take_all(state, shave, start.classes(shave)[0]);
+  // The second member is location 2 at first, and 1 once the first one is taken.
+  EXPECT_EQ(taken.locations, (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(state.location_count(shave), 1);
+  RewriteState replayed = start;
+  for (const int32_t location : taken.locations)
+    replayed.commit(replayed.propose(replayed.locations(shave)[static_cast<size_t>(location)]));
+  EXPECT_TRUE(isomorphic(replayed.graph(), state.graph()));
+  EXPECT_EQ(state.cost().runtime, start.cost().runtime + testing::unary_state({{"Abs", "Abs"}}).cost().runtime -
+                                      testing::unary_state({{"Sqrt", "Sqrt"}}).cost().runtime);
+}
+
+/// Each of Relu(Relu(Relu(x))) lies within another's reach: one step removes what the next needs.
+TEST(LocationClasses, TakingAllLeavesOutWhatNoLongerApplies) {
+  Graph g;
+  ValueId value = g.add_input("x", {DType::kFloat32, {4}});
+  for (int i = 0; i < 8; ++i) value = g.add("Relu", {value});
+  g.add_output("y", value);
+  const auto rules = std::make_shared<const RuleSet>(
+      RuleSet::parse("rule relu_relu\nmatch\n  y = Relu(Relu(x))\nreplace\n  y = Relu(x)\n", "t"));
+  RewriteState state(g, rules, testing::unary_cost());
+  ASSERT_EQ(state.location_count(0), 7);
+  const auto classes = state.classes(0);
+  const auto most = std::max_element(
+      classes.begin(), classes.end(),
+      [](const auto& a, const auto& b) { return a.multiplicity() < b.multiplicity(); });
+  ASSERT_GE(most->multiplicity(), 3);  // those away from both ends
+  const TakenAll taken = take_all(state, 0, *most);
+  EXPECT_LT(taken.locations.size(), static_cast<size_t>(most->multiplicity()));
+  EXPECT_GE(taken.locations.size(), 1u);
+  EXPECT_EQ(state.location_count(0), 7 - static_cast<int>(taken.locations.size()));
+  state.graph().validate();
+}
+
+TEST(LocationClasses, AMatchIsFoundAgainAfterStepsElsewhere) {
+  RewriteState state = unary_state({{"Sqrt", "Exp", "Exp"}, {"Sqrt", "Neg"}});
+  const int shave = rule_named(state, "shave");
+  const int there = rule_named(state, "there");
+  const std::vector<Match> before = state.locations(shave);
+  state.commit(state.propose(state.locations(there)[0]));
+  ASSERT_TRUE(state.find(before[0]).has_value());
+  EXPECT_EQ(state.find(before[1])->binding->nodes, before[1].binding->nodes);
+  state.commit(state.propose(*state.find(before[0])));
+  EXPECT_FALSE(state.find(before[0]).has_value());
+  EXPECT_TRUE(state.find(before[1]).has_value());
+}
+
+}  // namespace
+}  // namespace reverie

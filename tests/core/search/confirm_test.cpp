@@ -1,0 +1,95 @@
+#include "core/search/confirm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/ir/structural_hash.h"
+#include "core/search/optimize.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::unary_state;
+
+RewriteState start() { return unary_state({{"Sqrt", "Sqrt"}, {"Sqrt"}, {"Exp", "Exp"}, {"Sqrt"}}); }
+
+TEST(Contenders, BeginWithTheBestAndComeFromTheTrace) {
+  const RewriteState state = start();
+  const SearchResult result = greedy_search(state, {});
+  ASSERT_GE(result.improvements.size(), 4u);
+  EXPECT_EQ(result.improvements.size(), result.trace.size() - 1);
+  const std::vector<Contender> contenders = contenders_of(state, result, 3);
+  ASSERT_THAT(contenders, SizeIs(3));
+  EXPECT_TRUE(isomorphic(contenders[0].graph, result.best));
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    const RewriteState again = replay(state, contenders[i].rewrites);
+    EXPECT_TRUE(isomorphic(again.graph(), contenders[i].graph));
+    EXPECT_EQ(again.cost(), contenders[i].cost);
+    EXPECT_FALSE(isomorphic(contenders[i].graph, state.graph()));
+    for (size_t j = 0; j < i; ++j) {
+      EXPECT_FALSE(isomorphic(contenders[i].graph, contenders[j].graph));
+      EXPECT_LT(contenders[j].cost.runtime, contenders[i].cost.runtime);
+    }
+  }
+}
+
+TEST(Contenders, AreAsManyAsThereAre) {
+  const RewriteState state = start();
+  const SearchResult result = greedy_search(state, {});
+  EXPECT_EQ(contenders_of(state, result, 100).size(), result.improvements.size());
+  EXPECT_THAT(contenders_of(state, result, 0), IsEmpty());
+}
+
+TEST(Contenders, AreNoneWhereNothingWasFound) {
+  const RewriteState state = unary_state({{"Exp"}});
+  SearchResult nothing;
+  nothing.best = state.graph();
+  nothing.initial_cost = nothing.best_cost = state.cost();
+  EXPECT_THAT(contenders_of(state, nothing, 4), IsEmpty());
+}
+
+TEST(TakeWinner, MakesItTheResult) {
+  const RewriteState state = start();
+  SearchResult result = greedy_search(state, {});
+  const std::vector<Contender> contenders = contenders_of(state, result, 3);
+  take_winner(state.graph(), contenders, 2, result);
+  EXPECT_TRUE(isomorphic(result.best, contenders[1].graph));
+  EXPECT_EQ(result.best_cost, contenders[1].cost);
+  EXPECT_EQ(result.rewrites, contenders[1].rewrites);
+  take_winner(state.graph(), contenders, 0, result);
+  EXPECT_TRUE(isomorphic(result.best, state.graph()));
+  EXPECT_EQ(result.best_cost, result.initial_cost);
+  EXPECT_THAT(result.rewrites, IsEmpty());
+}
+
+TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
+  const RewriteState state = start();
+  const std::vector<Contender> contenders = contenders_of(state, greedy_search(state, {}), 3);
+  ContestOptions options;
+  options.sitting_seconds = 0;
+  options.target_spread = 1;
+  const ContestResult result = confirm_on_cpu(state.graph(), contenders, 1, options);
+  ASSERT_THAT(result.standings, SizeIs(4));
+  for (const Standing& standing : result.standings) EXPECT_GT(standing.median, 0);
+}
+
+TEST(Optimize, ConfirmsWhatItReturns) {
+  const RewriteState state = start();
+  OptimizeConfig config;
+  config.confirm = true;
+  config.confirm_seconds = 0.01;
+  const Optimized result =
+      optimize(state.graph(), testing::unary_rules(), testing::unary_cost(), greedy_search, config);
+  ASSERT_THAT(result.contest.standings, SizeIs(result.contenders.size() + 1));
+  const int winner = result.contest.winner;
+  EXPECT_TRUE(isomorphic(result.search.best,
+                         winner == 0 ? state.graph()
+                                     : result.contenders[static_cast<size_t>(winner - 1)].graph));
+  EXPECT_LT(result.promised.runtime, result.search.initial_cost.runtime);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,79 @@
+#include "tools/contenders.h"
+
+#include <fmt/format.h>
+
+#include "core/exec/cpu/cpu_executor.h"
+#include "core/ir/structural_hash.h"
+#include "core/onnx/export.h"
+
+namespace reverie {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+
+const Cost& cost_of(const Optimized& result, size_t contestant) {
+  return contestant == 0 ? result.search.initial_cost : result.contenders[contestant - 1].cost;
+}
+
+Json to_json(const Standing& standing, const Cost& cost) {
+  return {{"cost_ms", cost.runtime.milliseconds()},
+          {"median_ms", standing.median / kMillisecond},
+          {"ratio", standing.ratio.median},
+          {"ratio_low", standing.ratio.low},
+          {"ratio_high", standing.ratio.high},
+          {"sittings", standing.ratio.samples},
+          {"finalist", standing.finalist}};
+}
+
+}  // namespace
+
+void print_contest(const Optimized& result) {
+  if (result.contest.standings.empty()) return;
+  fmt::print("\nend to end on {}:\n{:<12} {:>14} {:>14} {:>10} {:>18}\n", cpu_library(), "",
+             "sum of costs", "median", "ratio", "95% interval");
+  for (size_t i = 0; i < result.contest.standings.size(); ++i) {
+    const Standing& standing = result.contest.standings[i];
+    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}\n",
+               i == 0 ? "original" : fmt::format("contender {}", i),
+               cost_of(result, i).runtime.milliseconds(), standing.median / kMillisecond,
+               standing.ratio.median, standing.ratio.low, standing.ratio.high,
+               standing.finalist ? "" : "  screened out",
+               static_cast<int>(i) == result.contest.winner ? "  kept" : "");
+  }
+}
+
+Json to_json(const Optimized& result, const OptimizeConfig& config) {
+  Json contestants = Json::array();
+  for (size_t i = 0; i < result.contest.standings.size(); ++i)
+    contestants.push_back(to_json(result.contest.standings[i], cost_of(result, i)));
+  return {{"executor", cpu_library()},
+          {"processor", cpu_model()},
+          {"threads", cpu_threads(config.confirm_threads)},
+          {"promised_cost_ms", result.promised.runtime.milliseconds()},
+          {"winner", result.contest.winner},
+          {"contestants", contestants}};
+}
+
+Json write_contenders(const std::filesystem::path& folder, const ImportedModel& model,
+                      const Optimized& result, const CompareOptions& verify) {
+  std::filesystem::create_directories(folder);
+  Json written = Json::array();
+  for (size_t i = 0; i < result.contenders.size(); ++i) {
+    const Contender& contender = result.contenders[i];
+    const bool is_best = isomorphic(contender.graph, result.search.best);
+    const Agreement agreement =
+        is_best ? result.verified : compare(model.graph, contender.graph, verify);
+    if (!agreement.agree) continue;
+    const auto file = folder / fmt::format("{}.onnx", i + 1);
+    export_onnx(contender.graph, model.info, file);
+    written.push_back({{"file", file.string()},
+                       {"cost_ms", contender.cost.runtime.milliseconds()},
+                       {"rewrites", contender.rewrites.size()}});
+  }
+  return written;
+}
+
+}  // namespace reverie

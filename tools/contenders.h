@@ -1,0 +1,21 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/onnx/import.h"
+#include "core/search/optimize.h"
+
+namespace reverie {
+
+/// How the contenders of a search did end to end; nothing where they were not measured.
+void print_contest(const Optimized& result);
+nlohmann::ordered_json to_json(const Optimized& result, const OptimizeConfig& config);
+
+/// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Returns one
+/// entry for each.
+nlohmann::ordered_json write_contenders(const std::filesystem::path& folder,
+                                        const ImportedModel& model, const Optimized& result,
+                                        const CompareOptions& verify);
+
+}  // namespace reverie

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/rules/generate/generate.h"
+#include "core/rules/taso/import.h"
+#include "tools/command.h"
+#include "tools/common.h"
+#include "tools/interrupt.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  GenerateOptions options;
+  std::string out;
+  bool json = false, quiet = false;
+};
+
+/// Redraws one bar per stage.
+class Stages {
+ public:
+  explicit Stages(ProgressStyle style) : style_(style) {}
+  void update(const std::string& what, int64_t done, int64_t total) {
+    if (!bar_ || what != what_) bar_.emplace(what_ = what, total, "steps", style_);
+    bar_->update(done);
+  }
+
+ private:
+  ProgressStyle style_;
+  std::string what_;
+  std::optional<Progress> bar_;
+};
+
+struct Written {
+  size_t accepted = 0, refused = 0;
+};
+
+Written write_rules(const Arguments& arguments, const GenerateResult& result) {
+  TasoImportOptions options;
+  options.prefix = "generated";
+  options.seed = arguments.options.seed;
+  const std::vector<TasoOutcome> outcomes = import_taso_rules(result.rules, options);
+  Written written;
+  std::string refused, accepted;
+  for (const TasoOutcome& outcome : outcomes) {
+    if (outcome.accepted()) accepted += "\n" + outcome.text;
+    else refused += fmt::format("# Refused: {}: {}\n", outcome.name, outcome.refusal);
+    ++(outcome.accepted() ? written.accepted : written.refused);
+  }
+  write_file(arguments.out, description(arguments.options, result.counts) +
+                                fmt::format("# {} rules follow, {} are refused.\n", written.accepted,
+                                            written.refused) +
+                                refused + accepted);
+  return written;
+}
+
+void print_result(const Arguments& arguments, const GenerateCounts& counts, size_t rules,
+                  const Written& written) {
+  if (arguments.json) {
+    const Json line = {{"out", arguments.out},
+                       {"depth", arguments.options.depth},
+                       {"operators", arguments.options.operators},
+                       {"seed", arguments.options.seed},
+                       {"graphs", counts.graphs},
+                       {"values", counts.values},
+                       {"pairs", counts.pairs},
+                       {"renamed", counts.renamed},
+                       {"follow", counts.follows},
+                       {"unequal", counts.unequal},
+                       {"repeated", counts.repeated},
+                       {"identities", counts.identities},
+                       {"rules", rules},
+                       {"written", written.accepted},
+                       {"refused", written.refused}};
+    fmt::print("{}\n", line.dump());
+    return;
+  }
+  fmt::print("{} graphs with {} distinct values; {} pairs, of which {} renamed, {} follow, {} unequal "
+             "elsewhere, {} repeated; {} identities kept\n",
+             counts.graphs, counts.values, counts.pairs, counts.renamed, counts.follows,
+             counts.unequal, counts.repeated, counts.identities);
+  fmt::print("{} rules: {} written to {}, {} refused (listed there)\n", rules, written.accepted,
+             arguments.out, written.refused);
+}
+
+void generate(const Arguments& arguments) {
+  const StopToken stop = stop_on_interrupt();
+  std::optional<Stages> stages(progress_style(arguments.quiet));
+  const GenerateResult result =
+      generate_rules(arguments.options, stop, [&](const std::string& what, int64_t done,
+                                                  int64_t total) { stages->update(what, done, total); });
+  stages.reset();
+  if (!result.complete)
+    throw InputError("stopped before the end; '{}' is not written{}", arguments.out,
+                     arguments.options.checkpoint.empty()
+                         ? ""
+                         : fmt::format(" (the same command goes on from '{}')",
+                                       arguments.options.checkpoint));
+  print_result(arguments, result.counts, result.rules.size(), write_rules(arguments, result));
+}
+
+}  // namespace
+
+void register_rules_generate(CLI::App& group) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = group.add_subcommand(
+      "generate", "Find rules: enumerate small graphs and keep those that compute the same");
+  GenerateOptions& options = arguments->options;
+  command->add_option("--out", arguments->out, "Rule file to write")->required();
+  command->add_option("--depth", options.depth, "Most operators of a graph, 1 to 4")
+      ->capture_default_str();
+  command->add_option("--operators", options.operators,
+                      "taso, all, or names separated by commas (matmul,concat,split)")
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Seed of the random inputs")->capture_default_str();
+  command->add_option("--threads", options.threads, "Threads; the result is the same for any number")
+      ->capture_default_str();
+  command->add_option("--checkpoint", options.checkpoint,
+                      "File that keeps the state, to go on from after an interrupt");
+  command->add_flag("--json", arguments->json, "One line of JSON");
+  command->add_flag("--quiet", arguments->quiet, "No progress");
+  command->callback([arguments] { generate(*arguments); });
+}
+
+}  // namespace reverie
