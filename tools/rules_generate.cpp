@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -102,7 +104,9 @@ void generate(const Arguments& arguments) {
                          ? ""
                          : fmt::format(" (the same command goes on from '{}')",
                                        arguments.options.checkpoint));
-  print_result(arguments, result.counts, result.rules.size(), write_rules(arguments, result));
+  const Written written = write_rules(arguments, result);
+  if (!arguments.options.checkpoint.empty()) std::filesystem::remove(arguments.options.checkpoint);
+  print_result(arguments, result.counts, result.rules.size(), written);
 }
 
 }  // namespace

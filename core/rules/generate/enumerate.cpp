@@ -161,6 +161,11 @@ std::vector<Enumerator::Found> Enumerator::produce(const Job& job, bool all) con
   return found;
 }
 
+void Enumerator::skip(size_t parts) {
+  for (auto at = jobs_.begin(); parts > 0; --parts, ++at)
+    done_ += static_cast<int64_t>(at->second.size());
+}
+
 bool Enumerator::run(size_t part, bool store_values, std::vector<Candidate>& candidates,
                      LevelCounts& counts) {
   const std::vector<Job>& jobs = std::next(jobs_.begin(), static_cast<int64_t>(part))->second;

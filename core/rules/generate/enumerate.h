@@ -17,6 +17,7 @@ struct Candidate {
   Application application;
   ValueId value = kNoValue;
   Application first;
+  bool operator==(const Candidate&) const = default;
 };
 
 struct LevelCounts {
@@ -36,6 +37,8 @@ class Enumerator {
 
   /// The parts of the work for a level, one after the other: graphs whose results have equal extents.
   size_t prepare(int level);
+  /// Leaves out the first parts, which have been run before.
+  void skip(size_t parts);
   /// Graphs of a part that share their value with an earlier one, in the order of the enumeration.
   /// `store`: their values become operands for the next level, else only graphs with the first
   /// inputs of each kind are made. Returns false when stopped; nothing has changed then.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "core/base/error.h"
 #include "core/rules/generate/basis.h"
+#include "core/rules/generate/checkpoint.h"
 #include "core/rules/generate/enumerate.h"
 #include "core/rules/generate/identity.h"
 #include "core/rules/taso/translate.h"
@@ -50,23 +52,50 @@ class Generator {
       if (progress_) progress_("graphs of " + std::to_string(level), done, total);
     });
     const size_t parts = enumerator.prepare(level);
-    std::vector<Candidate> candidates;
-    LevelCounts counts;
-    for (size_t part = 0; part < parts; ++part)
-      if (!enumerator.run(part, !last, candidates, counts)) {
+    Checkpoint state = last ? resumed(enumerator) : Checkpoint();
+    for (; state.parts < parts; ++state.parts) {
+      if (!enumerator.run(state.parts, !last, state.candidates, state.counts)) {
         result_.complete = false;
-        return;
+        break;
       }
-    result_.counts.graphs += counts.graphs;
-    result_.counts.values += counts.values;
-    result_.counts.pairs += counts.pairs;
-    prune(level, candidates);
-    if (last) return;
+      if (last) save(state, false);
+    }
+    if (last && !options_.checkpoint.empty()) save(state, true);
+    if (!result_.complete) return;
+    result_.counts.graphs += state.counts.graphs;
+    result_.counts.values += state.counts.values;
+    result_.counts.pairs += state.counts.pairs;
+    prune(level, state.candidates);
+    if (!last) note_equal(state.candidates);
+  }
+
+  void note_equal(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const uint32_t support = values_.support_of(candidate.application);
       if ((support & ~values_[candidate.value].support) == 0)
         values_.add_equal(candidate.value, candidate.application);
     }
+  }
+
+  std::string asked() const {
+    return fmt::format("--depth {} --operators {} --seed {}", options_.depth, options_.operators,
+                       options_.seed);
+  }
+
+  Checkpoint resumed(Enumerator& enumerator) {
+    if (options_.checkpoint.empty()) return {};
+    Checkpoint state = read_checkpoint(options_.checkpoint, asked()).value_or(Checkpoint());
+    enumerator.skip(state.parts);
+    return state;
+  }
+
+  /// Unless it is the end, only now and then.
+  void save(const Checkpoint& state, bool end) {
+    constexpr std::chrono::seconds kBetween(20);
+    const auto now = std::chrono::steady_clock::now();
+    if (options_.checkpoint.empty() || (!end && now - saved_ < kBetween)) return;
+    write_checkpoint(options_.checkpoint, asked(), state);
+    saved_ = now;
   }
 
   bool is_renamed(const Candidate& candidate) const {
@@ -89,6 +118,10 @@ class Generator {
     });
     int64_t done = 0;
     for (const Candidate& candidate : candidates) {
+      if (stop_.requested()) {
+        result_.complete = false;
+        return;
+      }
       consider(candidate);
       if (progress_)
         progress_("pairs of " + std::to_string(level), ++done,
@@ -204,6 +237,7 @@ class Generator {
   Basis basis_;
   std::set<std::string> known_;
   GenerateResult result_;
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

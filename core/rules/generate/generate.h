@@ -15,7 +15,7 @@ struct GenerateOptions {
   std::string operators = "taso";  ///< or "all", or names separated by commas
   uint64_t seed = 1;
   int threads = 1;  ///< no effect on the result
-  /// Where the state is kept after each part of the last level, to go on from; empty: nowhere.
+  /// Where the last level's state is kept now and then and after a stop, to go on from; empty: nowhere.
   std::string checkpoint;
 };
 

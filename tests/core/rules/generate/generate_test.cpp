@@ -7,8 +7,10 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/rules/taso/translate.h"
 #include "tests/support/identities.h"
+#include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
@@ -174,6 +176,52 @@ TEST(Generate, StopsWhenAsked) {
   GenerateOptions options;
   const GenerateResult result = generate_rules(options, stop);
   EXPECT_FALSE(result.complete);
+}
+
+TEST(Generate, AResumedRunGivesTheSame) {
+  const TemporaryDirectory directory;
+  GenerateOptions options;
+  options.depth = 3;
+  const GenerateResult whole = generate_rules(options);
+  options.checkpoint = directory / "state";
+  int stops = 0;
+  GenerateResult result;
+  for (;; ++stops) {  // each run gets a little further
+    const StopToken stop;
+    int64_t first = 0;
+    result = generate_rules(options, stop, [&](const std::string& what, int64_t done, int64_t) {
+      if (what != "graphs of 3") return;
+      if (first == 0) first = done;
+      if (done >= first + 700) stop.request();
+    });
+    if (result.complete) break;
+    ASSERT_LT(stops, 20);
+  }
+  EXPECT_GE(stops, 2);
+  EXPECT_EQ(forms_of(result), forms_of(whole));
+  EXPECT_EQ(result.counts, whole.counts);
+}
+
+TEST(Generate, ACheckpointOfOtherOptionsOrDamagedIsRefused) {
+  const TemporaryDirectory directory;
+  GenerateOptions options;
+  options.depth = 2;
+  options.operators = "matmul,add";
+  options.checkpoint = directory / "state";
+  const GenerateResult result = generate_rules(options);
+  EXPECT_EQ(forms_of(generate_rules(options)), forms_of(result));
+  options.seed = 2;
+  EXPECT_THROW(generate_rules(options), InputError);
+  options.seed = 1;
+  const std::string bytes = read_file(options.checkpoint);
+  for (const size_t size : {size_t{0}, size_t{5}, size_t{40}, bytes.size() - 1}) {
+    write_file(options.checkpoint, std::string_view(bytes).substr(0, size));
+    EXPECT_THROW(generate_rules(options), InputError) << size;
+  }
+  std::string changed = bytes;
+  changed[bytes.size() - 10] ^= 1;
+  write_file(options.checkpoint, changed);
+  EXPECT_THROW(generate_rules(options), InputError);
 }
 
 }  // namespace
