@@ -154,7 +154,11 @@ void Matcher::extend(size_t step) {
   const auto values = embedding_.values(how.value);
   if (values.empty() || !values[0].valid()) return;
   const ValueId value = values[0];
-  if (how.via == MatchPlan::Via::kProducer) return try_node(step, graph_.producer(value));
+  if (how.via == MatchPlan::Via::kProducer) {
+    if (classes_ == nullptr) return try_node(step, graph_.producer(value));
+    for (const NodeId producer : classes_->producers(value)) try_node(step, producer);
+    return;
+  }
   const OpSchema* op = pattern_->source[static_cast<size_t>(how.op)].op;
   std::vector<NodeId> candidates;
   for (const NodeId user : graph_.users(value))
@@ -178,7 +182,7 @@ void Matcher::try_node(size_t step, NodeId node) {
     for (int out = 0; out < lists.outputs; ++out) {
       const size_t mark = trail_.size();
       if (lay(op.inputs, graph_.inputs(node), lists.swappable ? 0 : in, in == 1 && lists.swappable) &&
-          lay(op.outputs, graph_.outputs(node), out, false))
+          lay(op.outputs, outputs(node), out, false))
         extend(step + 1);
       undo(mark);
     }

@@ -73,6 +73,17 @@ class Embedding {
   std::vector<uint8_t> bound_;
 };
 
+/// Which values of a graph are known to be equal, where it holds alternatives: a class of values is
+/// named by one of them, and every input of a node is such a name.
+class ValueClasses {
+ public:
+  virtual ~ValueClasses() = default;
+  /// Nodes with an output in the class of that name, each once.
+  virtual std::span<const NodeId> producers(ValueId name) const = 0;
+  /// The names of the classes of a node's outputs.
+  virtual std::span<const ValueId> outputs(NodeId node) const = 0;
+};
+
 /// Finds the embeddings of patterns; one object can be used for many searches.
 class Matcher {
  public:
@@ -80,7 +91,9 @@ class Matcher {
   using Filter = std::function<bool(int op, NodeId node)>;
   using Sink = std::function<void(const Embedding&)>;
 
-  explicit Matcher(const Graph& graph) : graph_(graph) {}
+  /// With `classes`, a tensor is a class of values, and any node that computes it may be matched.
+  explicit Matcher(const Graph& graph, const ValueClasses* classes = nullptr)
+      : graph_(graph), classes_(classes) {}
   /// Every embedding in which `node` stands for source operator `op`, structure and plain attribute
   /// values checked; conditions are the caller's.
   void find(const MatchRule& rule, int op, NodeId node, const Filter& filter, const Sink& sink);
@@ -93,6 +106,9 @@ class Matcher {
   };
   void extend(size_t step);
   void try_node(size_t step, NodeId node);
+  std::span<const ValueId> outputs(NodeId node) const {
+    return classes_ == nullptr ? graph_.outputs(node) : classes_->outputs(node);
+  }
   Lists alternatives(const SourceOp& op, NodeId node) const;
   bool attributes_fit(const SourceOp& op, NodeId node) const;
   bool lay(const std::vector<int>& patterns, std::span<const ValueId> actual, int way, bool swap);
@@ -100,6 +116,7 @@ class Matcher {
   void undo(size_t mark);
 
   const Graph& graph_;
+  const ValueClasses* classes_;
   const RulePattern* pattern_ = nullptr;
   const MatchPlan* plan_ = nullptr;
   NodeId anchor_;
