@@ -111,6 +111,10 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
              result.search.expansions, result.search.candidates, result.search.duplicates,
              name_of(result.search.stopped_by));
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
+  if (const auto& saturation = result.search.saturation)
+    fmt::print("e-graph: {} nodes in {} classes after {} iterations{}; extraction: {}\n",
+               saturation->nodes, saturation->classes, saturation->iterations,
+               saturation->saturated ? ", saturated" : "", saturation->extraction);
   if (result.estimates > 0)
     fmt::print("not from {}: the times of {} operators are estimates\n", result.cost_source,
                result.estimates);
@@ -132,7 +136,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
   Json rewrites = Json::array();
   for (const RewriteStep& step : result.search.rewrites)
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
-  return {{"model", model},
+  Json json = {{"model", model},
           {"method", config.method},
           {"cost_source", result.cost_source},
           {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
@@ -156,6 +160,13 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
             {"max_rel_error", result.verified.max_rel_error},
             {"unverified_nodes", result.verified.unverified_nodes}}},
           {"rewrites", rewrites}};
+  if (const auto& saturation = result.search.saturation)
+    json["saturation"] = {{"iterations", saturation->iterations},
+                          {"nodes", saturation->nodes},
+                          {"classes", saturation->classes},
+                          {"saturated", saturation->saturated},
+                          {"extraction", saturation->extraction}};
+  return json;
 }
 
 /// Where it is known, how many expansions there will be.

@@ -64,7 +64,7 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
   for (int i = 1; i < count && !result.improvements.empty(); ++i) {
     const double share = static_cast<double>(i) / count;
     const Improvement& found = closest(result.improvements, after + share * (before - after));
-    const Graph graph = replay(start, found.rewrites).graph();
+    const Graph graph = found.graph ? *found.graph : replay(start, found.rewrites).graph();
     if (is_new(contenders, graph)) contenders.push_back({graph, found.cost, found.rewrites});
   }
   return contenders;

@@ -6,6 +6,7 @@
 #include "core/base/config.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
+#include "core/search/egraph/saturation_options.h"
 
 namespace reverie {
 
@@ -69,6 +70,7 @@ struct SearchOptions {
   BeamOptions beam;
   AnnealingOptions annealing;
   SoftmaxOptions softmax;
+  SaturationOptions saturation;
   StopToken stop;
   /// Called about once per expansion, by the thread that called the method.
   std::function<void(const SearchProgress&)> on_progress;
@@ -96,6 +98,7 @@ struct SearchOptions {
     v.section("beam", beam, "Beam search");
     v.section("annealing", annealing, "Simulated annealing");
     v.section("softmax", softmax, "Samples from a softmax on cost change");
+    v.section("saturation", saturation, "Equality saturation");
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,13 +28,14 @@ std::string_view name_of(StoppedBy reason);
 struct Improvement {
   Cost cost;
   std::vector<RewriteStep> rewrites;  ///< from the start
+  std::optional<Graph> graph;         ///< where no path led to it
 };
 
 struct SearchResult {
-  Graph best;  ///< `rewrites` applied to the start
+  Graph best;  ///< `rewrites` applied to the start, or what saturation took out of an e-graph
   Cost initial_cost;
   Cost best_cost;
-  std::vector<RewriteStep> rewrites;
+  std::vector<RewriteStep> rewrites;  ///< empty where `saturation` is there
   /// The best so far each time it improved, the start first.
   std::vector<SearchProgress> trace;
   /// What the trace passed through, in that order, the start left out.
@@ -44,6 +46,7 @@ struct SearchResult {
   int64_t duplicates = 0;  ///< states reached again and not expanded again
   double seconds = 0;
   StoppedBy stopped_by = StoppedBy::kExhausted;
+  std::optional<SaturationReport> saturation;
 };
 
 /// A method. Deterministic for a seed unless the time limit or a stop request cuts it short.
@@ -86,6 +89,13 @@ SearchResult annealing_search(const RewriteState& start, const SearchOptions& op
 /// steps as greedy takes, at least 10, a greedy descent follows. The first sample is greedy search,
 /// the limit of low temperature.
 SearchResult softmax_search(const RewriteState& start, const SearchOptions& options);
+
+/// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as far
+/// as the limits go, are held at once in an e-graph, and the best one is taken out of it, so that the
+/// order of rewrites does not matter. Conditions on uses are not looked at. There is no path: the
+/// result is the graph. An expansion is an iteration over all rules, a candidate a match applied.
+/// Taken out bottom-up (select_bottom_up) and by descent (descend) from there and from the start.
+SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options);
 
 struct NamedMethod {
   std::string name;

@@ -8,7 +8,7 @@
 namespace reverie {
 namespace {
 
-int64_t weight_limit(int64_t bytes, double growth) {
+int64_t most_weights(int64_t bytes, double growth) {
   return growth > 0 ? static_cast<int64_t>(std::floor(static_cast<double>(bytes) * growth))
                     : std::numeric_limits<int64_t>::max();
 }
@@ -25,7 +25,7 @@ SearchRun::SearchRun(const RewriteState& start, const SearchOptions& options)
       options_(options),
       begin_(now(options)),
       start_weight_bytes_(start.graph().weight_bytes()),
-      weight_limit_(weight_limit(start_weight_bytes_, options.max_weight_growth)) {
+      weight_limit_(most_weights(start_weight_bytes_, options.max_weight_growth)) {
   if (options.threads > 1) pool_ = std::make_shared<WorkerPool>(options.threads);
   result_.initial_cost = result_.best_cost = start.cost();
   result_.trace.push_back(progress());
@@ -60,10 +60,16 @@ void SearchRun::count_expansion() {
 }
 
 void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
-  REVERIE_CHECK_LT(cost.runtime.count, result_.best_cost.runtime.count);
-  result_.best_cost = cost;
-  result_.improvements.push_back({cost, path});
-  result_.rewrites = std::move(path);
+  record({cost, std::move(path), {}});
+  result_.rewrites = result_.improvements.back().rewrites;
+}
+
+void SearchRun::improve(const Cost& cost, const Graph& graph) { record({cost, {}, graph}); }
+
+void SearchRun::record(Improvement improvement) {
+  REVERIE_CHECK_LT(improvement.cost.runtime.count, result_.best_cost.runtime.count);
+  result_.best_cost = improvement.cost;
+  result_.improvements.push_back(std::move(improvement));
   result_.trace.push_back(progress());
 }
 
@@ -99,6 +105,13 @@ SearchResult SearchRun::finish() {
   REVERIE_CHECK(best.cost() == result_.best_cost, "the best path costs {} ps by difference, {} ps",
                 result_.best_cost.runtime.count, best.cost().runtime.count);
   result_.best = best.graph();
+  result_.seconds = elapsed();
+  return std::move(result_);
+}
+
+SearchResult SearchRun::finish(SaturationReport report) {
+  result_.best = result_.improvements.empty() ? start_.graph() : *result_.improvements.back().graph;
+  result_.saturation = std::move(report);
   result_.seconds = elapsed();
   return std::move(result_);
 }

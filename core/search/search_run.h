@@ -33,6 +33,7 @@ class SearchRun {
   bool allows(const Reached& from, const Match& match) const;
   /// Whether so many bytes of weights are allowed.
   bool allows_weights(int64_t bytes) const { return bytes <= weight_limit_; }
+  int64_t weight_limit() const { return weight_limit_; }
 
   /// True once the time is over or a stop was requested; cheap enough for inner loops. `must_stop`
   /// may be called by any thread, `out_of_time` also records the reason.
@@ -41,10 +42,13 @@ class SearchRun {
   void out_of_budget() { result_.stopped_by = StoppedBy::kBudget; }
   void count_expansion();
   void count_candidate() { ++result_.candidates; }
+  void count_candidates(int64_t count) { result_.candidates += count; }
   void count_step() { ++result_.steps; }
   void count_duplicate() { ++result_.duplicates; }
   /// Records a new best. `cost` must improve.
   void improve(const Cost& cost, std::vector<RewriteStep> path);
+  /// The same for a graph that no path led to.
+  void improve(const Cost& cost, const Graph& graph);
 
   /// A part of this run for another thread: the same start, clock and limits, counters at zero and
   /// the start as best. Reports no progress. May be called by any thread while the run rests.
@@ -57,8 +61,11 @@ class SearchRun {
 
   /// Builds the best graph by replay. Call once, at the end.
   SearchResult finish();
+  /// The same for a saturation: the best graph is the one given last, or the start.
+  SearchResult finish(SaturationReport report);
 
  private:
+  void record(Improvement improvement);
   double elapsed() const;
   SearchProgress progress() const;
 

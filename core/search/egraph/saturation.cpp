@@ -1,0 +1,239 @@
+#include "core/search/egraph/saturation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+
+namespace reverie {
+namespace {
+
+/// Source operators that no other one uses.
+std::vector<int> roots_of(const RulePattern& pattern) {
+  const auto uses = [](const SourceOp& user, int value) {
+    return std::find(user.inputs.begin(), user.inputs.end(), value) != user.inputs.end();
+  };
+  std::vector<int> roots;
+  for (size_t i = 0; i < pattern.source.size(); ++i) {
+    const std::vector<int>& outputs = pattern.source[i].outputs;
+    if (std::none_of(pattern.source.begin(), pattern.source.end(), [&](const SourceOp& user) {
+          return std::any_of(outputs.begin(), outputs.end(),
+                             [&](int output) { return uses(user, output); });
+        }))
+      roots.push_back(static_cast<int>(i));
+  }
+  return roots;
+}
+
+bool intersect(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
+  auto x = a.begin();
+  auto y = b.begin();
+  while (x != a.end() && y != b.end()) {
+    if (*x == *y) return true;
+    if (*x < *y) ++x;
+    else ++y;
+  }
+  return false;
+}
+
+}  // namespace
+
+Saturation::Saturation(EGraph& egraph, const RuleSet& rules, CostModel& cost_model,
+                       const SaturationOptions& options, std::function<bool()> out_of_time)
+    : egraph_(egraph),
+      cost_model_(cost_model),
+      options_(options),
+      out_of_time_(std::move(out_of_time)),
+      program_(rules) {
+  for (const MatchRule& rule : program_.rules())
+    roots_.push_back(roots_of(*rule.pattern));
+}
+
+bool Saturation::iterate() {
+  match();
+  ++iterations_;
+  std::stable_sort(found_.begin(), found_.end(),
+                   [](const Found& a, const Found& b) { return a.gain > b.gain; });
+  bool changed = false;
+  size_t next = 0;
+  for (; next < found_.size() && !full() && !out_of_time_(); ++next) changed |= apply(found_[next]);
+  const bool all = next == found_.size();
+  found_.clear();
+  egraph_.rebuild();
+  saturated_ = all && !changed && !out_of_time_();
+  return changed;
+}
+
+// --- Matching -------------------------------------------------------------------------------------
+
+void Saturation::match() {
+  const std::vector<NodeId> changed = egraph_.take_changed();
+  parts_.clear();
+  std::vector<uint8_t> marked(static_cast<size_t>(egraph_.graph().node_capacity()), 0);
+  for (const NodeId node : changed) marked[static_cast<size_t>(node.index)] = 1;
+  Matcher matcher(egraph_.graph(), &egraph_);
+  int64_t tried = 0;
+  bool stop = false;
+  for (const NodeId node : changed)
+    for (const MatchProgram::Anchor& anchor : program_.anchors(egraph_.graph().op(node))) {
+      if (stop) return;
+      if (roots_[static_cast<size_t>(anchor.rule)].size() > 1 &&
+          iterations_ >= options_.multi_iterations)
+        continue;
+      // Each match is found once: at the first of its operators that stands for a changed node.
+      matcher.find(
+          program_.rules()[static_cast<size_t>(anchor.rule)], anchor.op, node,
+          [&](int op, NodeId other) {
+            constexpr int64_t kBetweenClocks = 256;
+            if (++tried % kBetweenClocks == 0) stop = stop || out_of_time_();
+            return !stop && egraph_.alive(other) &&
+                   (op >= anchor.op || !marked[static_cast<size_t>(other.index)]);
+          },
+          [&](const Embedding& embedding) { consider(anchor.rule, embedding); });
+    }
+}
+
+/// The outputs of a node, and what they hold side by side: what comes out of them by splitting and
+/// by giving the same data another shape. Ascending.
+const std::vector<ValueId>& Saturation::parts_of(NodeId node) {
+  const auto [at, fresh] = parts_.try_emplace(node);
+  if (!fresh) return at->second;
+  const Graph& graph = egraph_.graph();
+  std::vector<ValueId> found(egraph_.outputs(node).begin(), egraph_.outputs(node).end());
+  std::unordered_set<ValueId> known(found.begin(), found.end());
+  for (size_t i = 0; i < found.size(); ++i)
+    for (const NodeId user : graph.users(found[i])) {
+      if (!egraph_.alive(user) || graph.inputs(user).size() != 1) continue;
+      if (!graph.op(user).view && egraph_.outputs(user).size() < 2) continue;
+      for (const ValueId output : egraph_.outputs(user))
+        if (known.insert(output).second) found.push_back(output);
+    }
+  std::sort(found.begin(), found.end());
+  return at->second = std::move(found);
+}
+
+/// Whether two roots compute something in common, as what was merged and one of its parts do: no
+/// graph gains by merging them.
+bool Saturation::overlaps(int rule, const Embedding& embedding) {
+  const std::vector<int>& roots = roots_[static_cast<size_t>(rule)];
+  for (size_t i = 0; i + 1 < roots.size(); ++i)
+    for (size_t j = i + 1; j < roots.size(); ++j)
+      if (intersect(parts_of(embedding.node(roots[i])), parts_of(embedding.node(roots[j]))))
+        return true;
+  return false;
+}
+
+void Saturation::consider(int rule, const Embedding& embedding) {
+  if (overlaps(rule, embedding)) return;
+  const uint64_t key = instance_key(rule, embedding);
+  const InstanceCache::Entry* entry = cache_.find(key);
+  if (entry != nullptr && entry->instance == nullptr) return;
+  Found found{rule, 0, embedding.binding(), nullptr};
+  if (seen(rule, found.binding)) return;
+  const RulePattern& pattern = *program_.rules()[static_cast<size_t>(rule)].pattern;
+  if (entry == nullptr)
+    entry = cache_.insert(key, instantiate(pattern, egraph_.graph(), found.binding, cost_model_));
+  if (entry->instance == nullptr) return;
+  found.instance = entry->instance;
+  found.gain = gain(found);
+  found_.push_back(std::move(found));
+}
+
+/// Whether a match on the same nodes and classes was found before; remembers it.
+bool Saturation::seen(int rule, const Binding& binding) {
+  const bool symmetric = program_.rules()[static_cast<size_t>(rule)].pattern->symmetric;
+  uint64_t key = mix64(static_cast<uint64_t>(rule));
+  const auto add = [&](uint64_t part) {
+    key = symmetric ? key + mix64(part) : hash_combine(key, part);
+  };
+  for (const NodeId node : binding.nodes) add(2 * static_cast<uint64_t>(node.index));
+  for (const ValueId value : binding.values) add(2 * static_cast<uint64_t>(value.index) + 1);
+  return !seen_.insert(key).second;
+}
+
+uint64_t Saturation::node_signature(NodeId node) {
+  const auto i = static_cast<size_t>(node.index);
+  if (i >= node_signatures_.size()) node_signatures_.resize(2 * i + 1, 0);
+  if (node_signatures_[i] == 0)
+    node_signatures_[i] = hash_combine(static_cast<uint64_t>(egraph_.graph().op(node).id),
+                                       egraph_.graph().attributes(node).hash());
+  return node_signatures_[i];
+}
+
+uint64_t Saturation::value_signature(ValueId value) {
+  const Graph& graph = egraph_.graph();
+  const auto i = static_cast<size_t>(value.index);
+  if (i >= value_signatures_.size()) value_signatures_.resize(2 * i + 1, 0);
+  if (value_signatures_[i] == 0) {
+    const NodeId producer = graph.producer(value);
+    uint64_t hash = hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
+    const WeightPtr& weight = graph.weight(producer);
+    if (weight != nullptr && weight->is_small()) hash = hash_combine(hash, weight->identity());
+    value_signatures_[i] = hash;
+  }
+  return value_signatures_[i];
+}
+
+/// Of all that decides the replacement: equal keys have one instance.
+uint64_t Saturation::instance_key(int rule, const Embedding& embedding) {
+  uint64_t key = mix64(static_cast<uint64_t>(rule));
+  for (const NodeId node : embedding.nodes()) key = hash_combine(key, node_signature(node));
+  const auto& values = program_.rules()[static_cast<size_t>(rule)].pattern->values;
+  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
+    const auto tensors = embedding.values(i);
+    if (values[static_cast<size_t>(i)].sequence) key = hash_combine(key, tensors.size());
+    for (const ValueId value : tensors)
+      key = hash_combine(key, value.valid() ? value_signature(value) : 0);
+  }
+  return key;
+}
+
+// --- Applying -------------------------------------------------------------------------------------
+
+int64_t Saturation::gain(const Found& found) const {
+  int64_t gain = 0;
+  for (const NodeId node : found.binding.nodes) gain += egraph_.cost(node).runtime.count;
+  for (const NewNode& node : found.instance->nodes) gain -= node.cost.runtime.count;
+  return gain;
+}
+
+/// Whether a node would come that reads what it computes.
+bool Saturation::is_loop(const Found& found) const {
+  const auto name = [&](int32_t value) {
+    return egraph_.find(found.binding.values[static_cast<size_t>(value)]);
+  };
+  for (const auto& [from, to] : found.instance->outputs) {
+    if (to.node < 0) continue;
+    for (const Operand& input : found.instance->nodes[static_cast<size_t>(to.node)].inputs)
+      if (input.node < 0 && !input.absent() && name(input.index) == name(from)) return true;
+  }
+  return false;
+}
+
+bool Saturation::apply(const Found& found) {
+  const auto& nodes = found.binding.nodes;
+  const auto alive = [&](NodeId node) { return egraph_.alive(node); };
+  if (!std::all_of(nodes.begin(), nodes.end(), alive) || is_loop(found)) return false;
+  const int64_t before = egraph_.node_count();
+  std::vector<NodeId> made;
+  const auto value = [&](const Operand& operand) {
+    if (operand.absent()) return ValueId{};
+    if (operand.node < 0) return found.binding.values[static_cast<size_t>(operand.index)];
+    return egraph_.graph().output(made[static_cast<size_t>(operand.node)], operand.index);
+  };
+  for (const NewNode& node : found.instance->nodes) {
+    std::vector<ValueId> inputs;
+    for (const Operand& input : node.inputs) inputs.push_back(value(input));
+    made.push_back(node.weight != nullptr
+                       ? egraph_.add_constant(node.weight)
+                       : egraph_.add(*node.op, inputs, node.attributes, node.types, node.cost));
+  }
+  bool changed = egraph_.node_count() != before;
+  for (const auto& [from, to] : found.instance->outputs)
+    changed |= egraph_.merge(value({-1, from}), value(to));
+  applied_ += changed ? 1 : 0;
+  return changed;
+}
+
+}  // namespace reverie

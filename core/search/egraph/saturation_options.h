@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/config.h"
+
+namespace reverie {
+
+struct SaturationOptions {
+  int64_t iterations = 15;
+  /// Rules with several roots (parallel products merged) take part in so many iterations: each can
+  /// square the number of nodes.
+  int64_t multi_iterations = 15;
+  /// No match is applied when the e-graph has so many nodes.
+  int64_t node_limit = 20000;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("iterations", iterations, "Rounds of applying all rules", at_least(0));
+    v.field("multi_iterations", multi_iterations,
+            "Rounds in which rules with several roots take part", at_least(0));
+    v.field("node_limit", node_limit, "Nodes of the e-graph at which it grows no more",
+            at_least(1));
+  }
+};
+
+/// What equality saturation built, and how the best graph was taken out of it.
+struct SaturationReport {
+  int64_t iterations = 0;
+  int64_t nodes = 0;    ///< of the e-graph
+  int64_t classes = 0;
+  bool saturated = false;  ///< no rule had anything new to add
+  /// "greedy", or the solver's own word: "optimal", "gap 1.2%", "none".
+  std::string extraction;
+};
+
+}  // namespace reverie

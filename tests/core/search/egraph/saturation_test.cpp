@@ -1,0 +1,213 @@
+#include "core/search/egraph/saturation.h"
+
+#include <gtest/gtest.h>
+
+#include "core/exec/compare.h"
+#include "core/ir/structural_hash.h"
+#include "core/search/search.h"
+#include "tests/support/op_cost.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using testing::OpCost;
+using testing::unary_state;
+
+int64_t nanoseconds(const Cost& cost) { return cost.runtime.count / 1000; }
+
+std::shared_ptr<const RuleSet> builtin() {
+  return std::make_shared<const RuleSet>(RuleSet::builtin());
+}
+
+RewriteState state(const Graph& graph, const std::string& rules,
+                   std::map<std::string, int64_t> costs) {
+  return {graph, std::make_shared<const RuleSet>(RuleSet::parse(rules, "test")),
+          std::make_shared<OpCost>(std::move(costs))};
+}
+
+/// So many products of one input with constants, each with an output.
+Graph parallel_products(int count) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2, 4}});
+  for (int i = 0; i < count; ++i) {
+    const ValueId w = graph.add_constant(
+        Weight::fill({DType::kFloat32, {4, 32}}, 1, fmt::format("w{}", i)));
+    graph.add_output(fmt::format("y{}", i), graph.add("MatMul", {x, w}));
+  }
+  return graph;
+}
+
+TEST(Saturation, FindsTheOptimumWhereGreedyIsStuck) {
+  const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}});
+  EXPECT_EQ(nanoseconds(greedy_search(start, {}).best_cost), 10 + 4 + 5 + 10 + 2);
+  const SearchResult result = saturation_greedy_search(start, {});
+  EXPECT_EQ(nanoseconds(result.best_cost), 3 + 4 + 5 + 3 + 2);
+  EXPECT_TRUE(result.saturation->saturated);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST(Saturation, HoldsBothSidesOfRulesThatUndoEachOther) {
+  const SearchResult result = saturation_greedy_search(unary_state({{"Exp"}, {"Log"}}), {});
+  EXPECT_TRUE(result.saturation->saturated);
+  EXPECT_EQ(result.saturation->nodes, 2 * (1 + 2 + 1));  // input, Exp and Log, Floor
+  EXPECT_EQ(result.saturation->classes, 2 * 3);
+}
+
+/// The pattern is complete when its last operator comes, and then stands across two alternatives.
+TEST(Saturation, PatternsAreLaidOverAllNodesOfAClass) {
+  const std::string rules = R"(
+rule early
+match
+  y = Exp(x)
+replace
+  y = Log(x)
+rule late_one
+match
+  y = Tanh(x)
+replace
+  y = Sigmoid(x)
+rule late_two
+match
+  y = Sigmoid(x)
+replace
+  y = Neg(x)
+rule both
+match
+  y = Neg(Log(x))
+replace
+  y = Abs(x)
+)";
+  const RewriteState start =
+      state(testing::chains({{"Exp", "Tanh"}}), rules, {{"Exp", 5}, {"Log", 9}, {"Tanh", 5}});
+  EXPECT_EQ(nanoseconds(saturation_greedy_search(start, {}).best_cost), 1 + 1);
+}
+
+TEST(Saturation, WhatIsWrittenTwiceIsComputedOnce) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {4}});
+  graph.add_output("y", graph.add("Mul", {graph.add("Exp", {x}), graph.add("Exp", {x})}));
+  const SearchResult result = saturation_greedy_search(
+      {graph, std::make_shared<const RuleSet>(), testing::unary_cost()}, {});
+  EXPECT_EQ(nanoseconds(result.initial_cost), 5 + 5 + 1);
+  EXPECT_EQ(nanoseconds(result.best_cost), 5 + 1);
+}
+
+/// A rule whose condition on uses does not hold where the tensor is used twice is true there too.
+TEST(Saturation, ConditionsOnUsesAreAboutCost) {
+  const std::string rules = R"(
+rule once
+match
+  s = Exp(x)
+  y = Log(s)
+where
+  uses(s) == 1
+replace
+  y = Abs(x)
+)";
+  Graph graph;
+  const ValueId s = graph.add("Exp", {graph.add_input("x", {DType::kFloat32, {4}})});
+  graph.add_output("y", graph.add("Log", {s}));
+  graph.add_output("z", graph.add("Sqrt", {s}));
+  const RewriteState start = state(graph, rules, {{"Exp", 5}, {"Log", 5}, {"Abs", 2}});
+  EXPECT_EQ(nanoseconds(taso_search(start, {}).best_cost), 11);
+  EXPECT_EQ(nanoseconds(saturation_greedy_search(start, {}).best_cost), 8);
+}
+
+TEST(Saturation, SeveralRootsAreMergedAndTakenApart) {
+  const RewriteState start(parallel_products(3), builtin(),
+                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
+                               {"MatMul", 100}, {"Split", 10}}));
+  SearchOptions options;
+  options.saturation.node_limit = 200;
+  const SearchResult result = saturation_greedy_search(start, options);
+  EXPECT_EQ(nanoseconds(result.best_cost), 110);  // one product, one Split with three outputs
+  EXPECT_EQ(result.best_cost.launches, 2);
+  EXPECT_TRUE(result.saturation->saturated);  // what overlaps is not merged
+  EXPECT_TRUE(compare(start.graph(), result.best).agree);
+}
+
+TEST(Saturation, RulesWithSeveralRootsStopAfterTheirIterations) {
+  const RewriteState start(parallel_products(4), builtin(),
+                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
+                               {"MatMul", 100}, {"Split", 10}}));
+  SearchOptions options;
+  options.saturation.multi_iterations = 0;
+  EXPECT_EQ(nanoseconds(saturation_greedy_search(start, options).best_cost), 400);
+  options.saturation.multi_iterations = 1;
+  EXPECT_EQ(nanoseconds(saturation_greedy_search(start, options).best_cost), 220);
+}
+
+TEST(Saturation, LimitsEndItAndKeepTheBest) {
+  const RewriteState start(parallel_products(6), builtin(),
+                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
+                               {"MatMul", 100}, {"Split", 10}}));
+  SearchOptions options;
+  options.saturation.node_limit = 60;
+  const SearchResult few_nodes = saturation_greedy_search(start, options);
+  EXPECT_EQ(few_nodes.stopped_by, StoppedBy::kBudget);
+  EXPECT_FALSE(few_nodes.saturation->saturated);
+  EXPECT_LT(few_nodes.saturation->nodes, 70);
+  EXPECT_LT(few_nodes.best_cost.runtime, start.cost().runtime);
+  options = {};
+  options.saturation.iterations = 1;
+  const SearchResult one = saturation_greedy_search(start, options);
+  EXPECT_EQ(one.stopped_by, StoppedBy::kBudget);
+  EXPECT_EQ(one.expansions, 1);
+  EXPECT_EQ(nanoseconds(one.best_cost), 330);
+}
+
+/// x = T(T(x)): the classes of the e-graph read each other.
+TEST(Saturation, CyclesOfTheEGraphDoNotComeOut) {
+  const std::string rules = R"(
+rule twice
+match
+  y = Neg(Neg(x))
+replace
+  y = x
+rule through
+match
+  y = Exp(x)
+replace
+  y = Neg(Neg(Exp(x)))
+)";
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {4}});
+  graph.add_output("y", graph.add("Neg", {graph.add("Neg", {graph.add("Exp", {x})})}));
+  const SearchResult result = saturation_greedy_search(state(graph, rules, {}), {});
+  result.best.validate();
+  EXPECT_EQ(result.best_cost.launches, 1);
+}
+
+TEST(Saturation, EqualInputsGiveEqualResults) {
+  const RewriteState start(RandomGraph::make(7, 25), builtin(), make_cost_model("roofline:t4"));
+  const SearchResult one = saturation_greedy_search(start, {});
+  const SearchResult two = saturation_greedy_search(start, {});
+  EXPECT_TRUE(isomorphic(one.best, two.best));
+  EXPECT_EQ(one.candidates, two.candidates);
+  EXPECT_EQ(one.saturation->nodes, two.saturation->nodes);
+}
+
+TEST(Saturation, WhatComesOutOfRandomGraphsComputesTheSame) {
+  const auto rules = builtin();
+  const auto cost = make_cost_model("roofline:t4");
+  SearchOptions options;
+  options.saturation.node_limit = 1500;
+  options.saturation.iterations = 6;
+  int gained = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const Graph graph = RandomGraph::make(seed, 20);
+    const RewriteState start(graph, rules, cost);
+    const SearchResult result = saturation_greedy_search(start, options);
+    result.best.validate();
+    EXPECT_EQ(graph_cost(*cost, result.best), result.best_cost) << seed;
+    const Agreement agreement = compare(graph, result.best, {.inputs = 1, .seed = seed});
+    ASSERT_TRUE(agreement.agree) << seed << ": " << agreement.reason;
+    gained += result.best_cost.runtime < result.initial_cost.runtime;
+  }
+  EXPECT_GT(gained, 50);
+}
+
+}  // namespace
+}  // namespace reverie
