@@ -6,10 +6,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/exec/draw.h"
+#include "core/exec/reference/reference.h"
 #include "core/onnx/importer.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
@@ -37,17 +39,35 @@ Tensor draw_weight(const Weight& weight, const DrawRole& role, Rng rng) {
   return drawn.cast(weight.type().dtype);
 }
 
+bool is_large_fill(const Weight& weight) { return weight.is_fill() && !weight.is_small(); }
+
+/// Runs the graph once and makes weights smaller where products would grow beyond bounds.
+void calibrate(const Graph& graph, const WeightSource& weights, Rng rng, DrawPlan& plan) {
+  std::vector<Tensor> inputs;
+  for (const NodeId input : graph.inputs()) {
+    const TensorType& type = graph.type(graph.output(input));
+    inputs.push_back(draw(type, plan.input(graph.input_name(input)), rng.fork(inputs.size())));
+  }
+  ReferenceExecutor executor({.precision = Precision::kDouble, .cast_back = false});
+  executor.observe([&](NodeId node, std::vector<Tensor>& results) {
+    plan.calibrate(graph, node, results);
+  });
+  executor.run(graph, inputs, weights);
+}
+
 std::map<std::string, Tensor> drawn_weights(const Graph& graph, uint64_t seed) {
   const Graph* const graphs[] = {&graph};
-  const DrawPlan plan(graphs);
-  std::map<std::string, Tensor> drawn;
-  for (const NodeId node : graph.nodes()) {
-    const WeightPtr& weight = graph.weight(node);
-    if (weight == nullptr || !weight->is_fill() || weight->is_small()) continue;
-    drawn.emplace(weight->name(), draw_weight(*weight, plan.weight(weight->identity()),
-                                              Rng(seed).fork(weight->identity())));
-  }
-  return drawn;
+  DrawPlan plan(graphs);
+  const WeightSource drawn = [&](const Weight& weight) {
+    if (!is_large_fill(weight)) return weight.materialize();
+    return draw_weight(weight, plan.weight(weight.identity()), Rng(seed).fork(weight.identity()));
+  };
+  calibrate(graph, drawn, Rng(seed).fork(0), plan);
+  std::map<std::string, Tensor> weights;
+  for (const NodeId node : graph.nodes())
+    if (const WeightPtr& weight = graph.weight(node); weight != nullptr && is_large_fill(*weight))
+      weights.emplace(weight->name(), drawn(*weight));
+  return weights;
 }
 
 void erase_unused_initializers(onnx::GraphProto* graph, const std::set<std::string>& candidates) {

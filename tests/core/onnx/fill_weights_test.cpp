@@ -89,8 +89,10 @@ TEST_F(FillWeights, IsSeeded) {
   EXPECT_NE(initializer(filled(2), "w"), w);
 }
 
-TEST(FillWeightsOfALightModel, KeepsActivationsInRange) {
-  const auto path = testing::light_folder() / "bert_tiny.onnx";
+class FillWeightsOfALightModel : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(FillWeightsOfALightModel, KeepsActivationsInRange) {
+  const auto path = testing::light_folder() / (GetParam() + ".onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const TemporaryDirectory folder;
   EXPECT_GT(fill_weights(path, folder / "full.onnx", 1), 10);
@@ -107,6 +109,10 @@ TEST(FillWeightsOfALightModel, KeepsActivationsInRange) {
     EXPECT_LT(size, 1e3);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Some, FillWeightsOfALightModel,
+                         ::testing::Values("bert_tiny", "squeezenet1_1"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace reverie

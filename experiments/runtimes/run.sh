@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# What is left to gain for a person who already has a good runtime: ONNX Runtime runs models and what
+# `reverie optimize` makes of them, its own optimizer off and on, on one thread.
+#
+#   experiments/runtimes/run.sh [--models DIR] [--out DIR] [--costs LIST] [--method NAME]
+#                               [--contenders N] [--seconds S] [NAME...]
+#
+# Light models in DIR get random weights. Each is optimized once by every cost source of LIST (comma
+# separated); N graphs of each search run against the original (contest.mjs), and what is faster beyond
+# its 95% interval is kept in OUT/best, the original otherwise. Results: OUT/results.jsonl, a line per
+# model and setting, those that stand there already are not repeated; OUT/results.md, the table.
+# ONNX Runtime comes from npm, into OUT. All twelve models take about an hour.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+out=$root/runs/runtimes
+costs=cpu,roofline:cpu,roofline:t4
+method=taso
+contenders=3
+seconds=60
+names=()
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --models) models=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --costs) costs=$2; shift 2 ;;
+    --method) method=$2; shift 2 ;;
+    --contenders) contenders=$2; shift 2 ;;
+    --seconds) seconds=$2; shift 2 ;;
+    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) names+=("$1"); shift ;;
+  esac
+done
+[[ -d $models ]] || {
+  echo "run.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
+  exit 2
+}
+command -v npm >/dev/null || { echo "run.sh: Node.js with npm is needed" >&2; exit 2; }
+if [[ ${#names[@]} -eq 0 ]]; then
+  for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
+fi
+mkdir -p "$out/runtime" "$out/models" "$out/best"
+results=$out/results.jsonl
+touch "$results"
+
+if [[ ! -d $out/runtime/node_modules/onnxruntime-node ]]; then
+  cp "$here/package.json" "$out/runtime"
+  (cd "$out/runtime" && npm install --ignore-scripts --no-audit --no-fund --silent)
+fi
+
+known() { grep -qF "{\"model\":\"$1\",\"level\":\"$2\"" "$results"; }
+
+# Writes the graphs that are to run against model $1, each once, and prints their files.
+contenders_of() {
+  local folder=$out/contenders/$1 cost
+  declare -A seen=()
+  for cost in ${costs//,/ }; do
+    local into=$folder/${cost//:/-}
+    [[ -e $into/done ]] || {
+      "$reverie" optimize "$out/models/$1.onnx" --method "$method" --cost "$cost" \
+        --contenders "$contenders" --contenders-out "$into" --set verify_inputs=1 --quiet >"$out/optimize.log"
+      mkdir -p "$into" && touch "$into/done"
+    }
+    for file in "$into"/*.onnx; do
+      [[ -e $file ]] || continue
+      local content
+      content=$(sha256sum <"$file")
+      [[ -n ${seen[$content]:-} ]] || echo "$file"
+      seen[$content]=1
+    done
+  done
+}
+
+# Keeps what won model $1's line with the optimizer on.
+keep_best() {
+  local winner
+  winner=$(grep -F "{\"model\":\"$1\",\"level\":\"all\"" "$results" | tail -1 |
+             node -e 'const r = JSON.parse(require("fs").readFileSync(0)); console.log(r.contestants[r.winner].file)')
+  if [[ $winner == original ]]; then cp "$out/models/$1.onnx" "$out/best/$1.onnx"
+  else cp "$out/contenders/$1/$winner" "$out/best/$1.onnx"; fi
+}
+
+for name in "${names[@]}"; do
+  known "$name" disabled && known "$name" all && continue
+  [[ -e $out/models/$name.onnx ]] ||
+    "$reverie" model --fill "$models/$name.onnx" --out "$out/models/$name.onnx" >/dev/null
+  mapfile -t files < <(contenders_of "$name")
+  for level in disabled all; do
+    known "$name" "$level" && continue
+    echo "$name, optimizer $level: ${#files[@]} contenders" >&2
+    node "$here/measure.mjs" --runtime "$out/runtime" --reverie "$reverie" --level "$level" \
+      --seconds "$seconds" "$out/models/$name.onnx" "${files[@]}" >"$out/line" ||
+      echo "run.sh: $name: outputs disagree, see $results" >&2
+    cat "$out/line" >>"$results"
+  done
+  keep_best "$name"
+  rm -rf "$out/contenders/$name" "$out/models/$name.onnx"
+done
+node "$here/table.mjs" "$results" | tee "$out/results.md"

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Optimizes every model by measured operators, confirms the result end to end on this machine's CPU
+# (one thread), and prints the gains and how well the sum over operators predicts them.
+#
+#   experiments/search/end_to_end.sh [--models DIR] [--out DIR] [--cost SOURCE] [--method NAME]
+#                                    [--contenders N] [--seconds S] [--budget N] [--seed N] [NAME...]
+#
+# One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost and method;
+# models that stand there already are not run again. S bounds the runs of one model (default 60).
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+out=$root/runs/end_to_end
+cost=cpu
+method=taso
+contenders=4
+seconds=60
+budget=100
+seed=1
+names=()
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --models) models=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --cost) cost=$2; shift 2 ;;
+    --method) method=$2; shift 2 ;;
+    --contenders) contenders=$2; shift 2 ;;
+    --seconds) seconds=$2; shift 2 ;;
+    --budget) budget=$2; shift 2 ;;
+    --seed) seed=$2; shift 2 ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "end_to_end.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) names+=("$1"); shift ;;
+  esac
+done
+[[ -d $models ]] || {
+  echo "end_to_end.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
+  exit 2
+}
+if [[ ${#names[@]} -eq 0 ]]; then
+  for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
+fi
+mkdir -p "$out"
+results=$out/${cost//:/-}-$method-budget$budget-seed$seed.jsonl
+touch "$results"
+
+known() { grep -F "\"model\":\"$models/$1.onnx\"" "$results" | tail -1; }
+
+for name in "${names[@]}"; do
+  [[ -n $(known "$name" || true) ]] && continue
+  line=$("$reverie" optimize "$models/$name.onnx" --method "$method" --cost "$cost" --confirm \
+           --contenders "$contenders" --set confirm_seconds="$seconds" --set verify_inputs=1 \
+           --budget "$budget" --seed "$seed" --quiet --json | tail -1)
+  echo "$line" >>"$results"
+done
+
+# model, winner, then cost ms, median ms, ratio, low, high, finalist of each contestant: a line each
+contestants() {
+  for name in "${names[@]}"; do
+    local line winner
+    line=$(known "$name" || true)
+    winner=$(sed -n 's/.*"winner":\([0-9]*\).*/\1/p' <<<"$line")
+    grep -o '{"cost_ms":[^}]*"finalist":[a-z]*}' <<<"$line" |
+      sed 's/[{}]//g; s/"[a-z_]*"://g; s/,/ /g' |
+      awk -v name="$name" -v winner="$winner" '{ print name, winner, NR - 1, $1, $2, $3, $4, $5, $7 }'
+  done
+}
+
+contestants | awk '
+function ranks(values, n, result,    i, j, below, equal) {
+  for (i = 1; i <= n; ++i) {
+    below = equal = 0
+    for (j = 1; j <= n; ++j) { below += values[j] < values[i]; equal += values[j] == values[i] }
+    result[i] = below + (equal + 1) / 2
+  }
+}
+function spearman(a, b, n,    ra, rb, i, ma, mb, sab, saa, sbb) {
+  ranks(a, n, ra); ranks(b, n, rb)
+  ma = mb = (n + 1) / 2
+  for (i = 1; i <= n; ++i) {
+    sab += (ra[i] - ma) * (rb[i] - mb); saa += (ra[i] - ma) ^ 2; sbb += (rb[i] - mb) ^ 2
+  }
+  return saa * sbb > 0 ? sab / sqrt(saa * sbb) : 0
+}
+function gain(ratio) { return 100 * (1 - ratio) }
+BEGIN { printf "| model | before: ms | after: ms | gain %% | 95%% interval | gain by sum %% |\n"
+        printf "| --- | --: | --: | --: | --- | --: |\n" }
+$3 == 0 { before = $4; time = $5 }
+$3 == $2 {  # the winner, or the original where nothing won
+  printf "| %s | %.3f | %.3f | %.1f | %.1f to %.1f | %.1f |\n", $1, time, $5, gain($6), gain($8), gain($7), gain($4 / before)
+  ++models; gained += $3 > 0
+}
+$3 == 0 || $3 == $2 { ++n; sums[n] = $4; times[n] = $5 }
+$3 > 0 && $9 == "true" { ++m; predicted[m] = $4 / before; measured[m] = $6 }
+END {
+  printf "\n%d of %d gain beyond the interval; the others stay as they are.\n", gained, models
+  printf "Rank correlation (Spearman) of sum and time: %.3f over %d graphs before and after;\n", spearman(sums, times, n), n
+  printf "of their changes against the original: %.3f over %d contenders.\n", spearman(predicted, measured, m), m
+}'
