@@ -32,6 +32,12 @@ void Basis::keep(const Identity& identity) {
   }
 }
 
+void Basis::clear() {
+  identities_.clear();
+  of_two_outputs_.clear();
+  for (std::vector<Pattern>& patterns : by_operator_) patterns.clear();
+}
+
 template <class Done>
 bool Basis::match(const Identity& identity, std::vector<Goal>& goals, Binding& binding,
                   Done done) const {

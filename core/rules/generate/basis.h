@@ -20,6 +20,7 @@ class Basis {
 
   const std::vector<Identity>& identities() const { return identities_; }
   void keep(const Identity& identity);
+  void clear();
 
   /// Whether a chain of instances of what is kept, through graphs of no more operators, turns the
   /// candidate's application into one that comes before it, or into the first one of its value. If every earlier application of the value

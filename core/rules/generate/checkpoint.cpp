@@ -9,7 +9,7 @@
 namespace reverie::generate {
 namespace {
 
-constexpr char kMagic[] = "reverie generate 1\n";
+constexpr char kMagic[] = "reverie generate 2\n";
 
 void put(std::string& bytes, const void* data, size_t size) {
   bytes.append(static_cast<const char*>(data), size);
@@ -54,15 +54,43 @@ Candidate take_candidate(Reader& reader) {
           {static_cast<uint8_t>(words[4]), words[5], words[6]}};
 }
 
+void put(std::string& bytes, const Identity& identity) {
+  const uint64_t head[] = {identity.nodes.size(), identity.left.size(),
+                           static_cast<uint64_t>(identity.variables)};
+  put(bytes, head, sizeof head);
+  put(bytes, identity.nodes.data(), identity.nodes.size() * sizeof(Identity::Node));
+  for (const std::vector<int>* roots : {&identity.left, &identity.right})
+    put(bytes, roots->data(), roots->size() * sizeof(int));
+}
+
+Identity take_identity(Reader& reader) {
+  Identity identity;
+  const uint64_t nodes = reader.number(), outputs = reader.number();
+  identity.variables = static_cast<int>(reader.number());
+  const auto fill = [&](auto& list, uint64_t count) {
+    const size_t size = count * sizeof list[0];
+    const char* bytes = reader.take(count < (uint64_t{1} << 20) ? size : ~size_t{0});
+    list.resize(count);
+    std::memcpy(list.data(), bytes, size);
+  };
+  fill(identity.nodes, nodes);
+  fill(identity.left, outputs);
+  fill(identity.right, outputs);
+  return identity;
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string& path, const std::string& options, const Checkpoint& state) {
   std::string bytes = kMagic;
-  const uint64_t head[] = {options.size(),      state.parts,        state.counts.graphs,
-                           state.counts.values, state.counts.pairs, state.candidates.size()};
+  const uint64_t head[] = {options.size(),       state.parts,           state.counts.graphs,
+                           state.counts.values,  state.counts.pairs,    state.candidates.size(),
+                           state.considered,     state.pruned.follows,  state.pruned.unequal,
+                           state.pruned.repeated, state.identities.size()};
   put(bytes, head, sizeof head);
   bytes += options;
   for (const Candidate& candidate : state.candidates) put(bytes, candidate);
+  for (const Identity& identity : state.identities) put(bytes, identity);
   const uint32_t sum = crc32c(bytes);
   put(bytes, &sum, sizeof sum);
   write_file(path, bytes);
@@ -78,12 +106,16 @@ std::optional<Checkpoint> read_checkpoint(const std::string& path, const std::st
   state.parts = reader.number();
   state.counts = {reader.number(), reader.number(), reader.number()};
   const uint64_t count = reader.number();
+  state.considered = reader.number();
+  state.pruned = {reader.number(), reader.number(), reader.number()};
+  const uint64_t identities = reader.number();
   const std::string made_for(reader.take(length), length);
   if (made_for != options)
     throw InputError("'{}' is a checkpoint of '{}', not of '{}': give the same options, or remove it",
                      path, made_for, options);
   reader.take(count > bytes.size() ? bytes.size() : 0);
   for (uint64_t i = 0; i < count; ++i) state.candidates.push_back(take_candidate(reader));
+  for (uint64_t i = 0; i < identities; ++i) state.identities.push_back(take_identity(reader));
   uint32_t sum = 0;
   const size_t end = reader.at();
   std::memcpy(&sum, reader.take(sizeof sum), sizeof sum);

@@ -6,14 +6,24 @@
 #include <vector>
 
 #include "core/rules/generate/enumerate.h"
+#include "core/rules/generate/identity.h"
 
 namespace reverie::generate {
 
-/// What the last level has found so far; everything before it is quickly found again.
+/// Pairs that were considered and not kept, by why.
+struct PruneCounts {
+  uint64_t follows = 0, unequal = 0, repeated = 0;
+  bool operator==(const PruneCounts&) const = default;
+};
+
+/// How far the last level has come; everything before it is quickly found again.
 struct Checkpoint {
   uint64_t parts = 0;  ///< finished
   LevelCounts counts;
   std::vector<Candidate> candidates;
+  uint64_t considered = 0;  ///< of the candidates, in the order in which they are
+  PruneCounts pruned;       ///< since the beginning, as are the identities; both when considered > 0
+  std::vector<Identity> identities;
   bool operator==(const Checkpoint&) const = default;
 };
 

@@ -60,12 +60,12 @@ class Generator {
       }
       if (last) save(state, false);
     }
-    if (last && !options_.checkpoint.empty()) save(state, true);
+    if (last && state.considered == 0) save(state, true);
     if (!result_.complete) return;
     result_.counts.graphs += state.counts.graphs;
     result_.counts.values += state.counts.values;
     result_.counts.pairs += state.counts.pairs;
-    prune(level, state.candidates);
+    prune(level, state);
     if (!last) note_equal(state.candidates);
   }
 
@@ -90,10 +90,12 @@ class Generator {
   }
 
   /// Unless it is the end, only now and then.
-  void save(const Checkpoint& state, bool end) {
+  void save(Checkpoint& state, bool end) {
     constexpr std::chrono::seconds kBetween(20);
     const auto now = std::chrono::steady_clock::now();
     if (options_.checkpoint.empty() || (!end && now - saved_ < kBetween)) return;
+    state.pruned = {result_.counts.follows, result_.counts.unequal, result_.counts.repeated};
+    state.identities = basis_.identities();
     write_checkpoint(options_.checkpoint, asked(), state);
     saved_ = now;
   }
@@ -104,11 +106,33 @@ class Generator {
     return !values_.is_canonical(support);
   }
 
-  void prune(int level, const std::vector<Candidate>& all) {
+  void prune(int level, Checkpoint& state) {
+    const std::vector<Candidate> candidates = in_order(level, state.candidates);
+    result_.counts.renamed += state.candidates.size() - candidates.size();
+    if (state.considered > 0) restore(state);
+    for (uint64_t done = state.considered; done < candidates.size(); ++done) {
+      constexpr uint64_t kBetween = 1000;
+      const bool stopped = stop_.requested();
+      if (level == options_.depth && (stopped || done % kBetween == 0)) {
+        state.considered = done;
+        save(state, stopped);
+      }
+      if (stopped) {
+        result_.complete = false;
+        return;
+      }
+      consider(candidates[done]);
+      if (progress_)
+        progress_("pairs of " + std::to_string(level), static_cast<int64_t>(done) + 1,
+                  static_cast<int64_t>(candidates.size()));
+    }
+  }
+
+  /// Those whose inputs are the first of each kind, what is general before its instances.
+  std::vector<Candidate> in_order(int level, const std::vector<Candidate>& all) const {
     std::vector<Candidate> candidates;
     for (const Candidate& candidate : all)
-      if (is_renamed(candidate)) ++result_.counts.renamed;
-      else candidates.push_back(candidate);
+      if (!is_renamed(candidate)) candidates.push_back(candidate);
     const auto least = [&](const Candidate& candidate) {
       return candidate.value == kNoValue ? level : int{values_[candidate.value].operators};
     };
@@ -116,17 +140,24 @@ class Generator {
       return least(x) != least(y) ? least(x) < least(y)
                                   : comes_before(values_, x.application, y.application);
     });
-    int64_t done = 0;
-    for (const Candidate& candidate : candidates) {
-      if (stop_.requested()) {
-        result_.complete = false;
-        return;
-      }
-      consider(candidate);
-      if (progress_)
-        progress_("pairs of " + std::to_string(level), ++done,
-                  static_cast<int64_t>(candidates.size()));
+    return candidates;
+  }
+
+  void restore(const Checkpoint& state) {
+    basis_.clear();
+    known_.clear();
+    for (const Identity& identity : state.identities) {
+      known_.insert(either_way(identity));
+      basis_.keep(identity);
     }
+    result_.counts.follows = state.pruned.follows;
+    result_.counts.unequal = state.pruned.unequal;
+    result_.counts.repeated = state.pruned.repeated;
+  }
+
+  std::string either_way(const Identity& identity) const {
+    return std::min(canonical_form(to_taso(identity, values_.operators())),
+                    canonical_form(to_taso(identity.reversed(), values_.operators())));
   }
 
   void consider(const Candidate& candidate) {
@@ -146,9 +177,7 @@ class Generator {
       return;
     }
     Identity general = maker_.generalised(identity);
-    const std::string form = canonical_form(to_taso(general, values_.operators()));
-    const std::string back = canonical_form(to_taso(general.reversed(), values_.operators()));
-    if (!known_.insert(std::min(form, back)).second) {
+    if (!known_.insert(either_way(general)).second) {
       ++result_.counts.repeated;
       return;
     }

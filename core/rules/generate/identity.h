@@ -22,6 +22,7 @@ struct Identity {
   std::vector<int> left, right;  ///< nodes
   int variables = 0;
 
+  bool operator==(const Identity&) const = default;
   /// Whether the right side reads only what the left side reads, and the left side computes something.
   bool is_rule() const;
   Identity reversed() const;
