@@ -181,6 +181,7 @@ Change::Applied Change::apply(Graph& graph) const {
     const Ref target = follow(to);
     if (target.fresh && !comes_[static_cast<size_t>(owner_[static_cast<size_t>(target.index)])])
       continue;
+    applied.outputs = applied.outputs || graph.is_output(from);
     graph.replace_all_uses(from, value_of(target), &applied.touched);
     applied.used_otherwise.push_back(graph.producer(value_of(target)));
   }

@@ -36,6 +36,7 @@ class Change {
     std::vector<NodeId> removed;
     /// Producers of values whose uses changed; may hold duplicates and removed nodes.
     std::vector<NodeId> used_otherwise;
+    bool outputs = false;  ///< some output of the graph is another value
   };
   /// Changes `graph`, which must equal the one given to the constructor.
   Applied apply(Graph& graph) const;

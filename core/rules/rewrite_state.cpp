@@ -16,6 +16,7 @@
 #include "core/rules/match_store.h"
 #include "core/rules/matcher.h"
 #include "core/rules/neighbourhood.h"
+#include "core/rules/node_order.h"
 
 namespace reverie {
 namespace {
@@ -55,7 +56,6 @@ struct RewriteState::Impl {
   }
 
   // --- Order and locations (computed when asked for, under `mutex`) -------------------------------
-  void order();
   bool makes_cycle(const StoredMatch& match);
   bool reaches(ValueId from, NodeId to);
   bool before(int32_t a, int32_t b) const;
@@ -92,7 +92,7 @@ struct RewriteState::Impl {
   };
   mutable std::mutex mutex;
   std::vector<Locations> locations;
-  std::vector<int32_t> positions;  // by node; empty: not known
+  NodeOrder order;
   std::optional<StructuralHash> hash;
   std::vector<NodeId> hash_changed;
   std::vector<NodeId> hash_removed;
@@ -107,8 +107,8 @@ RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_
       program(std::make_shared<const MatchProgram>(*rules)),
       cache(std::make_shared<InstanceCache>()),
       matches(rules->size()),
-      locations(static_cast<size_t>(rules->size())) {
-  graph.erase_dead();  // what no output depends on has no place in the order of nodes
+      locations(static_cast<size_t>(rules->size())),
+      order((graph.erase_dead(), graph)) {  // what no output depends on has no place in the order
   for (const NodeId node : graph.nodes()) {
     describe(node);
     node_costs.edit(static_cast<size_t>(node.index)) = node_cost(*cost_model, graph, node);
@@ -131,6 +131,7 @@ RewriteState::Impl::Impl(const Impl& other, const std::lock_guard<std::mutex>&)
       value_signatures(other.value_signatures),
       matches(other.matches),
       locations(static_cast<size_t>(rules->size())),
+      order(other.order),
       hash(other.hash),
       hash_changed(other.hash_changed),
       hash_removed(other.hash_removed),
@@ -250,23 +251,15 @@ void RewriteState::Impl::update_matches(const Change::Applied& applied) {
 
 // --- Order and locations ----------------------------------------------------------------------------
 
-void RewriteState::Impl::order() {
-  if (!positions.empty()) return;
-  positions.assign(static_cast<size_t>(graph.node_capacity()), -1);
-  int32_t next = 0;
-  for (const NodeId node : graph.topological_order())
-    positions[static_cast<size_t>(node.index)] = next++;
-}
-
 bool RewriteState::Impl::reaches(ValueId from, NodeId to) {
   const NodeId source = graph.producer(from);
-  const int32_t floor = positions[static_cast<size_t>(source.index)];
+  const uint64_t floor = order.position(source);
   std::vector<NodeId> pending = {to};
   std::set<NodeId> seen;
   while (!pending.empty()) {
     const NodeId node = pending.back();
     pending.pop_back();
-    if (positions[static_cast<size_t>(node.index)] <= floor) continue;
+    if (order.position(node) <= floor) continue;
     if (!seen.insert(node).second) continue;
     for (const ValueId input : graph.inputs(node)) {
       if (input == from) return true;
@@ -278,7 +271,6 @@ bool RewriteState::Impl::reaches(ValueId from, NodeId to) {
 
 /// Whether something that the replacement reads is computed from what it replaces.
 bool RewriteState::Impl::makes_cycle(const StoredMatch& match) {
-  order();
   const MatchRule& rule = program->rules()[static_cast<size_t>(match.rule)];
   const Binding& binding = *match.binding;
   for (const int value : rule.risky_values)
@@ -297,7 +289,7 @@ bool RewriteState::Impl::makes_cycle(const StoredMatch& match) {
 bool RewriteState::Impl::before(int32_t a, int32_t b) const {
   const StoredMatch& x = matches[a];
   const StoredMatch& y = matches[b];
-  const auto position = [&](NodeId node) { return positions[static_cast<size_t>(node.index)]; };
+  const auto position = [&](NodeId node) { return order.position(node); };
   if (x.root != y.root) return position(x.root) < position(y.root);
   const auto& nodes_x = x.binding->nodes;
   const auto& nodes_y = y.binding->nodes;
@@ -322,14 +314,12 @@ void RewriteState::Impl::list_locations(int rule) {
   result.listed = true;
   const auto& slots = matches.of_rule(rule);
   if (slots.empty()) return;
-  std::vector<std::pair<int32_t, int32_t>> places;  // position of the root, slot
-  if (slots.size() > 1) order();
+  std::vector<std::pair<uint64_t, int32_t>> places;  // position of the root, slot
   for (size_t i = 0; i < slots.size(); ++i) {
     const int32_t slot = slots[i];
     const StoredMatch& match = matches[slot];
     if (match.risky && makes_cycle(match)) continue;
-    places.emplace_back(
-        slots.size() > 1 ? positions[static_cast<size_t>(match.root.index)] : 0, slot);
+    places.emplace_back(order.position(match.root), slot);
   }
   std::sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : before(a.second, b.second);
@@ -538,7 +528,7 @@ void RewriteState::commit(const Rewrite& rewrite) {
     locations.list.clear();
     locations.classes.clear();
   }
-  impl.positions.clear();
+  impl.order.update(impl.graph, {applied.touched, applied.removed, applied.outputs});
   if (impl.neighbourhoods)
     for (const auto* nodes : {&applied.added, &applied.touched, &applied.used_otherwise})
       impl.neighbourhoods_changed.insert(impl.neighbourhoods_changed.end(), nodes->begin(),
