@@ -21,30 +21,31 @@ struct StoredMatch {
   /// A cycle is possible: what the replacement reads has to be looked at.
   bool risky = false;
   bool cost_known = false;
+  int32_t next_free = -1;  ///< of a free slot
   Cost cost_delta;
-  int32_t place = -1;  ///< in the list of its rule; of a free slot: the next free one
+  /// It stands for its node set in the list of its rule.
+  bool listed = false;
   /// Equal for matches on the same nodes, whatever the order.
   uint64_t node_set = 0;
   /// Names the neighbourhoods of the nodes; 0: not known.
   uint64_t neighbourhood = 0;
 };
 
-/// The matches in a graph, by rule and by matched node. Copies share what they have in common.
+/// The matches in a graph, by matched node. Copies share what they have in common.
 class MatchStore {
  public:
-  explicit MatchStore(int rules) { rules_.extend(static_cast<size_t>(rules)); }
+  explicit MatchStore(int rules) { risky_.extend(static_cast<size_t>(rules)); }
 
-  void add(StoredMatch match);
+  /// The slot that it was given.
+  int32_t add(StoredMatch match);
   void remove(int32_t slot);
   const StoredMatch& operator[](int32_t slot) const { return matches_[static_cast<size_t>(slot)]; }
   /// For writing what is neither rule nor binding.
   StoredMatch& edit(int32_t slot) { return matches_.edit(static_cast<size_t>(slot)); }
   int32_t capacity() const { return static_cast<int32_t>(matches_.size()); }
 
-  const SharedVector<int32_t, 5>& of_rule(int rule) const { return list(rule).slots; }
-  /// How many sets of nodes the matches of a rule stand on.
-  int node_sets(int rule) const { return list(rule).node_sets; }
-  int risky(int rule) const { return list(rule).risky; }
+  /// Matches of a rule for which a cycle is possible.
+  int risky(int rule) const { return risky_[static_cast<size_t>(rule)]; }
   /// Matches that the node is part of.
   std::span<const int32_t> of_node(NodeId node) const {
     if (static_cast<size_t>(node.index) >= by_node_.size()) return {};
@@ -52,17 +53,9 @@ class MatchStore {
   }
 
  private:
-  struct List {
-    SharedVector<int32_t, 5> slots;
-    int node_sets = 0;
-    int risky = 0;
-  };
-  const List& list(int rule) const { return rules_[static_cast<size_t>(rule)]; }
-  bool stands_alone(const StoredMatch& match) const;
-
   SharedVector<StoredMatch> matches_;
-  int32_t first_free_ = -1;  // free slots are linked by `place`
-  SharedVector<List, 3> rules_;
+  int32_t first_free_ = -1;
+  SharedVector<int> risky_;  // by rule
   SharedVector<SmallList<int32_t, 4>> by_node_;
 };
 

@@ -43,10 +43,13 @@ class RewriteState {
   /// Matches of a rule in canonical order: topological position of the root of the match (the
   /// producer of the first mapped output), ties by the positions of the other matched nodes. Never
   /// by id. Only matches whose conditions hold and whose replacement is well-typed and acyclic.
-  /// The reference is valid until the next commit. The order is computed when asked for.
+  /// The reference is valid until the next commit. The list is made when asked for; steps that need
+  /// one location or their number do without it.
   const std::vector<Match>& locations(int rule) const;
-  /// locations(rule).size(), without the work of putting them in order.
+  /// locations(rule).size(), at once (except where a match could close a cycle).
   int location_count(int rule) const;
+  /// locations(rule)[index], at once (except where a match could close a cycle).
+  Match location(int rule, int index) const;
 
   /// The locations of a rule by class, in the order of their representatives; each location is in
   /// one class. The reference is valid until the next commit. Computed when asked for, from names of

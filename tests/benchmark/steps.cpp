@@ -36,7 +36,7 @@ Match draw(const RewriteState& state, Rng& rng) {
   for (;;) {
     const auto rule = static_cast<int>(rng.below(static_cast<uint64_t>(state.rules().size())));
     const int count = state.location_count(rule);
-    if (count > 0) return state.locations(rule)[rng.below(static_cast<uint64_t>(count))];
+    if (count > 0) return state.location(rule, static_cast<int>(rng.below(static_cast<uint64_t>(count))));
   }
 }
 

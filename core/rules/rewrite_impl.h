@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/base/shared_vector.h"
+#include "core/ir/structural_hash.h"
+#include "core/rules/change.h"
+#include "core/rules/instance.h"
+#include "core/rules/location_list.h"
+#include "core/rules/match_store.h"
+#include "core/rules/matcher.h"
+#include "core/rules/neighbourhood.h"
+#include "core/rules/node_marks.h"
+#include "core/rules/node_order.h"
+#include "core/rules/rewrite_state.h"
+
+namespace reverie {
+
+template <class T>
+void make_unique(std::vector<T>& items) {
+  std::sort(items.begin(), items.end());
+  items.erase(std::unique(items.begin(), items.end()), items.end());
+}
+
+/// What a RewriteState holds: rewrite_matching.cpp finds matches, rewrite_listing.cpp puts them in
+/// order and into classes, rewrite_state.cpp takes steps.
+struct RewriteState::Impl {
+  Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_ptr<CostModel> c);
+  Impl(const Impl& other);
+  Impl(const Impl& other, const std::lock_guard<std::mutex>& held);
+
+  // --- Matching ---------------------------------------------------------------------------------
+  void describe(NodeId node);
+  void match_all();
+  void match_at(NodeId node, const NodeMarks& marks, std::vector<int32_t>& found);
+  void consider(int rule, const Embedding& embedding, std::vector<int32_t>& found);
+  uint64_t instance_key(int rule, const Embedding& embedding) const;
+  NodeMarks marks_of(const Change::Applied& applied) const;
+  Mark watched(const StoredMatch& match) const;
+  std::vector<int32_t> stale_matches(const NodeMarks& marks);
+  std::vector<int32_t> moved_matches(const NodeOrder::Moved& moved) const;
+
+  // --- Locations --------------------------------------------------------------------------------
+  void list(int32_t slot, const MatchOrder& before);
+  void unlist(int32_t slot, const MatchOrder& before);
+  void list_anew();
+  /// What was made of a rule's list when it was asked for; shared by copies.
+  struct Listing {
+    std::shared_ptr<const std::vector<Match>> locations;
+    std::shared_ptr<const std::vector<LocationClass>> classes;
+    /// No cost change depends on what is not watched.
+    bool classes_last = false;
+  };
+  Listing& listing(int rule) { return listings.edit(static_cast<size_t>(rule)); }
+  const Listing& known(int rule) const { return listings[static_cast<size_t>(rule)]; }
+  void forget_listings(const std::vector<int>& dirty);
+  Match as_match(int32_t slot) const;
+  bool some_risky(int rule) const { return matches.risky(rule) > 0; }
+  const std::vector<Match>& locations_of(int rule);
+  const std::vector<LocationClass>& classes_of(int rule);
+  void update_neighbourhoods();
+  uint64_t class_of(const Match& match);
+
+  // --- Steps ------------------------------------------------------------------------------------
+  const StructuralHash& up_to_date_hash();
+  const StoredMatch& stored(const Match& match) const;
+  std::shared_ptr<const Instance> instance_of(const Match& match) const;
+  Cost cost_of(const Change& change, const Instance& instance) const;
+  Cost cost_delta(int32_t slot);
+  Change::Applied apply(const Rewrite& rewrite);
+  void commit(const Rewrite& rewrite);
+
+  Graph graph;
+  std::shared_ptr<const RuleSet> rules;
+  std::shared_ptr<CostModel> cost_model;
+  std::shared_ptr<const MatchProgram> program;
+  std::shared_ptr<InstanceCache> cache;
+  Cost cost;
+  SharedVector<Cost> node_costs;               // by node
+  SharedVector<uint64_t, 5> node_signatures;   // by node
+  SharedVector<uint64_t, 5> value_signatures;  // by value
+  NodeOrder order;
+  MatchStore matches;
+  SharedVector<LocationList, 0> lists;  // by rule
+
+  // Computed when asked for, under `mutex`.
+  mutable std::mutex mutex;
+  SharedVector<Listing, 1> listings;  // by rule
+  std::optional<StructuralHash> hash;
+  std::vector<NodeId> hash_changed;
+  std::vector<NodeId> hash_removed;
+  std::optional<Neighbourhoods> neighbourhoods;
+  std::vector<NodeId> neighbourhoods_changed;
+};
+
+}  // namespace reverie

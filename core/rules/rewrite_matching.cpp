@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "core/base/hash.h"
+#include "core/rules/rewrite_impl.h"
+
+namespace reverie {
+namespace {
+
+uint64_t node_signature(const OpSchema& op, const Attributes& attributes) {
+  return hash_combine(static_cast<uint64_t>(op.id), attributes.hash());
+}
+
+/// What conditions and types may read of a value, its uses aside.
+uint64_t value_signature(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.producer(value);
+  uint64_t hash = hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
+  const WeightPtr& weight = graph.weight(producer);
+  return weight != nullptr && weight->is_small() ? hash_combine(hash, weight->identity()) : hash;
+}
+
+}  // namespace
+
+void RewriteState::Impl::describe(NodeId node) {
+  node_costs.extend(static_cast<size_t>(graph.node_capacity()));
+  node_signatures.extend(static_cast<size_t>(graph.node_capacity()));
+  value_signatures.extend(static_cast<size_t>(graph.value_capacity()));
+  node_signatures.edit(static_cast<size_t>(node.index)) =
+      node_signature(graph.op(node), graph.attributes(node));
+  for (const ValueId output : graph.outputs(node))
+    value_signatures.edit(static_cast<size_t>(output.index)) = value_signature(graph, output);
+}
+
+void RewriteState::Impl::match_all() {
+  Matcher matcher(graph);
+  const Matcher::Filter any = [](int, NodeId) { return true; };
+  std::vector<int32_t> found;
+  for (const NodeId node : graph.nodes())
+    for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node)))
+      if (anchor.op == 0)
+        matcher.find(program->rules()[static_cast<size_t>(anchor.rule)], 0, node, any,
+                     [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
+  list_anew();
+}
+
+/// Finds the matches that `node` is part of and no earlier operator of the pattern stands for a
+/// node marked alike, so that each match is found once.
+void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks,
+                                  std::vector<int32_t>& found) {
+  Matcher matcher(graph);
+  for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node))) {
+    const MatchRule& rule = program->rules()[static_cast<size_t>(anchor.rule)];
+    const Mark least = rule.reads_uses ? Mark::kUses : Mark::kStructure;
+    if (marks.of(node) < least) continue;
+    matcher.find(
+        rule, anchor.op, node,
+        [&](int op, NodeId other) { return op >= anchor.op || marks.of(other) < least; },
+        [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
+  }
+}
+
+uint64_t RewriteState::Impl::instance_key(int rule, const Embedding& embedding) const {
+  uint64_t key = mix64(static_cast<uint64_t>(rule));
+  for (const NodeId node : embedding.nodes())
+    key = hash_combine(key, node_signatures[static_cast<size_t>(node.index)]);
+  const auto& values = program->rules()[static_cast<size_t>(rule)].pattern->values;
+  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
+    const auto tensors = embedding.values(i);
+    if (values[static_cast<size_t>(i)].sequence) key = hash_combine(key, tensors.size());
+    for (const ValueId value : tensors)
+      key = hash_combine(
+          key, value.valid() ? value_signatures[static_cast<size_t>(value.index)] : 0);
+  }
+  return key;
+}
+
+void RewriteState::Impl::consider(int rule, const Embedding& embedding,
+                                  std::vector<int32_t>& found) {
+  const MatchRule& match_rule = program->rules()[static_cast<size_t>(rule)];
+  const RulePattern& pattern = *match_rule.pattern;
+  const uint64_t key = instance_key(rule, embedding);
+  const InstanceCache::Entry* entry = cache->find(key);
+  if (entry != nullptr && entry->instance == nullptr) return;
+  auto binding = std::make_shared<const Binding>(embedding.binding());
+  if (match_rule.reads_uses && !uses_hold(pattern, graph, *binding)) return;
+  if (entry == nullptr)
+    entry = cache->insert(key, instantiate(pattern, graph, *binding, *cost_model));
+  if (entry->instance == nullptr) return;
+  StoredMatch match;
+  match.rule = rule;
+  match.root = embedding.node(
+      pattern.values[static_cast<size_t>(pattern.outputs[0].source)].producer);
+  match.binding = std::move(binding);
+  match.instance = entry->instance;
+  for (const int value : match_rule.risky_values)
+    for (const ValueId tensor : embedding.values(value))
+      if (tensor.valid() && !graph.is_constant(tensor) &&
+          &graph.op(graph.producer(tensor)) != &input_op())
+        match.risky = true;
+  found.push_back(matches.add(std::move(match)));
+}
+
+NodeMarks RewriteState::Impl::marks_of(const Change::Applied& applied) const {
+  NodeMarks marks;
+  for (const auto* nodes : {&applied.removed, &applied.added, &applied.touched})
+    for (const NodeId node : *nodes) marks.mark(node, Mark::kStructure);
+  for (const NodeId node : applied.used_otherwise) marks.mark(node, Mark::kUses);
+  if (!program->reads_uses_of_variables()) return marks;
+  for (const NodeId node : applied.used_otherwise)
+    if (graph.alive(node))
+      for (const ValueId output : graph.outputs(node))
+        for (const NodeId user : graph.users(output)) marks.mark(user, Mark::kUses);
+  return marks;
+}
+
+/// The least mark on one of its nodes that asks for a new look.
+Mark RewriteState::Impl::watched(const StoredMatch& match) const {
+  const bool reads_uses = program->rules()[static_cast<size_t>(match.rule)].reads_uses;
+  return reads_uses ? Mark::kUses : Mark::kStructure;
+}
+
+std::vector<int32_t> RewriteState::Impl::stale_matches(const NodeMarks& marks) {
+  std::vector<int32_t> stale;
+  for (const NodeId node : marks.nodes())
+    for (const int32_t slot : matches.of_node(node)) {
+      const StoredMatch& match = matches[slot];
+      if (marks.of(node) >= watched(match)) {
+        stale.push_back(slot);
+      } else if (match.cost_known) {
+        listing(match.rule).classes = nullptr;
+        matches.edit(slot).cost_known = false;
+      }
+    }
+  make_unique(stale);
+  return stale;
+}
+
+/// Those whose place among the others may be another: what stands on a node that moved, or takes a
+/// value from one.
+std::vector<int32_t> RewriteState::Impl::moved_matches(const NodeOrder::Moved& moved) const {
+  std::vector<int32_t> found;
+  const auto note = [&](NodeId node) {
+    const auto slots = matches.of_node(node);
+    found.insert(found.end(), slots.begin(), slots.end());
+  };
+  for (const NodeId node : moved.nodes) {
+    note(node);
+    for (const ValueId output : graph.outputs(node))
+      for (const NodeId user : graph.users(output)) note(user);
+  }
+  make_unique(found);
+  return found;
+}
+
+}  // namespace reverie
