@@ -24,6 +24,24 @@ Tensor filled(const TensorType& type, double value) {
   return tensor;
 }
 
+bool has_identity_shape(const Shape& shape) {
+  return shape.size() >= 2 && shape[0] == shape[1] &&
+         std::none_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 0; });
+}
+
+Tensor identity_tensor(const TensorType& type) {
+  Tensor tensor(TensorType{DType::kFloat64, type.shape});
+  int64_t taps = 1, centre = 0;
+  for (size_t axis = 2; axis < type.shape.size(); ++axis) {
+    taps *= type.shape[axis];
+    centre = centre * type.shape[axis] + (type.shape[axis] - 1) / 2;
+  }
+  const int64_t n = type.shape[0];
+  for (int64_t i = 0; i < n; ++i)
+    tensor.data<double>()[static_cast<size_t>((i * n + i) * taps + centre)] = 1;
+  return tensor.cast(type.dtype);
+}
+
 }  // namespace
 
 uint64_t Weight::content_identity(const TensorType& type, std::span<const std::byte> bytes) {
@@ -54,6 +72,35 @@ WeightPtr Weight::fill(TensorType type, double value, const std::string& name) {
   return weight;
 }
 
+WeightPtr Weight::constant(TensorType type, double value) {
+  if (counts_as_small(type)) return fill(std::move(type), value, "");
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->small_ = true;
+  weight->identity_ = hash_combine(hash_of(type), hash_bytes(&value, sizeof(value), 1));
+  weight->type_ = std::move(type);
+  weight->fill_ = true;
+  weight->fill_value_ = value;
+  return weight;
+}
+
+WeightPtr Weight::identity_kernel(TensorType type) {
+  if (!has_identity_shape(type.shape))
+    throw InputError("an identity of shape {}: its first two extents must be equal",
+                     to_string(type));
+  if (type.elements() <= kSmallWeight) return dense(identity_tensor(type), "");
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->small_ = true;
+  weight->identity_ = hash_combine(hash_of(type), hash_string("identity kernel"));
+  weight->type_ = std::move(type);
+  weight->identity_kernel_ = true;
+  return weight;
+}
+
+bool Weight::is_identity_kernel() const {
+  if (identity_kernel_ || !small_ || !has_identity_shape(type_.shape)) return identity_kernel_;
+  return materialize().to_doubles() == identity_tensor(type_).to_doubles();
+}
+
 WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
                        const std::string& name) {
   auto weight = std::shared_ptr<Weight>(new Weight());
@@ -67,6 +114,7 @@ WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
 
 Tensor Weight::materialize() const {
   if (fill_) return filled(type_, fill_value_);
+  if (identity_kernel_) return identity_tensor(type_);
   if (!loader_) return dense_;
   Tensor tensor = loader_();
   if (tensor.type() != type_)

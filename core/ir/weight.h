@@ -15,7 +15,8 @@ namespace reverie {
 /// `identity` decides equality of constants in hashes and in comparisons of graphs. It is the same
 /// in every process. A small constant (at most kSmallWeight elements, or not floating) is known by
 /// its content; a dense large one by a hash of its content; a large fill (`ConstantOfShape`) is an
-/// opaque weight known by its name and never equal to another because both hold the same value.
+/// opaque weight known by its name and never equal to another because both hold the same value;
+/// what a rule makes (`ones`, `identity` and their like) is known by its formula, whatever its size.
 class Weight {
  public:
   static constexpr int64_t kSmallWeight = 64;
@@ -24,6 +25,11 @@ class Weight {
   static std::shared_ptr<const Weight> dense(Tensor tensor, const std::string& name = {});
   /// Every element is `value`. `name` is the identity of a large one.
   static std::shared_ptr<const Weight> fill(TensorType type, double value, const std::string& name);
+  /// Every element is `value`, which is part of what the graph means.
+  static std::shared_ptr<const Weight> constant(TensorType type, double value);
+  /// Of shape [n, n], or [c, c, k...]: one where the first two indices are equal and every further one
+  /// is (k-1)/2, the centre of a kernel with same padding; else nought. Part of what the graph means.
+  static std::shared_ptr<const Weight> identity_kernel(TensorType type);
   /// Loaded on demand, as from external data; `identity` must name the content uniquely.
   static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
                                             const std::string& name);
@@ -35,12 +41,14 @@ class Weight {
   /// The initializer's name in the file it came from, or empty; no part of the identity of a small
   /// or dense weight.
   const std::string& name() const { return name_; }
-  /// Small or integral: its value is part of what the graph means, and rules may look at it.
+  /// Small, integral or given by a formula: its value is part of what the graph means, and rules may look at it.
   /// Others are drawn anew when two graphs are compared.
   bool is_small() const { return small_; }
   bool is_fill() const { return fill_; }
   /// The value of a fill.
   double fill_value() const { return fill_value_; }
+  /// Whether it holds what `identity_kernel` of its type does; false where it is not small.
+  bool is_identity_kernel() const;
 
   /// The tensor itself. A fill is built and a lazy one loaded at each call; a dense one is shared.
   Tensor materialize() const;
@@ -52,6 +60,7 @@ class Weight {
   std::string name_;
   bool small_ = false;
   bool fill_ = false;
+  bool identity_kernel_ = false;
   double fill_value_ = 0;
   Tensor dense_;
   Loader loader_;

@@ -64,7 +64,8 @@ class ExampleBuilder {
 
   ValueId add_tensor(const ExampleTensor& tensor, const std::string& name) {
     if (!tensor.constant) return graph_.add_input(name, tensor.type);
-    if (tensor.filled) return graph_.add_constant(Weight::fill(tensor.type, tensor.value, name));
+    if (tensor.filled) return graph_.add_constant(Weight::constant(tensor.type, tensor.value));
+    if (tensor.identity) return graph_.add_constant(Weight::identity_kernel(tensor.type));
     Tensor data(TensorType{DType::kFloat64, tensor.type.shape});
     // Away from nought, so that quotients and roots of the drawn weights are tame.
     for (double& element : data.data<double>()) element = rng_.uniform(0.5, 1.5);

@@ -380,10 +380,19 @@ Result splat(const ExprScope& scope, Args args) {
   if (!value) return {};
   const WeightPtr& weight = scope.graph.weight(scope.graph.producer(*value));
   if (weight == nullptr || !weight->is_small() || weight->type().elements() == 0) return {};
+  if (weight->is_fill()) return weight->fill_value();
   const std::vector<double> elements = weight->materialize().to_doubles();
   if (std::any_of(elements.begin(), elements.end(), [&](double e) { return e != elements[0]; }))
     return {};
   return elements[0];
+}
+
+/// is_identity(c): whether the small constant c is an identity matrix or convolution kernel.
+Result is_identity(const ExprScope& scope, Args args) {
+  const auto value = tensor(scope, args[0]);
+  if (!value) return {};
+  const WeightPtr& weight = scope.graph.weight(scope.graph.producer(*value));
+  return int64_t{weight != nullptr && weight->is_identity_kernel()};
 }
 
 Result uses(const ExprScope& scope, Args args) {
@@ -452,6 +461,7 @@ const std::vector<ExprFunction>& functions() {
       {"present", 1, 1, 1, false, present},
       {"is_const", 1, 1, 1, false, is_constant},
       {"splat", 1, 1, 1, false, splat},
+      {"is_identity", 1, 1, 1, false, is_identity},
       {"uses", 1, 1, 1, true, uses},
   };
   return table;

@@ -85,7 +85,8 @@ class Instantiator {
         result(step, 0) = absent ? resolve(step.inputs[1]) : std::move(first);
         return true;
       }
-      case TargetStep::Kind::kFill: return make_fill(step);
+      case TargetStep::Kind::kFill:
+      case TargetStep::Kind::kIdentity: return make_constant(step);
       case TargetStep::Kind::kOperator: break;
     }
     std::vector<Operands> inputs;
@@ -179,27 +180,43 @@ class Instantiator {
     return append(std::move(node));
   }
 
-  bool make_fill(const TargetStep& step) {
-    const auto value = evaluate(step.arguments[0], scope_);
-    const auto extents = evaluate(step.arguments[1], scope_);
-    const auto dtype = evaluate(step.arguments[2], scope_);
-    if (!value || !extents || !dtype || !std::holds_alternative<Shape>(*extents) ||
+  /// Shape and element type from the last two arguments; nothing when they have no fitting values.
+  std::optional<TensorType> constant_type(const TargetStep& step) const {
+    constexpr int64_t kMostElements = int64_t{1} << 24;
+    const auto extents = evaluate(step.arguments.end()[-2], scope_);
+    const auto dtype = evaluate(step.arguments.back(), scope_);
+    if (!extents || !dtype || !std::holds_alternative<Shape>(*extents) ||
         !std::holds_alternative<std::string>(*dtype))
-      return false;
-    const TensorType type{dtype_named(std::get<std::string>(*dtype)), std::get<Shape>(*extents)};
-    const bool small = std::all_of(type.shape.begin(), type.shape.end(), [](int64_t extent) {
-      return extent >= 0 && extent <= Weight::kSmallWeight;
-    });
-    if (!small || type.rank() > 8 || type.elements() > Weight::kSmallWeight) return false;
-    double number = 0;
-    if (const auto* real = std::get_if<double>(&*value)) number = *real;
-    else if (const auto* whole = std::get_if<int64_t>(&*value)) number = static_cast<double>(*whole);
-    else return false;
+      return {};
+    TensorType type{dtype_named(std::get<std::string>(*dtype)), std::get<Shape>(*extents)};
+    int64_t elements = 1;
+    for (const int64_t extent : type.shape) {
+      if (extent < 0 || extent > kMostElements) return {};
+      elements *= std::max<int64_t>(extent, 1);
+      if (elements > kMostElements) return {};
+    }
+    return type.rank() > 8 ? std::nullopt : std::optional(std::move(type));
+  }
+
+  WeightPtr constant_weight(const TargetStep& step, const TensorType& type) const {
+    if (step.kind == TargetStep::Kind::kIdentity) return Weight::identity_kernel(type);
+    const auto value = evaluate(step.arguments[0], scope_);
+    if (!value) return nullptr;
+    if (const auto* real = std::get_if<double>(&*value)) return Weight::constant(type, *real);
+    const auto* whole = std::get_if<int64_t>(&*value);
+    return whole != nullptr ? Weight::constant(type, static_cast<double>(*whole)) : nullptr;
+  }
+
+  bool make_constant(const TargetStep& step) {
+    const auto type = constant_type(step);
+    if (!type) return false;
+    WeightPtr weight = constant_weight(step, *type);
+    if (weight == nullptr) return false;
     NewNode node;
     node.op = &constant_op();
     node.attributes = std::make_shared<const Attributes>();
-    node.weight = Weight::fill(type, number, "");
-    node.types = {type};
+    node.weight = std::move(weight);
+    node.types = {*type};
     node.constant = true;
     result(step, 0) = {{append(std::move(node)), 0}};
     return true;

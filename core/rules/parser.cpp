@@ -252,7 +252,8 @@ class RuleParser {
   Term target_primary(bool sequence, bool inside_map) {
     const TokenStream::Nested nested(in_);
     const Token name = in_.expect_name("a tensor or an operator");
-    if (name.text == "fill" && in_.peek().is("(")) return fill();
+    if (name.text == "fill" && in_.peek().is("(")) return made(TargetStep::Kind::kFill, 3);
+    if (name.text == "identity" && in_.peek().is("(")) return made(TargetStep::Kind::kIdentity, 2);
     if (in_.peek().is("(")) return target_call(name, sequence);
     Term term;
     if (const auto at = target_names_.find(name.text); at != target_names_.end()) {
@@ -269,11 +270,12 @@ class RuleParser {
     return term;
   }
 
-  Term fill() {
+  /// A constant from so many arguments.
+  Term made(TargetStep::Kind kind, int arguments) {
     TargetStep step;
-    step.kind = TargetStep::Kind::kFill;
+    step.kind = kind;
     in_.expect("(");
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < arguments; ++i) {
       if (i > 0) in_.expect(",");
       step.arguments.push_back(expressions_.parse());
     }
@@ -417,6 +419,10 @@ class RuleParser {
     for (const int64_t extent : tensor.type.shape)
       if (extent < 0 || extent > 4096) in_.fail(at, "extents of an example lie in 0 to 4096");
     if (in_.accept("=")) {
+      if (in_.accept_word("identity")) {
+        tensor.identity = true;
+        return tensor;
+      }
       const AttrValue value = literal();
       tensor.filled = true;
       if (!std::holds_alternative<double>(value) && !std::holds_alternative<int64_t>(value))

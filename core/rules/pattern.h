@@ -45,6 +45,7 @@ struct TargetStep {
     kOperator,
     kElse,  ///< the first input, or the second one where the first is absent
     kFill,  ///< a constant: `arguments` are value, shape and dtype
+    kIdentity,  ///< an identity matrix or convolution kernel: `arguments` are shape and dtype
   };
   Kind kind = Kind::kOperator;
   const OpSchema* op = nullptr;
@@ -69,8 +70,9 @@ struct MappedOutput {
 struct ExampleTensor {
   TensorType type;
   bool constant = false;
-  bool filled = false;  ///< every element is `value`; otherwise drawn at random
+  bool filled = false;  ///< every element is `value`
   double value = 0;
+  bool identity = false;  ///< an identity; neither: drawn at random
 };
 
 /// Tensors per variable and attributes per source operator, as many as are needed to build a graph

@@ -4,111 +4,13 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/rules/taso/operators.h"
+#include "core/rules/taso/ranks.h"
 
 namespace reverie {
 namespace {
 
 using Tensor = TasoLayout::Tensor;
-
-class Groups {
- public:
-  int add() {
-    parent_.push_back(static_cast<int>(parent_.size()));
-    return parent_.back();
-  }
-  int root(int item) const {
-    while (parent_[static_cast<size_t>(item)] != item) item = parent_[static_cast<size_t>(item)];
-    return item;
-  }
-  void join(int a, int b) { parent_[static_cast<size_t>(root(b))] = root(a); }
-
- private:
-  std::vector<int> parent_;
-};
-
-void check_inputs(const TasoOp& op) {
-  const bool unary = op.type == taso_op::kRelu || op.type == taso_op::kSigmoid ||
-                     op.type == taso_op::kTanh || op.type == taso_op::kSplit;
-  const bool binary = op.type == taso_op::kConv || op.type == taso_op::kAdd ||
-                      op.type == taso_op::kMul || op.type == taso_op::kMatMul;
-  if (!unary && !binary && op.type != taso_op::kConcat)
-    throw InputError("operator type {} is not one that is understood (Conv2D 3, Relu 8, Sigmoid 9, "
-                     "Tanh 10, Concat 12, Split 13, Add 16, Mul 17, MatMul 18)", op.type);
-  const size_t least = binary ? 2 : 1;
-  if (op.inputs.size() < least || (op.type != taso_op::kConcat && op.inputs.size() != least))
-    throw InputError("operator type {} has {} inputs", op.type, op.inputs.size());
-}
-
-/// Which tensors have equal ranks, and what fixes them.
-class Ranks {
- public:
-  explicit Ranks(const TasoRule& rule) {
-    for (const bool source : {true, false})
-      for (const TasoOp& op : source ? rule.source : rule.target)
-        for (const TasoTensor& input : op.inputs) of(source, input);
-    add(rule.source, true);
-    add(rule.target, false);
-    for (const TasoOutput& output : rule.outputs)
-      groups_.join(of(true, output.source), of(false, output.target));
-    for (const auto& [item, rank] : fixed_) {
-      const auto [at, fresh] = by_root_.emplace(groups_.root(item), rank);
-      if (!fresh && at->second != rank)
-        throw InputError("a tensor would have {} and {} dimensions", at->second, rank);
-    }
-    for (const int item : at_least_two_) least_[groups_.root(item)] = 2;
-    for (const auto& [item, axis] : axes_)
-      least_[groups_.root(item)] = std::max(least_[groups_.root(item)], axis + 1);
-  }
-
-  bool fixed(TasoTensor input) { return by_root_.contains(groups_.root(of(true, input))); }
-  /// `choose` is asked once per group.
-  int rank(TasoTensor input, const std::function<int(int)>& choose) {
-    const int root = groups_.root(of(true, input));
-    const int least = std::max(1, least_[root]);
-    if (const auto at = by_root_.find(root); at != by_root_.end()) {
-      if (at->second < least) throw InputError("{} dimensions are too few", at->second);
-      return at->second;
-    }
-    const auto [at, fresh] = chosen_.emplace(root, 0);
-    if (fresh) at->second = choose(least);
-    return at->second;
-  }
-
- private:
-  /// External inputs are the same on both sides.
-  int of(bool source, TasoTensor tensor) {
-    const auto key = std::pair(source || tensor.op < 0, tensor);
-    const auto at = items_.find(key);
-    return at != items_.end() ? at->second : items_.emplace(key, groups_.add()).first->second;
-  }
-
-  void add(const std::vector<TasoOp>& side, bool source) {
-    for (int i = 0; i < static_cast<int>(side.size()); ++i) {
-      const TasoOp& op = side[static_cast<size_t>(i)];
-      check_inputs(op);
-      const int first = of(source, op.inputs[0]);
-      for (const TasoTensor& input : op.inputs) groups_.join(first, of(source, input));
-      for (int output = 0; output < op.outputs(); ++output)
-        groups_.join(first, of(source, {i, output}));
-      if (op.type == taso_op::kConv) fixed_.emplace_back(first, 4);
-      if (op.type == taso_op::kMatMul) at_least_two_.push_back(first);
-      if (op.type != taso_op::kConcat && op.type != taso_op::kSplit) continue;
-      const int axis = op.parameter(taso_key::kAxis, -1);
-      const int rank = op.parameter(taso_key::kRank, 0);
-      constexpr int kMostDimensions = 8;
-      if (axis < 0 || axis >= kMostDimensions || rank > kMostDimensions)
-        throw InputError("axis {} of {} dimensions", axis, rank);
-      axes_.emplace_back(first, axis);
-      if (rank > 0) fixed_.emplace_back(first, rank);
-    }
-  }
-
-  Groups groups_;
-  std::map<std::pair<bool, TasoTensor>, int> items_;
-  std::vector<std::pair<int, int>> fixed_, axes_;
-  std::vector<int> at_least_two_;
-  std::map<int, int> by_root_, least_, chosen_;
-};
 
 TasoExtent sum(const TasoExtent& a, const TasoExtent& b) {
   TasoExtent result = a;
@@ -128,7 +30,9 @@ class LayoutMaker {
         for (const TasoTensor& input : op.inputs)
           if (input.op < 0) add_input(input);
     add_side(rule_.source, true);
+    layout_.target_equations = layout_.equations.size();
     add_side(rule_.target, false);
+    layout_.output_equations = layout_.equations.size();
     for (const TasoOutput& output : rule_.outputs) {
       const Tensor& source = layout_.source_tensor(output.source);
       const Tensor& target = layout_.target_tensor(output.target);
@@ -139,9 +43,16 @@ class LayoutMaker {
   }
 
  private:
-  TasoExtent symbol(TasoTensor tensor, int axis) {
-    layout_.symbols.emplace_back(tensor, axis);
+  TasoExtent add_symbol(TasoLayout::Symbol symbol) {
+    layout_.symbols.push_back(std::move(symbol));
     return {static_cast<int>(layout_.symbols.size()) - 1};
+  }
+  TasoExtent symbol(TasoTensor tensor, int axis, bool source = true) {
+    return add_symbol({tensor, axis, source, {}, {}});
+  }
+  TasoExtent literal(int64_t value) { return add_symbol({{}, 0, false, value, {}}); }
+  TasoExtent product_of(const TasoExtent& a, const TasoExtent& b) {
+    return add_symbol({{}, 0, false, {}, {a, b}});
   }
   void equal(const TasoExtent& a, const TasoExtent& b) {
     if (a != b) layout_.equations.emplace_back(a, b);
@@ -149,29 +60,37 @@ class LayoutMaker {
 
   void add_input(TasoTensor input) {
     if (layout_.inputs.contains(input.op)) return;
-    const int rank = ranks_.rank(input, choose_);
-    if (ranks_.fixed(input)) layout_.fixed_ranks[input.op] = rank;
+    const int rank = ranks_.rank(true, input, choose_);
+    if (ranks_.fixed(true, input)) layout_.fixed_ranks[input.op] = rank;
     Tensor& tensor = layout_.inputs[input.op];
     for (int axis = 0; axis < rank; ++axis) tensor.shape.push_back(symbol(input, axis));
     tensor.pieces.resize(tensor.shape.size());
   }
 
   void add_side(const std::vector<TasoOp>& side, bool source) {
-    for (size_t i = 0; i < side.size(); ++i) {
+    source_ = source;
+    for (index_ = 0; index_ < static_cast<int>(side.size()); ++index_) {
+      const TasoOp& op = side[static_cast<size_t>(index_)];
       std::vector<Tensor> inputs;
-      for (const TasoTensor& input : side[i].inputs)
+      for (const TasoTensor& input : op.inputs)
         inputs.push_back(source ? layout_.source_tensor(input) : layout_.target_tensor(input));
-      std::vector<Tensor> outputs = apply(side[i], static_cast<int>(i), inputs, source);
+      std::vector<Tensor> outputs = apply(op, inputs);
       (source ? layout_.source : layout_.target).push_back(std::move(outputs));
     }
   }
 
-  std::vector<Tensor> apply(const TasoOp& op, int index, std::vector<Tensor>& in, bool source) {
+  std::vector<Tensor> apply(const TasoOp& op, std::vector<Tensor>& in) {
+    if (taso_facts(op.type).constant()) return {constant(op)};
     switch (op.type) {
-      case taso_op::kConv: return {convolution(op, in[0], in[1], source)};
+      case taso_op::kConv: return {convolution(op, in[0], in[1])};
       case taso_op::kMatMul: return {product(in[0], in[1])};
       case taso_op::kConcat: return {joined(in, axis_of(op))};
-      case taso_op::kSplit: return source ? parted(op, index, in[0]) : parted(op, in[0]);
+      case taso_op::kSplit: return source_ ? parted(op, index_, in[0]) : parted(op, in[0]);
+      case taso_op::kReshape: return {merged(in[0], axis_of(op))};
+      case taso_op::kTranspose: return {transposed(op, in[0])};
+      case taso_op::kEnlarge: return {enlarged(op, in[0])};
+      case taso_op::kReduceSum: return {reduced(op, in[0])};
+      case taso_op::kScale: return {in[0]};
       default: break;
     }
     for (size_t i = 1; i < in.size(); ++i)
@@ -182,13 +101,71 @@ class LayoutMaker {
     return {in[0]};
   }
 
+  Tensor constant(const TasoOp& op) {
+    const TasoTensor self{index_, 0};
+    Tensor result;
+    if (op.type == taso_op::kOne) {
+      const int rank = ranks_.rank(source_, self, choose_);
+      for (int axis = 0; axis < rank; ++axis) result.shape.push_back(symbol(self, axis, source_));
+    } else {
+      const TasoExtent first = symbol(self, 0, source_);
+      result.shape = {first, op.type == taso_op::kPoolKernel ? literal(1) : first};
+      if (op.type != taso_op::kIdentityMatrix)
+        for (const int64_t extent : kernel_of(op)) result.shape.push_back(literal(extent));
+    }
+    result.pieces.resize(result.shape.size());
+    return result;
+  }
+
+  Tensor merged(const Tensor& in, size_t k) {
+    const auto axis = static_cast<int>(k);
+    Tensor result = in;
+    result.shape.erase(result.shape.begin() + axis);
+    result.pieces.erase(result.pieces.begin() + axis);
+    result.shape[k] = product_of(in.shape[k], in.shape[k + 1]);
+    result.pieces[k].clear();
+    for (const TasoExtent& piece : in.pieces[k])
+      result.pieces[k].push_back(product_of(piece, in.shape[k + 1]));
+    return result;
+  }
+
+  static Tensor transposed(const TasoOp& op, const Tensor& in) {
+    Tensor result;
+    for (const int axis : permutation_of(op)) {
+      result.shape.push_back(in.shape[static_cast<size_t>(axis)]);
+      result.pieces.push_back(in.pieces[static_cast<size_t>(axis)]);
+    }
+    return result;
+  }
+
+  Tensor enlarged(const TasoOp& op, const Tensor& in) {
+    Tensor result = in;
+    for (const size_t axis : {2, 3}) {
+      result.shape[axis] = literal(kernel_of(op)[axis - 2]);
+      result.pieces[axis].clear();
+      layout_.limits.emplace_back(in.shape[axis], result.shape[axis]);
+    }
+    return result;
+  }
+
+  Tensor reduced(const TasoOp& op, const Tensor& in) {
+    const size_t k = axis_of(op);
+    Tensor result = in;
+    result.shape[k] = literal(1);
+    result.pieces[k].clear();
+    if (!drops_dimension(op)) return result;
+    result.shape.erase(result.shape.begin() + static_cast<int64_t>(k));
+    result.pieces.erase(result.pieces.begin() + static_cast<int64_t>(k));
+    return result;
+  }
+
   static size_t axis_of(const TasoOp& op) {
     return static_cast<size_t>(op.parameter(taso_key::kAxis, 0));
   }
 
-  Tensor convolution(const TasoOp& op, const Tensor& x, const Tensor& w, bool source) {
+  Tensor convolution(const TasoOp& op, const Tensor& x, const Tensor& w) {
     const bool stated = op.parameters.contains(taso_key::kGroup);
-    layout_.convolutions.push_back({x.shape[1], w.shape[1], w.shape[0], source && !stated});
+    layout_.convolutions.push_back({x.shape[1], w.shape[1], w.shape[0], source_ && !stated});
     if (stated) {
       constexpr int kMostGroups = 64;
       const int groups = op.parameter(taso_key::kGroup, 1);
@@ -259,9 +236,12 @@ class LayoutMaker {
   }
 
   const TasoRule& rule_;
-  Ranks ranks_;
+  TasoRanks ranks_;
   const std::function<int(int)>& choose_;
   TasoLayout layout_;
+  /// The operator at hand.
+  bool source_ = true;
+  int index_ = 0;
 };
 
 int64_t value_of(const TasoExtent& extent, const std::vector<int64_t>& values) {
@@ -274,6 +254,28 @@ const Tensor& tensor_of(const TasoLayout& layout, const std::vector<std::vector<
                         TasoTensor tensor) {
   if (tensor.op < 0) return layout.inputs.at(tensor.op);
   return side[static_cast<size_t>(tensor.op)][static_cast<size_t>(tensor.output)];
+}
+
+bool fulfilled(const TasoLayout& layout, const std::vector<int64_t>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const TasoLayout::Symbol& symbol = layout.symbols[i];
+    if (symbol.literal && *symbol.literal != values[i]) return false;
+    if (!symbol.factors.empty() &&
+        value_of(symbol.factors[0], values) * value_of(symbol.factors[1], values) != values[i])
+      return false;
+  }
+  for (const auto& [a, b] : layout.equations)
+    if (value_of(a, values) != value_of(b, values)) return false;
+  for (const auto& [a, b] : layout.limits)
+    if (value_of(a, values) > value_of(b, values)) return false;
+  for (const auto& convolution : layout.convolutions) {
+    const int64_t channels = value_of(convolution.channels, values);
+    const int64_t per_group = value_of(convolution.filter_channels, values);
+    if (channels % per_group != 0 ||
+        value_of(convolution.filters, values) % (channels / per_group) != 0)
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -290,24 +292,30 @@ TasoLayout lay_out(const TasoRule& rule, const std::function<int(int least)>& ch
 }
 
 std::optional<std::vector<int64_t>> draw_extents(const TasoLayout& layout, Rng& rng) {
-  Groups groups;
+  TasoGroups groups;
   for (size_t i = 0; i < layout.symbols.size(); ++i) groups.add();
   for (const auto& [a, b] : layout.equations)
     if (a.size() == 1 && b.size() == 1) groups.join(a[0], b[0]);
   static constexpr int64_t kExtents[] = {1, 2, 2, 3, 3, 4, 4, 6};
   std::vector<int64_t> values(layout.symbols.size());
   for (int64_t& value : values) value = kExtents[rng.below(std::size(kExtents))];
+  const auto set_group = [&](size_t symbol, int64_t value) {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (groups.root(static_cast<int>(i)) == groups.root(static_cast<int>(symbol)))
+        values[i] = value;
+  };
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = values[static_cast<size_t>(groups.root(static_cast<int>(i)))];
+  for (size_t i = 0; i < values.size(); ++i)
+    if (layout.symbols[i].literal) set_group(i, *layout.symbols[i].literal);
   for (const auto& [a, b] : layout.equations)
-    if (value_of(a, values) != value_of(b, values)) return {};
-  for (const auto& convolution : layout.convolutions) {
-    const int64_t channels = value_of(convolution.channels, values);
-    const int64_t per_group = value_of(convolution.filter_channels, values);
-    if (channels % per_group != 0 ||
-        value_of(convolution.filters, values) % (channels / per_group) != 0)
-      return {};
-  }
+    if ((a.size() == 1) != (b.size() == 1))
+      set_group(static_cast<size_t>((a.size() == 1 ? a : b)[0]),
+                value_of(a.size() == 1 ? b : a, values));
+  for (size_t i = 0; i < values.size(); ++i)
+    if (const auto& factors = layout.symbols[i].factors; !factors.empty())
+      set_group(i, value_of(factors[0], values) * value_of(factors[1], values));
+  if (!fulfilled(layout, values)) return {};
   return values;
 }
 

@@ -30,14 +30,28 @@ struct TasoLayout {
     TasoExtent channels, filter_channels, filters;
     bool open = false;  ///< of the source, and the rule does not state its groups
   };
+  /// Extent `axis` of a tensor: of an input, of what a source operator makes, or, not `source`, of
+  /// what a target operator makes.
+  struct Symbol {
+    TasoTensor tensor;
+    int axis = 0;
+    bool source = true;
+    std::optional<int64_t> literal;    ///< the rule states it
+    std::vector<TasoExtent> factors;   ///< it is their product; empty where it is not one
+  };
+  using Equation = std::pair<TasoExtent, TasoExtent>;
 
   std::map<int, Tensor> inputs;  ///< by the number of the external input
   std::vector<std::vector<Tensor>> source, target;  ///< by operator and output
   /// Ranks that the rule fixes; the others were chosen.
   std::map<int, int> fixed_ranks;
-  /// The tensor and axis that each symbol is an extent of: an input or an output of a source Split.
-  std::vector<std::pair<TasoTensor, int>> symbols;
-  std::vector<std::pair<TasoExtent, TasoExtent>> equations;
+  std::vector<Symbol> symbols;
+  /// The first ones are what the source's operators demand, those between are the target's, and from
+  /// `output_equations` on both sides' outputs are of one shape.
+  std::vector<Equation> equations;
+  size_t target_equations = 0, output_equations = 0;
+  /// The first of each is at most the second.
+  std::vector<Equation> limits;
   std::vector<Convolution> convolutions;
 
   const Tensor& source_tensor(TasoTensor tensor) const;

@@ -29,9 +29,7 @@ inline constexpr int kSigmoid = 9;
 inline constexpr int kTanh = 10;
 inline constexpr int kConcat = 12;
 inline constexpr int kSplit = 13;
-/// One input: its dimensions `kAxis` and the next become one, row by row. Two: the first with the
-/// shape of the second, of which nothing else is read.
-inline constexpr int kReshape = 14;
+inline constexpr int kReshape = 14;    ///< dimensions kAxis and the next become one, row by row
 inline constexpr int kTranspose = 15;  ///< output dimension i is the input's dimension kPermutation[i]
 inline constexpr int kAdd = 16;
 inline constexpr int kMul = 17;

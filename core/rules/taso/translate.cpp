@@ -6,23 +6,11 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/rules/taso/extents.h"
+#include "core/rules/taso/operators.h"
 
 namespace reverie {
 namespace {
-
-const char* operator_name(int type) {
-  switch (type) {
-    case taso_op::kConv: return "Conv";
-    case taso_op::kRelu: return "Relu";
-    case taso_op::kSigmoid: return "Sigmoid";
-    case taso_op::kTanh: return "Tanh";
-    case taso_op::kConcat: return "Concat";
-    case taso_op::kSplit: return "Split";
-    case taso_op::kAdd: return "Add";
-    case taso_op::kMul: return "Mul";
-    default: return "MatMul";
-  }
-}
 
 std::string activation_of(const TasoOp& op) {
   static constexpr const char* kNames[] = {"none", "sigmoid", "relu", "tanh"};
@@ -31,13 +19,53 @@ std::string activation_of(const TasoOp& op) {
   return fmt::format("activation = \"{}\"", kNames[number]);
 }
 
-void check_convolution(const TasoOp& op) {
+void check_window(const TasoOp& op) {
+  const char* what = op.type == taso_op::kConv ? "convolution" : "pool";
   for (const int key : {taso_key::kStrideHeight, taso_key::kStrideWidth})
     if (op.parameter(key, 1) != 1)
-      throw InputError("a convolution of stride {}: only stride 1 is understood",
+      throw InputError("a {} of stride {}: only stride 1 is understood", what,
                        op.parameter(key, 1));
   if (op.parameter(taso_key::kPadding, 0) != 0)
-    throw InputError("a convolution without padding: only padding 'same' is understood");
+    throw InputError("a {} without padding: only padding 'same' is understood", what);
+  if (op.type != taso_op::kConv && op.parameter(taso_key::kActivation, 0) != 0)
+    throw InputError("a pool with an activation is not understood");
+}
+
+std::string pool_attributes(const TasoOp& op) {
+  check_window(op);
+  const auto [height, width] = kernel_of(op);
+  const bool average = op.type == taso_op::kAvgPool;
+  return fmt::format("; kernel_shape = [{}, {}], strides = [1, 1], {}pads = [{}, {}, {}, {}], "
+                     "ceil_mode = 0{}",
+                     height, width, average ? "" : "dilations = [1, 1], ", (height - 1) / 2,
+                     (width - 1) / 2, height / 2, width / 2,
+                     average ? ", count_include_pad = 1" : "");
+}
+
+/// Pads of a filter that is `height` by `width`.
+std::string enlarging_pads(const TasoOp& op, const std::string& height, const std::string& width) {
+  const auto [to_height, to_width] = kernel_of(op);
+  return fmt::format("[0, 0, {0} - ({4} - 1) / 2, {1} - ({5} - 1) / 2, 0, 0, {2} - {4} / 2, "
+                     "{3} - {5} / 2]",
+                     (to_height - 1) / 2, (to_width - 1) / 2, to_height / 2, to_width / 2, height,
+                     width);
+}
+
+/// Attributes that are the same on both sides.
+std::string common_attributes(const TasoOp& op) {
+  const int axis = op.parameter(taso_key::kAxis, 0);
+  switch (op.type) {
+    case taso_op::kConcat:
+    case taso_op::kSoftmax: return fmt::format("; axis = {}", axis);
+    case taso_op::kMatMul: return "; " + activation_of(op);
+    case taso_op::kMaxPool:
+    case taso_op::kAvgPool: return pool_attributes(op);
+    case taso_op::kTranspose:
+      return fmt::format("; perm = [{}]", fmt::join(permutation_of(op), ", "));
+    case taso_op::kReduceSum:
+      return fmt::format("; axes = [{}], keepdims = {}", axis, drops_dimension(op) ? 0 : 1);
+    default: return "";
+  }
 }
 
 bool is_ungrouped(TasoNarrowing narrowing) {
@@ -60,7 +88,10 @@ std::vector<TasoTensor> filters_of(const TasoRule& rule) {
 class Translator {
  public:
   Translator(const TasoRule& rule, const TasoLayout& layout, TasoNarrowing narrowing)
-      : rule_(rule), layout_(layout), narrowing_(narrowing) {}
+      : rule_(rule),
+        layout_(layout),
+        narrowing_(narrowing),
+        extents_(layout, [this](TasoTensor tensor) { return source_name(tensor); }) {}
 
   std::string run(const std::string& name, const std::vector<std::string>& remarks,
                   const std::vector<std::string>& examples) {
@@ -131,30 +162,29 @@ class Translator {
 
   // --- Source -----------------------------------------------------------------------------------
 
+  /// A constant of the source is a variable with conditions.
   std::string source_line(int index) const {
     const TasoOp& op = rule_.source[static_cast<size_t>(index)];
+    const TasoOpFacts& facts = taso_facts(op.type);
+    if (facts.constant()) return "";
     std::vector<std::string> outputs, inputs;
     for (int k = 0; k < op.outputs(); ++k) outputs.push_back(source_name({index, k}));
     for (const TasoTensor& input : op.inputs) inputs.push_back(source_name(input));
-    return fmt::format("  {} = {}({}{})\n", fmt::join(outputs, ", "), operator_name(op.type),
-                       fmt::join(inputs, ", "), source_attributes(op));
+    return fmt::format("  {} = {}({}{})\n", fmt::join(outputs, ", "), facts.name,
+                       fmt::join(inputs, ", "), source_attributes(index));
   }
 
-  std::string source_attributes(const TasoOp& op) const {
-    switch (op.type) {
-      case taso_op::kConcat:
-      case taso_op::kSplit:
-        return fmt::format("; axis = {}", op.parameter(taso_key::kAxis, 0));
-      case taso_op::kMatMul: return "; " + activation_of(op);
-      case taso_op::kConv: {
-        check_convolution(op);
-        const bool open = !is_ungrouped(narrowing_) && !op.parameters.contains(taso_key::kGroup);
-        const int groups = op.parameter(taso_key::kGroup, 1);
-        return fmt::format("; strides = [1, 1], dilations = [1, 1], {}{}",
-                           open ? "" : fmt::format("group = {}, ", groups), activation_of(op));
-      }
-      default: return "";
-    }
+  std::string source_attributes(int index) const {
+    const TasoOp& op = rule_.source[static_cast<size_t>(index)];
+    if (op.type == taso_op::kSplit)
+      return fmt::format("; axis = {}", op.parameter(taso_key::kAxis, 0));
+    if (op.type == taso_op::kEnlarge) return "; mode = \"constant\", value = 0.0";
+    if (op.type != taso_op::kConv) return common_attributes(op);
+    check_window(op);
+    const bool open = !is_ungrouped(narrowing_) && !op.parameters.contains(taso_key::kGroup);
+    const int groups = op.parameter(taso_key::kGroup, 1);
+    return fmt::format("; strides = [1, 1], dilations = [1, 1], {}{}",
+                       open ? "" : fmt::format("group = {}, ", groups), activation_of(op));
   }
 
   std::vector<std::string> conditions() const {
@@ -168,15 +198,24 @@ class Translator {
       for (size_t i = 1; i < filters.size(); ++i)
         result.push_back(fmt::format("shape({}) == shape({})", source_name(filters[0]),
                                      source_name(filters[i])));
+    for (const std::string& condition : extents_.conditions()) result.push_back(condition);
     return result;
   }
 
   void add_conditions(int index, std::vector<std::string>& result) const {
     const TasoOp& op = rule_.source[static_cast<size_t>(index)];
+    const TasoOpFacts& facts = taso_facts(op.type);
+    const std::string self = source_name({index, 0});
+    if (facts.constant()) return result.push_back(constant_condition(op, self));
     const std::string a = source_name(op.inputs[0]);
     const std::string b = source_name(op.inputs.back());
-    if ((op.type == taso_op::kAdd || op.type == taso_op::kMul) && a != b)
-      result.push_back(fmt::format("shape({}) == shape({})", a, b));
+    if (facts.elementwise && a != b) result.push_back(fmt::format("shape({}) == shape({})", a, b));
+    if (op.type == taso_op::kReshape)
+      result.push_back(fmt::format("shape({}) == {}", self, merged_shape(op)));
+    if (op.type == taso_op::kEnlarge)
+      result.push_back(fmt::format("{}.pads == {}", self,
+                                   enlarging_pads(op, fmt::format("dim({}, 2)", a),
+                                                  fmt::format("dim({}, 3)", a))));
     if (op.type == taso_op::kMatMul && !is_matrix(op.inputs[0]) && a != b) {
       result.push_back(fmt::format("rank({0}) >= 2, rank({0}) == rank({1})", a, b));
       result.push_back(fmt::format("slice(shape({}), 0, -2) == slice(shape({}), 0, -2)", a, b));
@@ -184,12 +223,38 @@ class Translator {
     if (op.type == taso_op::kConv)
       result.push_back(fmt::format("{0}.pads == [(dim({1}, 2) - 1) / 2, (dim({1}, 3) - 1) / 2, "
                                    "dim({1}, 2) / 2, dim({1}, 3) / 2]",
-                                   source_name({index, 0}), b));
+                                   self, b));
     for (int k = 0; k < op.outputs(); ++k) {
       const int uses = uses_of({index, k});
       if (uses > 0 && !replaced({index, k}))
         result.push_back(fmt::format("uses({}) == {}", source_name({index, k}), uses));
     }
+  }
+
+  static std::string constant_condition(const TasoOp& op, const std::string& name) {
+    if (op.type == taso_op::kOne) return fmt::format("is_const({0}), splat({0}) == 1", name);
+    if (op.type == taso_op::kIdentityMatrix)
+      return fmt::format("is_identity({0}), rank({0}) == 2", name);
+    const auto [height, width] = kernel_of(op);
+    if (op.type == taso_op::kIdentityConv)
+      return fmt::format("is_identity({0}), slice(shape({0}), 2, 4) == [{1}, {2}]", name, height,
+                         width);
+    // A mean of float32 weights is not one of doubles.
+    return fmt::format("slice(shape({0}), 1, 4) == [1, {1}, {2}], splat({0}) * {3} > 0.999999, "
+                       "splat({0}) * {3} < 1.000001", name, height, width, height * width);
+  }
+
+  /// With dimension kAxis and the next made one, in terms of the source.
+  std::string merged_shape(const TasoOp& op) const {
+    const auto k = static_cast<size_t>(op.parameter(taso_key::kAxis, 0));
+    const auto& in = layout_.source_tensor(op.inputs[0]);
+    std::vector<std::string> extents;
+    const std::string name = source_name(op.inputs[0]);
+    for (size_t axis = 0; axis < in.shape.size(); ++axis) {
+      if (axis == k + 1) extents.back() += fmt::format(" * dim({}, {})", name, axis);
+      else extents.push_back(fmt::format("dim({}, {})", name, axis));
+    }
+    return fmt::format("[{}]", fmt::join(extents, ", "));
   }
 
   /// Whether the rule fixes its number of dimensions to two, as it does those of all inputs.
@@ -221,54 +286,79 @@ class Translator {
         throw InputError("the target reads {}, which the source does not hold", target_name(input));
       inputs.push_back(target_name(input));
     }
-    return fmt::format("  {} = {}({}{})\n", fmt::join(outputs, ", "), operator_name(op.type),
-                       fmt::join(inputs, ", "), target_attributes(op));
+    const TasoOpFacts& facts = taso_facts(op.type);
+    if (facts.constant()) return fmt::format("  {} = {}\n", outputs[0], made_constant(index));
+    return fmt::format("  {} = {}({}{})\n", fmt::join(outputs, ", "), facts.name,
+                       fmt::join(inputs, ", "), target_attributes(index));
   }
 
-  std::string target_attributes(const TasoOp& op) const {
+  std::string shape_text(const TasoLayout::Tensor& tensor) const {
+    std::vector<std::string> extents;
+    for (const TasoExtent& extent : tensor.shape) extents.push_back(extents_.text(extent));
+    return fmt::format("[{}]", fmt::join(extents, ", "));
+  }
+
+  std::string made_constant(int index) const {
+    const TasoOp& op = rule_.target[static_cast<size_t>(index)];
+    const std::string shape = shape_text(layout_.target_tensor({index, 0}));
+    const std::string type = fmt::format("dtype({})", source_name(first_input()));
+    if (op.type == taso_op::kOne) return fmt::format("fill(1, {}, {})", shape, type);
+    if (op.type == taso_op::kPoolKernel)
+      return fmt::format("fill(1.0 / {}, {}, {})", kernel_of(op)[0] * kernel_of(op)[1], shape, type);
+    return fmt::format("identity({}, {})", shape, type);
+  }
+
+  /// Some input of the source; all are of one type.
+  TasoTensor first_input() const {
+    for (const TasoOp& op : rule_.source)
+      for (const TasoTensor& input : op.inputs)
+        if (input.op < 0) return input;
+    throw InputError("the source reads nothing");
+  }
+
+  std::string target_attributes(int index) const {
+    const TasoOp& op = rule_.target[static_cast<size_t>(index)];
     switch (op.type) {
-      case taso_op::kConcat: return fmt::format("; axis = {}", op.parameter(taso_key::kAxis, 0));
       case taso_op::kSplit: {
         const auto axis = static_cast<size_t>(op.parameter(taso_key::kAxis, 0));
         std::vector<std::string> sizes;
         for (const TasoExtent& piece : layout_.target_tensor(op.inputs[0]).pieces[axis])
-          sizes.push_back(text(piece));
+          sizes.push_back(extents_.text(piece));
         return fmt::format("; axis = {}, split = [{}]", axis, fmt::join(sizes, ", "));
       }
-      case taso_op::kMatMul: return "; " + activation_of(op);
       case taso_op::kConv: return convolution_attributes(op);
-      default: return "";
+      case taso_op::kReshape:
+        return fmt::format("; shape = {}", shape_text(layout_.target_tensor({index, 0})));
+      case taso_op::kEnlarge: {
+        const auto& in = layout_.target_tensor(op.inputs[0]);
+        return fmt::format("; pads = {}, mode = \"constant\", value = 0.0",
+                           enlarging_pads(op, extents_.text(in.shape[2]),
+                                          extents_.text(in.shape[3])));
+      }
+      default: return common_attributes(op);
     }
   }
 
   std::string convolution_attributes(const TasoOp& op) const {
-    check_convolution(op);
+    check_window(op);
     const auto& x = layout_.target_tensor(op.inputs[0]);
     const auto& w = layout_.target_tensor(op.inputs[1]);
-    const std::string height = text(w.shape[2]);
-    const std::string width = text(w.shape[3]);
+    const std::string height = extents_.text(w.shape[2]);
+    const std::string width = extents_.text(w.shape[3]);
     const auto stated = op.parameters.find(taso_key::kGroup);
     const std::string groups =
         stated != op.parameters.end()
             ? std::to_string(stated->second)
-            : fmt::format("({}) / ({})", text(x.shape[1]), text(w.shape[1]));
+            : fmt::format("({}) / ({})", extents_.text(x.shape[1]), extents_.text(w.shape[1]));
     return fmt::format("; strides = [1, 1], dilations = [1, 1], pads = [({0} - 1) / 2, ({1} - 1) / 2, "
                        "{0} / 2, {1} / 2], group = {2}, {3}",
                        height, width, groups, activation_of(op));
   }
 
-  std::string text(const TasoExtent& extent) const {
-    std::vector<std::string> terms;
-    for (const int symbol : extent) {
-      const auto& [tensor, axis] = layout_.symbols[static_cast<size_t>(symbol)];
-      terms.push_back(fmt::format("dim({}, {})", source_name(tensor), axis));
-    }
-    return fmt::format("{}", fmt::join(terms, " + "));
-  }
-
   const TasoRule& rule_;
   const TasoLayout& layout_;
   TasoNarrowing narrowing_;
+  TasoExtents extents_;
   std::map<TasoTensor, std::string> target_names_;
   std::vector<std::pair<TasoTensor, TasoTensor>> copies_;
 };
@@ -301,96 +391,6 @@ std::string translate(const TasoRule& rule, const TasoLayout& layout, const std:
                       TasoNarrowing narrowing, const std::vector<std::string>& remarks,
                       const std::vector<std::string>& examples) {
   return Translator(rule, layout, narrowing).run(name, remarks, examples);
-}
-
-std::string example_text(const TasoRule& rule, const TasoLayout& layout,
-                         const std::vector<int64_t>& values) {
-  std::vector<std::string> parts;
-  std::set<int> seen;
-  for (const TasoOp& op : rule.source)
-    for (const TasoTensor& input : op.inputs)
-      if (input.op < 0 && seen.insert(input.op).second)
-        parts.push_back(fmt::format("{}: [{}]", taso_name('s', input, 1),
-                                    fmt::join(shape_of(layout.inputs.at(input.op), values), ", ")));
-  for (int i = 0; i < static_cast<int>(rule.source.size()); ++i) {
-    const TasoOp& op = rule.source[static_cast<size_t>(i)];
-    const std::string name = taso_name('s', {i, 0}, op.outputs());
-    if (op.type == taso_op::kConv) {
-      const Shape x = shape_of(layout.source_tensor(op.inputs[0]), values);
-      const Shape w = shape_of(layout.source_tensor(op.inputs[1]), values);
-      parts.push_back(fmt::format("{0}.pads = [{1}, {2}, {3}, {4}], {0}.group = {5}", name,
-                                  (w[2] - 1) / 2, (w[3] - 1) / 2, w[2] / 2, w[3] / 2, x[1] / w[1]));
-    } else if (op.type == taso_op::kSplit) {
-      std::vector<int64_t> sizes;
-      for (const auto& part : layout.source[static_cast<size_t>(i)])
-        sizes.push_back(
-            shape_of(part, values)[static_cast<size_t>(op.parameter(taso_key::kAxis, 0))]);
-      parts.push_back(fmt::format("{}.split = [{}]", name, fmt::join(sizes, ", ")));
-    }
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-namespace {
-
-/// A tensor written out as the expression that computes it.
-std::string term(const std::vector<TasoOp>& side, TasoTensor tensor,
-                 const std::map<int, int>& names) {
-  if (tensor.op < 0) return fmt::format("x{}", names.at(tensor.op));
-  const TasoOp& op = side[static_cast<size_t>(tensor.op)];
-  std::vector<std::string> inputs;
-  for (const TasoTensor& input : op.inputs) inputs.push_back(term(side, input, names));
-  if (op.type == taso_op::kAdd || op.type == taso_op::kMul)
-    std::sort(inputs.begin(), inputs.end());
-  const bool moves = op.type == taso_op::kConcat || op.type == taso_op::kSplit;
-  const int attribute = moves ? op.parameter(taso_key::kAxis, 0)
-                              : op.parameter(taso_key::kActivation, 0);
-  return fmt::format("{}.{}[{}:{}:{}]({})", op.type, tensor.output, attribute,
-                     op.parameter(moves ? taso_key::kRank : taso_key::kGroup, 0), op.outputs(),
-                     fmt::join(inputs, ","));
-}
-
-std::vector<int> inputs_of(const TasoRule& rule) {
-  std::set<int> inputs;
-  for (const auto* side : {&rule.source, &rule.target})
-    for (const TasoOp& op : *side)
-      for (const TasoTensor& input : op.inputs)
-        if (input.op < 0) inputs.insert(input.op);
-  return {inputs.begin(), inputs.end()};
-}
-
-std::string form(const TasoRule& rule, const std::map<int, int>& names) {
-  std::vector<std::string> outputs;
-  for (const TasoOutput& output : rule.outputs)
-    outputs.push_back(term(rule.source, output.source, names) + " -> " +
-                      term(rule.target, output.target, names));
-  std::sort(outputs.begin(), outputs.end());
-  return fmt::format("{}", fmt::join(outputs, "; "));
-}
-
-}  // namespace
-
-std::string canonical_form(const TasoRule& rule) {
-  constexpr size_t kMostPermuted = 6;
-  const std::vector<int> inputs = inputs_of(rule);
-  std::vector<int> order(inputs.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-  std::string best;
-  do {
-    std::map<int, int> names;
-    for (size_t i = 0; i < inputs.size(); ++i) names[inputs[i]] = order[i];
-    std::string candidate = form(rule, names);
-    if (best.empty() || candidate < best) best = std::move(candidate);
-  } while (inputs.size() <= kMostPermuted && std::next_permutation(order.begin(), order.end()));
-  return best;
-}
-
-bool is_trivial(const TasoRule& rule) {
-  std::map<int, int> names;
-  for (const int input : inputs_of(rule)) names[input] = input;
-  return std::all_of(rule.outputs.begin(), rule.outputs.end(), [&](const TasoOutput& output) {
-    return term(rule.source, output.source, names) == term(rule.target, output.target, names);
-  });
 }
 
 }  // namespace reverie
