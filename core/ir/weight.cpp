@@ -31,6 +31,7 @@ bool has_identity_shape(const Shape& shape) {
 
 Tensor identity_tensor(const TensorType& type) {
   Tensor tensor(TensorType{DType::kFloat64, type.shape});
+  std::fill(tensor.data<double>().begin(), tensor.data<double>().end(), 0.0);
   int64_t taps = 1, centre = 0;
   for (size_t axis = 2; axis < type.shape.size(); ++axis) {
     taps *= type.shape[axis];

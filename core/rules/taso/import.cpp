@@ -122,11 +122,11 @@ std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
   std::map<std::string, std::string> known;
   for (size_t i = 0; i < rules.size(); ++i) {
     const std::string name = fmt::format("{}_{:03}", options.prefix, i);
-    const auto [first, fresh] = known.emplace(canonical_form(rules[i]), name);
     std::string remark;
-    if (is_trivial(rules[i])) remark = "both sides are the same";
-    else if (!fresh) remark = "the same as " + first->second + ", but for names and order";
     try {
+      const auto [first, fresh] = known.emplace(canonical_form(rules[i]), name);
+      if (is_trivial(rules[i])) remark = "both sides are the same";
+      else if (!fresh) remark = "the same as " + first->second + ", but for names and order";
       outcomes.push_back(Importer(rules[i], name, options).run(remark));
     } catch (const InputError& error) {
       TasoOutcome refused;

@@ -87,11 +87,11 @@ std::vector<TasoTensor> filters_of(const TasoRule& rule) {
 
 class Translator {
  public:
-  Translator(const TasoRule& rule, const TasoLayout& layout, TasoNarrowing narrowing)
+  Translator(const TasoRule& rule, TasoLayout layout, TasoNarrowing narrowing)
       : rule_(rule),
-        layout_(layout),
+        layout_(std::move(layout)),
         narrowing_(narrowing),
-        extents_(layout, [this](TasoTensor tensor) { return source_name(tensor); }) {}
+        extents_(layout_, [this](TasoTensor tensor) { return source_name(tensor); }) {}
 
   std::string run(const std::string& name, const std::vector<std::string>& remarks,
                   const std::vector<std::string>& examples) {
@@ -356,7 +356,7 @@ class Translator {
   }
 
   const TasoRule& rule_;
-  const TasoLayout& layout_;
+  TasoLayout layout_;
   TasoNarrowing narrowing_;
   TasoExtents extents_;
   std::map<TasoTensor, std::string> target_names_;
@@ -390,7 +390,7 @@ TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narro
 std::string translate(const TasoRule& rule, const TasoLayout& layout, const std::string& name,
                       TasoNarrowing narrowing, const std::vector<std::string>& remarks,
                       const std::vector<std::string>& examples) {
-  return Translator(rule, layout, narrowing).run(name, remarks, examples);
+  return Translator(rule, narrowed(layout, rule, narrowing), narrowing).run(name, remarks, examples);
 }
 
 }  // namespace reverie

@@ -206,6 +206,85 @@ TEST(TasoImport, ADroppedMultiplierIsRefused) {
       rule_bytes({conv(kA, kB), mul({0}, kC)}, {conv(kA, kB)}, {{{1}, {0}}})));
 }
 
+// --- Operators of the generator ---------------------------------------------------------------------
+
+Op pool(int type, TasoTensor x) { return {type, {x}, {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}}}; }
+Op transpose(TasoTensor x) { return {15, {x}, {{10, 2}, {12, 2}}}; }
+Op scale(TasoTensor x, TasoTensor s) { return {19, {x, s}}; }
+Op kernel_op(int type, std::vector<TasoTensor> inputs) {
+  return {type, std::move(inputs), {{4, 3}, {5, 3}}};
+}
+
+/// Accepted, and so is the rule the other way round.
+void expect_sound(const std::vector<Op>& source, const std::vector<Op>& target,
+                  const TasoOutput& output) {
+  for (const bool forward : {true, false}) {
+    if (!forward && output.target.op < 0) break;
+    const TasoOutcome outcome = outcome_of(
+        forward ? rule_bytes(source, target, {output})
+                : rule_bytes(target, source, {{output.target, output.source}}));
+    EXPECT_TRUE(outcome.accepted()) << outcome.refusal << " " << outcome.counterexample;
+    EXPECT_EQ(outcome.narrowing, "") << outcome.counterexample;
+    EXPECT_GE(outcome.shapes, 25) << outcome.text;
+  }
+}
+
+TEST(TasoOperators, RulesOfTheGeneratorHoldBothWays) {
+  expect_sound({transpose(kA), transpose({0})}, {}, {{1}, kA});
+  expect_sound({matmul(kA, kB), transpose({0})},
+               {transpose(kA), transpose(kB), matmul({1}, {0})}, {{1}, {2}});
+  expect_sound({scale(kA, kB), scale({0}, kC)}, {scale(kB, kC), scale(kA, {0})}, {{1}, {1}});
+  expect_sound({conv(kA, kB), scale({0}, kC)}, {scale(kB, kC), conv(kA, {0})}, {{1}, {1}});
+  for (const int type : {taso_op::kMaxPool, taso_op::kAvgPool})
+    expect_sound({pool(type, kA), pool(type, kB), concat({0}, {1}, 1, 4)},
+                 {concat(kA, kB, 1, 4), pool(type, {0})}, {{2}, {1}});
+  expect_sound({{28, {kA, kB}}, {17, {{0}, kC}}}, {mul(kA, kC), mul(kB, kC), {28, {{0}, {1}}}},
+               {{1}, {2}});
+  expect_sound({{29, {kA, kB}}, {29, {kC, kB}}, add({0}, {1})}, {add(kA, kC), {29, {{0}, kB}}},
+               {{2}, {1}});
+  for (const int keep : {0, 1}) {
+    const std::vector<std::pair<int, int>> sum = {{11, 1}, {10, 2}, {16, keep}};
+    expect_sound({{41, {kA}, sum}, {41, {kB}, sum}, add({0}, {1})}, {add(kA, kB), {41, {{0}}, sum}},
+                 {{2}, {1}});
+  }
+  expect_sound({{14, {kA}, {{11, 0}, {10, 2}}}, relu({0})}, {relu(kA), {14, {{0}}, {{11, 0}, {10, 2}}}},
+               {{1}, {1}});
+  const std::vector<std::pair<int, int>> last = {{11, 1}, {10, 2}};
+  expect_sound({{1000, {kA}, last}, {1000, {kB}, last}, concat({0}, {1}, 0, 2)},
+               {concat(kA, kB, 0, 2), {1000, {{0}}, last}}, {{2}, {1}});
+}
+
+TEST(TasoOperators, ConstantsStandOnEitherSide) {
+  expect_sound({{22, {}}, matmul(kA, {0})}, {}, {{1}, kA});
+  expect_sound({kernel_op(23, {}), conv(kA, {0})}, {}, {{1}, kA});
+  expect_sound({{24, {}}, mul(kA, {0})}, {}, {{1}, kA});
+  expect_sound({kernel_op(25, {}), conv(kA, {0})}, {pool(7, kA)}, {{1}, {0}});
+  expect_sound({matmul(kA, kB), add({0}, kA)}, {{22, {}}, add(kB, {0}), matmul(kA, {1})},
+               {{1}, {2}});
+  expect_sound({conv(kA, kB), conv(kA, kC), add({0}, {1})},
+               {kernel_op(20, {kB}), kernel_op(20, {kC}), add({0}, {1}), conv(kA, {2})}, {{2}, {3}});
+}
+
+TEST(TasoOperators, AnUnknownExtentOfAConstantIsSaid) {
+  EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {{24, {}}, relu(kA)}, {{{0}, {1}}})).refusal,
+              HasSubstr("nothing says how large"));
+}
+
+TEST(TasoOperators, UnsoundRulesAreRefused) {
+  expect_counterexample(outcome_of(
+      rule_bytes({pool(6, kA), pool(6, kB), add({0}, {1})}, {add(kA, kB), pool(6, {0})},
+                 {{{2}, {1}}})));
+  expect_counterexample(
+      outcome_of(rule_bytes({matmul(kA, kB), transpose({0})},
+                            {transpose(kA), transpose(kB), matmul({0}, {1})}, {{{1}, {2}}})));
+  expect_counterexample(outcome_of(
+      rule_bytes({scale(kA, kB), relu({0})}, {relu(kA), scale({0}, kB)}, {{{1}, {1}}})));
+  const std::vector<std::pair<int, int>> first = {{11, 0}, {10, 2}};
+  expect_counterexample(
+      outcome_of(rule_bytes({{1000, {kA}, first}, {1000, {kB}, first}, concat({0}, {1}, 0, 2)},
+                            {concat(kA, kB, 0, 2), {1000, {{0}}, first}}, {{{2}, {1}}})));
+}
+
 // --- What cannot be said ----------------------------------------------------------------------------
 
 TEST(TasoImport, StatedGroupsAreACondition) {
@@ -224,8 +303,8 @@ TEST(TasoImport, StatedGroupsAreACondition) {
 }
 
 TEST(TasoImport, WhatIsNotUnderstoodIsSaid) {
-  EXPECT_THAT(outcome_of(rule_bytes({{20, {kA}}}, {relu(kA)}, {{{0}, {0}}})).refusal,
-              HasSubstr("operator type 20 is not one that is understood"));
+  EXPECT_THAT(outcome_of(rule_bytes({{21, {kA}}}, {relu(kA)}, {{{0}, {0}}})).refusal,
+              HasSubstr("operator type 21 is not one that is understood"));
   EXPECT_THAT(outcome_of(rule_bytes({{3, {kA, kB}, {{6, 2}, {7, 2}}}}, {conv(kA, kB)}, {{{0}, {0}}}))
                   .refusal, HasSubstr("stride 2"));
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA), relu(kB)}, {relu(kA), split({0}, 1)},
