@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/rules/pattern.h"
+#include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
 #include "core/rules/taso/export.h"
 #include "core/rules/taso/import.h"
-#include "core/rules/verify/example_check.h"
-#include "core/rules/verify/field_proof.h"
 #include "tools/command.h"
 
 namespace reverie {
@@ -25,8 +22,6 @@ struct Arguments {
   std::string name;
   std::string out;
   TasoImportOptions import;
-  FieldProofOptions field;
-  int draws = 3;
   uint64_t seed = 1;
   bool json = false;
 };
@@ -95,7 +90,8 @@ void import_rules(const Arguments& arguments) {
   options.seed = arguments.seed;
   const auto outcomes = import_taso_rules(read_taso_rules(arguments.file), options);
   if (totals_of(outcomes).accepted > 0)
-    write_file(arguments.out, rule_file_text(outcomes, arguments.file));
+    write_file(arguments.out,
+               proved_file(rule_file_text(outcomes, arguments.file), arguments.out));
   if (arguments.json) print_import_json(outcomes, arguments.out);
   else print_import(outcomes, arguments.out);
   if (totals_of(outcomes).accepted == 0)
@@ -124,7 +120,7 @@ void export_rules(const Arguments& arguments) {
     throw InputError("the format can express none of the rules; '{}' is not written", arguments.out);
 }
 
-// --- list, show, verify -----------------------------------------------------------------------------
+// --- list, show -------------------------------------------------------------------------------------
 
 void list_rules(const Arguments& arguments) {
   const RuleSet rules = rules_of(arguments.file);
@@ -152,76 +148,6 @@ void show_rule(const Arguments& arguments) {
     throw InputError("there is no rule '{}' (see reverie rules list{})", arguments.name,
                      arguments.file.empty() ? "" : " " + arguments.file);
   fmt::print("{}\n", rules[rule].text());
-}
-
-/// What was found out about a rule.
-struct Verification {
-  RuleCheck check;
-  FieldProof field;
-  double seconds = 0;
-
-  /// What speaks against the rule; empty where nothing does.
-  std::string failure() const {
-    if (check.examples == 0) return "it states no example";
-    if (!field.counterexample.empty()) return field.counterexample;
-    return check.failure;
-  }
-};
-
-Verification verified(const Rule& rule, const Arguments& arguments) {
-  const auto start = std::chrono::steady_clock::now();
-  Verification result;
-  result.check = check_examples(rule, arguments.draws, arguments.seed);
-  result.field = prove_over_field(rule, arguments.field);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
-}
-
-Json json_of(const std::string& name, const Verification& v) {
-  return {{"name", name},
-          {"passed", v.failure().empty()},
-          {"failure", v.failure()},
-          {"examples", v.check.examples},
-          {"compared", v.check.compared},
-          {"max_relative_error", v.check.max_error},
-          {"field",
-           {{"proved", v.field.proved()},
-            {"assignments", v.field.assignments},
-            {"compared", v.field.compared},
-            {"ranks", v.field.ranks},
-            {"degree", v.field.degree},
-            {"error", v.field.error},
-            {"not_covered", v.field.not_covered}}},
-          {"seconds", v.seconds}};
-}
-
-void verify_rules(const Arguments& arguments) {
-  const RuleSet rules = rules_of(arguments.file);
-  Json list = Json::array();
-  int failed = 0, proved = 0;
-  double error = 0;
-  for (int i = 0; i < rules.size(); ++i) {
-    const Verification result = verified(rules[i], arguments);
-    failed += !result.failure().empty();
-    proved += result.field.proved();
-    error = std::max(error, result.field.error);
-    if (arguments.json) {
-      list.push_back(json_of(rules.name(i), result));
-    } else {
-      if (!result.failure().empty())
-        fmt::print("failed    {}: {}, seed {}\n", rules.name(i), result.failure(), arguments.seed);
-      if (!result.field.not_covered.empty())
-        fmt::print("unproved  {}: {}\n", rules.name(i), result.field.not_covered);
-    }
-  }
-  if (arguments.json)
-    fmt::print("{}\n", Json{{"total", rules.size()}, {"failed", failed}, {"proved", proved},
-                            {"error", error}, {"rules", list}}.dump());
-  else
-    fmt::print("{} of {} rules agree with their examples; {} proved over the prime field, each with "
-               "an error of at most {:.2g}\n",
-               rules.size() - failed, rules.size(), proved, error);
-  if (failed > 0) throw InputError("{} of {} rules fail", failed, rules.size());
 }
 
 CLI::App* add_command(CLI::App& group, const char* name, const char* help,
@@ -261,6 +187,7 @@ void register_rules(CLI::App& app) {
   exporting->add_option("--out", arguments->out, "File to write")->required();
 
   register_rules_generate(*group);
+  register_rules_verify(*group);
 
   CLI::App* list = add_command(*group, "list", "Names and sizes of rules", arguments, list_rules);
   add_rule_file(*list, *arguments);
@@ -269,18 +196,7 @@ void register_rules(CLI::App& app) {
   show->add_option("NAME", arguments->name, "The rule")->required();
   add_rule_file(*show, *arguments);
 
-  CLI::App* verify = add_command(*group, "verify", "Run both sides of rules and prove them",
-                                 arguments, verify_rules);
-  add_rule_file(*verify, *arguments);
-  verify->add_option("--draws", arguments->draws, "Sets of random inputs for each example")
-      ->check(CLI::Range(1, 10000))->capture_default_str();
-  verify->add_option("--points", arguments->field.points, "Points of the prime field for each shape")
-      ->check(CLI::Range(1, 1000))->capture_default_str();
-  verify->add_option("--variations", arguments->field.variations,
-                     "Assignments of shapes besides each example")
-      ->check(CLI::Range(0, 1000))->capture_default_str();
-  verify->add_option("--seed", arguments->seed, "Seed of inputs");
-  for (CLI::App* command : {import, exporting, list, verify})
+  for (CLI::App* command : {import, exporting, list})
     command->add_flag("--json", arguments->json, "One line of JSON");
 }
 

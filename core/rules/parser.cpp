@@ -13,7 +13,7 @@ namespace reverie {
 namespace {
 
 const std::set<std::string, std::less<>> kSections = {"rule",    "symmetric", "match",
-                                                      "where",   "replace",   "example"};
+                                                      "where",   "replace",   "example", "proof"};
 
 /// Reads one rule; the stream stands behind the word `rule`.
 class RuleParser {
@@ -30,6 +30,8 @@ class RuleParser {
     if (in_.peek().is_word("where")) section("where", [&] { condition(); });
     section("replace", [&] { target_statement(); });
     for (in_.skip_newlines(); in_.accept_word("example"); in_.skip_newlines()) example();
+    pattern_.proof_begin = pattern_.proof_end = in_.line_end();
+    if (in_.accept_word("proof")) proof();
     finish_outputs(name);
     return std::move(pattern_);
   }
@@ -381,7 +383,7 @@ class RuleParser {
   AttrValue literal() {
     const Token at = in_.peek();
     const Expr value = expressions_.parse();
-    if (value.kind != Expr::Kind::kLiteral) in_.fail(at, "an example holds plain values only");
+    if (value.kind != Expr::Kind::kLiteral) in_.fail(at, "only plain values can stand here");
     return value.literal;
   }
 
@@ -434,6 +436,79 @@ class RuleParser {
     return tensor;
   }
 
+  // --- Proofs -----------------------------------------------------------------------------------
+
+  void proof() {
+    in_.skip_newlines();
+    do {
+      const Token method = in_.expect_name("'field' or 'axioms'");
+      if (method.text == "field" && !pattern_.proof.field) {
+        field_proof(pattern_.proof.field.emplace());
+      } else if (method.text == "axioms" && !pattern_.proof.axioms) {
+        axiom_proof(pattern_.proof.axioms.emplace());
+      } else {
+        in_.fail(method, "expected 'field' or 'axioms', each once");
+      }
+      if (in_.peek().kind != Token::Kind::kNewline && in_.peek().kind != Token::Kind::kEnd)
+        in_.fail_expected("the end of the line");
+      pattern_.proof_end = in_.line_end();
+      in_.skip_newlines();
+    } while (!at_section());
+  }
+
+  void field_proof(RuleProof::Field& field) {
+    in_.expect("(");
+    field.assignments = static_cast<int>(proof_entry<int64_t>("assignments"));
+    in_.expect(",");
+    field.ranks = proof_ranks();
+    in_.expect(",");
+    field.degree = proof_number("degree");
+    in_.expect(",");
+    field.error = proof_number("error");
+    in_.expect(")");
+  }
+
+  void axiom_proof(RuleProof::Axioms& axioms) {
+    in_.expect("(");
+    axioms.ranks = proof_ranks();
+    in_.expect(",");
+    std::string_view rest;
+    const std::string used = proof_entry<std::string>("used");
+    for (rest = used; !rest.empty();) {
+      const size_t comma = std::min(rest.find(", "), rest.size());
+      axioms.used.emplace_back(rest.substr(0, comma));
+      rest.remove_prefix(std::min(comma + 2, rest.size()));
+    }
+    in_.expect(")");
+  }
+
+  AttrValue proof_value(std::string_view key) {
+    if (!in_.accept_word(key)) in_.fail_expected(fmt::format("'{}'", key));
+    in_.expect("=");
+    return literal();
+  }
+
+  template <typename T>
+  T proof_entry(std::string_view key) {
+    const Token at = in_.peek();
+    const AttrValue value = proof_value(key);
+    if (!std::holds_alternative<T>(value)) in_.fail(at, fmt::format("'{}' is of another kind", key));
+    return std::get<T>(value);
+  }
+
+  double proof_number(std::string_view key) {
+    const Token at = in_.peek();
+    const AttrValue value = proof_value(key);
+    if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
+    if (!std::holds_alternative<double>(value)) in_.fail(at, fmt::format("'{}' is a number", key));
+    return std::get<double>(value);
+  }
+
+  std::vector<int> proof_ranks() {
+    const auto ranks = proof_entry<std::vector<int64_t>>("ranks");
+    return {ranks.begin(), ranks.end()};
+  }
+
   TokenStream& in_;
   RulePattern pattern_;
   RuleNames names_;
@@ -454,6 +529,8 @@ std::vector<RulePattern> parse_rules(std::string_view text, const std::string& n
     std::string_view body = text.substr(begin, in.peek().begin - begin);
     while (!body.empty() && (body.back() == '\n' || body.back() == ' ')) body.remove_suffix(1);
     rule.text = body;
+    rule.proof_begin = std::min(rule.proof_begin - begin, body.size());
+    rule.proof_end = std::min(rule.proof_end - begin, body.size());
     check_pattern(rule);
     rules.push_back(std::move(rule));
   }

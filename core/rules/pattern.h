@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/rules/expression.h"
+#include "core/rules/proof.h"
 
 namespace reverie {
 
@@ -102,6 +103,11 @@ struct RulePattern {
   std::vector<MappedOutput> outputs;
 
   std::vector<RuleExample> examples;
+
+  RuleProof proof;
+  /// The part of `text` that states it: from the end of the line before it to that of its last line.
+  size_t proof_begin = 0;
+  size_t proof_end = 0;
 };
 
 }  // namespace reverie

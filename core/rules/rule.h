@@ -57,7 +57,7 @@ class RuleSet {
   const std::string& name(int rule) const { return (*this)[rule].name(); }
   /// -1 when there is none of that name.
   int find(std::string_view name) const;
-  /// Depends on the rules' texts (comments and blanks aside) and their order.
+  /// Depends on the rules' texts (comments, blanks and proofs aside) and their order.
   uint64_t fingerprint() const;
 
  private:

@@ -7,6 +7,7 @@
 #include "core/rules/lexer.h"
 #include "core/rules/library.h"
 #include "core/rules/parser.h"
+#include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 
 namespace reverie {
@@ -74,7 +75,8 @@ int RuleSet::find(std::string_view name) const {
 uint64_t RuleSet::fingerprint() const {
   uint64_t hash = rules_.size();
   for (const Rule& rule : rules_)
-    for (const Token& token : tokenize(rule.text(), rule.origin()))
+    for (const Token& token :
+         tokenize(rule.text().substr(0, rule.pattern().proof_begin), rule.origin()))
       if (token.kind != Token::Kind::kNewline) hash = hash_combine(hash, hash_string(token.text));
   return hash;
 }

@@ -23,8 +23,11 @@ class TokenStream {
   Token next() {
     Token token = peek();
     if (at_ + 1 < tokens_.size()) ++at_;
+    if (token.kind != Token::Kind::kNewline) line_end_ = peek().begin;
     return token;
   }
+  /// Behind the last token that was read and is no newline, where a line ends there.
+  size_t line_end() const { return line_end_; }
   bool accept(std::string_view symbol) {
     if (!peek().is(symbol)) return false;
     next();
@@ -78,6 +81,7 @@ class TokenStream {
   std::vector<Token> tokens_;
   std::string name_;
   size_t at_ = 0;
+  size_t line_end_ = 0;
   int depth_ = 0;
 };
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "core/rules/proof.h"
+#include "core/rules/rule.h"
+#include "core/rules/verify/field_proof.h"
+
+namespace reverie {
+
+struct ProofOptions {
+  FieldProofOptions field;
+};
+
+/// What speaks for and against a rule.
+struct ProofReport {
+  FieldProof field;
+  /// The methods that succeeded, as the rule's text states them.
+  RuleProof proof;
+
+  /// A counterexample, or empty.
+  const std::string& refutation() const { return field.counterexample; }
+};
+
+/// Proves a rule in every way that applies. The same options give the same report.
+ProofReport prove(const Rule& rule, const ProofOptions& options = {});
+
+/// The text of a rule file with the proofs that are found for its rules; InputError names a rule with
+/// a counterexample.
+std::string proved_file(const std::string& text, const std::string& name,
+                        const ProofOptions& options = {});
+
+}  // namespace reverie

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/rules/pattern.h"
+#include "core/rules/prove/prove.h"
+#include "core/rules/rule.h"
+#include "core/rules/verify/example_check.h"
+#include "core/rules/verify/write_proofs.h"
+#include "tools/command.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string file;
+  ProofOptions proof;
+  int draws = 3;
+  uint64_t seed = 1;
+  bool write = false;
+  bool json = false;
+};
+
+/// What was found out about a rule.
+struct Verification {
+  RuleCheck check;
+  ProofReport report;
+  std::string unconfirmed;  ///< of the proof that its text states
+  double seconds = 0;
+
+  /// What speaks against the rule; empty where nothing does.
+  std::string failure() const {
+    if (check.examples == 0) return "it states no example";
+    if (!report.refutation().empty()) return report.refutation();
+    if (!check.failure.empty()) return check.failure;
+    return unconfirmed.empty() ? "" : "its stated proof is not confirmed: " + unconfirmed;
+  }
+};
+
+Verification verified(const Rule& rule, const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
+  Verification result;
+  result.check = check_examples(rule, arguments.draws, arguments.seed);
+  result.report = prove(rule, arguments.proof);
+  if (!arguments.write)
+    result.unconfirmed = unconfirmed(rule.pattern().proof, result.report.proof);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+Json json_of(const Rule& rule, const Verification& v) {
+  const FieldProof& field = v.report.field;
+  return {{"name", rule.name()},
+          {"passed", v.failure().empty()},
+          {"failure", v.failure()},
+          {"examples", v.check.examples},
+          {"compared", v.check.compared},
+          {"max_relative_error", v.check.max_error},
+          {"stated", !rule.pattern().proof.empty()},
+          {"field",
+           {{"proved", field.proved()},
+            {"assignments", field.assignments},
+            {"compared", field.compared},
+            {"ranks", field.ranks},
+            {"degree", field.degree},
+            {"error", field.error},
+            {"not_covered", field.not_covered}}},
+          {"seconds", v.seconds}};
+}
+
+struct Totals {
+  int rules = 0, failed = 0, field = 0;
+  double error = 0;
+
+  void add(const Verification& v) {
+    ++rules;
+    failed += !v.failure().empty();
+    field += v.report.field.proved();
+    error = std::max(error, v.report.field.error);
+  }
+};
+
+void print(const Rule& rule, const Verification& v, const Arguments& arguments) {
+  if (!v.failure().empty())
+    fmt::print("failed    {}: {}, seed {}\n", rule.name(), v.failure(), arguments.seed);
+  if (!v.report.field.not_covered.empty())
+    fmt::print("unproved  {}: {}\n", rule.name(), v.report.field.not_covered);
+}
+
+void print(const Totals& totals) {
+  fmt::print("{} of {} rules agree with their examples; {} proved over the prime field, each with "
+             "an error of at most {:.2g}\n",
+             totals.rules - totals.failed, totals.rules, totals.field, totals.error);
+}
+
+void verify(const Arguments& arguments) {
+  const bool builtin = arguments.file.empty();
+  if (arguments.write && builtin)
+    throw InputError("--write needs a rule file (the built-in ones are core/rules/library/*.rules)");
+  const RuleSet rules = builtin ? RuleSet::builtin() : RuleSet::load(arguments.file);
+  Json list = Json::array();
+  Totals totals;
+  std::map<std::string, RuleProof> proofs;
+  for (int i = 0; i < rules.size(); ++i) {
+    const Verification result = verified(rules[i], arguments);
+    totals.add(result);
+    proofs[rules.name(i)] = result.report.proof;
+    if (arguments.json) list.push_back(json_of(rules[i], result));
+    else print(rules[i], result, arguments);
+  }
+  if (arguments.json)
+    fmt::print("{}\n", Json{{"total", totals.rules}, {"failed", totals.failed},
+                            {"field", totals.field}, {"error", totals.error}, {"rules", list}}
+                           .dump());
+  else print(totals);
+  if (totals.failed > 0) throw InputError("{} of {} rules fail", totals.failed, totals.rules);
+  if (arguments.write)
+    write_file(arguments.file, with_proofs(read_file(arguments.file), arguments.file, proofs));
+}
+
+}  // namespace
+
+void register_rules_verify(CLI::App& group) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      group.add_subcommand("verify", "Run both sides of rules, prove them and check stated proofs");
+  command->add_option("FILE", arguments->file, "Rule file; without it the built-in rules");
+  command->add_option("--draws", arguments->draws, "Sets of random inputs for each example")
+      ->check(CLI::Range(1, 10000))->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of these inputs");
+  command->add_option("--points", arguments->proof.field.points,
+                      "Points of the prime field for each assignment of shapes")
+      ->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--variations", arguments->proof.field.variations,
+                      "Assignments of shapes besides each example")
+      ->check(CLI::Range(0, 1000))->capture_default_str();
+  command->add_flag("--write", arguments->write, "Write the proofs found into FILE");
+  command->add_flag("--json", arguments->json, "One line of JSON");
+  command->callback([arguments] { verify(*arguments); });
+}
+
+}  // namespace reverie
