@@ -6,7 +6,8 @@ std::span<const NamedMethod> search_methods() {
   static const std::vector<NamedMethod> methods = {
       {"greedy", greedy_search},       {"taso", taso_search},       {"beam", beam_search},
       {"annealing", annealing_search}, {"softmax", softmax_search}, {"rulelist", rule_list_search},
-      {"random", random_search},       {"saturation_greedy", saturation_greedy_search}};
+      {"random", random_search},       {"saturation_greedy", saturation_greedy_search},
+      {"saturation_ilp", saturation_ilp_search}};
   return methods;
 }
 

@@ -1,7 +1,9 @@
+#include <string>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/search/egraph/extract.h"
+#include "core/search/egraph/ilp.h"
 #include "core/search/egraph/saturation.h"
 #include "core/search/search_run.h"
 
@@ -32,13 +34,26 @@ class SaturationSearch {
     if (!saturation_.saturated() && !run_.out_of_time()) run_.out_of_budget();
   }
 
+  void solve() {
+    if (run_.must_stop()) return;
+    const Extraction extraction(egraph_, run_.weight_limit());
+    const Selection start = extraction.selection_of(best_nodes_);
+    if (!Follower(extraction.problem()).cost(start)) return;
+    const IlpResult result =
+        extract_by_ilp(extraction.problem(), start, run_.options().saturation.solver_seconds,
+                       [this] { return run_.must_stop(); });
+    extraction_ = result.status();
+    keep(extraction, result.selection);
+    run_.out_of_time();
+  }
+
   SearchResult finish() {
     SaturationReport report;
     report.iterations = saturation_.iterations();
     report.nodes = egraph_.node_count();
     report.classes = egraph_.class_count();
     report.saturated = saturation_.saturated();
-    report.extraction = "greedy";
+    report.extraction = extraction_;
     return run_.finish(std::move(report));
   }
 
@@ -54,7 +69,10 @@ class SaturationSearch {
   void consider(const Extraction& extraction, Selection selection,
                 const OutOfTime& out_of_time) {
     if (run_.out_of_time() || !Follower(extraction.problem()).cost(selection)) return;
-    selection = descend(extraction.problem(), std::move(selection), out_of_time);
+    keep(extraction, descend(extraction.problem(), std::move(selection), out_of_time));
+  }
+
+  void keep(const Extraction& extraction, const Selection& selection) {
     const std::vector<NodeId> nodes = extraction.nodes_of(selection);
     Cost cost;
     for (const NodeId node : nodes) cost += egraph_.cost(node);
@@ -70,6 +88,7 @@ class SaturationSearch {
   EGraph egraph_;
   Saturation saturation_;
   std::vector<NodeId> best_nodes_;  // of the e-graph, inputs first
+  std::string extraction_ = "greedy";
 };
 
 }  // namespace
@@ -78,6 +97,14 @@ SearchResult saturation_greedy_search(const RewriteState& start, const SearchOpt
   SearchRun run(start, options);
   SaturationSearch search(run);
   search.search();
+  return search.finish();
+}
+
+SearchResult saturation_ilp_search(const RewriteState& start, const SearchOptions& options) {
+  SearchRun run(start, options);
+  SaturationSearch search(run);
+  search.search();
+  search.solve();
   return search.finish();
 }
 

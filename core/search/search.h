@@ -96,6 +96,8 @@ SearchResult softmax_search(const RewriteState& start, const SearchOptions& opti
 /// result is the graph. An expansion is an iteration over all rules, a candidate a match applied.
 /// Taken out bottom-up (select_bottom_up) and by descent (descend) from there and from the start.
 SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options);
+/// The same, and at the end the best graph of all by an integer linear program (extract_by_ilp).
+SearchResult saturation_ilp_search(const RewriteState& start, const SearchOptions& options);
 
 struct NamedMethod {
   std::string name;

@@ -53,6 +53,8 @@ inline std::optional<int64_t> least_cost(const ExtractionProblem& problem) {
       if (cost && (!least || *cost < *least)) least = cost;
       return;
     }
+    selection[next] = -1;
+    if (problem.members[next].empty()) self(self, next + 1);
     for (const int member : problem.members[next]) {
       selection[next] = member;
       self(self, next + 1);

@@ -14,6 +14,8 @@ struct SaturationOptions {
   int64_t multi_iterations = 15;
   /// No match is applied when the e-graph has so many nodes.
   int64_t node_limit = 20000;
+  /// saturation_ilp: of the solver, within the time limit of the search.
+  double solver_seconds = 20;
 
   template <class V>
   void fields(V& v) {
@@ -22,6 +24,8 @@ struct SaturationOptions {
             "Rounds in which rules with several roots take part", at_least(0));
     v.field("node_limit", node_limit, "Nodes of the e-graph at which it grows no more",
             at_least(1));
+    v.field("solver_seconds", solver_seconds,
+            "Seconds for the integer linear program (saturation_ilp)", above(0));
   }
 };
 
@@ -31,7 +35,8 @@ struct SaturationReport {
   int64_t nodes = 0;    ///< of the e-graph
   int64_t classes = 0;
   bool saturated = false;  ///< no rule had anything new to add
-  /// "greedy", or the solver's own word: "optimal", "gap 1.2%", "none".
+  /// "greedy", or what the solver says of the graph: "optimal" among all that the e-graph holds (its
+  /// cycles broken), "gap 1.2%" (how far above the least it may be) or "gap unknown".
   std::string extraction;
 };
 

@@ -182,8 +182,8 @@ replace
 
 TEST(Saturation, EqualInputsGiveEqualResults) {
   const RewriteState start(RandomGraph::make(7, 25), builtin(), make_cost_model("roofline:t4"));
-  const SearchResult one = saturation_greedy_search(start, {});
-  const SearchResult two = saturation_greedy_search(start, {});
+  const SearchResult one = saturation_ilp_search(start, {});
+  const SearchResult two = saturation_ilp_search(start, {});
   EXPECT_TRUE(isomorphic(one.best, two.best));
   EXPECT_EQ(one.candidates, two.candidates);
   EXPECT_EQ(one.saturation->nodes, two.saturation->nodes);
@@ -195,17 +195,23 @@ TEST(Saturation, WhatComesOutOfRandomGraphsComputesTheSame) {
   SearchOptions options;
   options.saturation.node_limit = 1500;
   options.saturation.iterations = 6;
+  options.saturation.solver_seconds = 1;
   int gained = 0;
+  int solved = 0;
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     const Graph graph = RandomGraph::make(seed, 20);
     const RewriteState start(graph, rules, cost);
-    const SearchResult result = saturation_greedy_search(start, options);
+    const SearchResult result = saturation_ilp_search(start, options);
     result.best.validate();
     EXPECT_EQ(graph_cost(*cost, result.best), result.best_cost) << seed;
     const Agreement agreement = compare(graph, result.best, {.inputs = 1, .seed = seed});
     ASSERT_TRUE(agreement.agree) << seed << ": " << agreement.reason;
     gained += result.best_cost.runtime < result.initial_cost.runtime;
+    if (result.saturation->extraction != "optimal") continue;
+    ++solved;
+    EXPECT_LE(result.best_cost.runtime, saturation_greedy_search(start, options).best_cost.runtime);
   }
+  EXPECT_GT(solved, 50);
   EXPECT_GT(gained, 50);
 }
 
