@@ -7,8 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/onnx/export.h"
 #include "core/onnx/import.h"
+#include "core/onnx/symbols.h"
 #include "core/search/optimize.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
@@ -200,6 +200,14 @@ void check_writable(const std::filesystem::path& file) {
   const AsideFile probe(file.string());
 }
 
+void write_result(const Options& options, const ImportedModel& model, const Graph& graph,
+                  const CompareOptions& verify) {
+  for (const std::string& symbol :
+       export_with_symbols(options.model, model, graph, options.out, verify))
+    fmt::print(stderr, "{}: dimension '{}' is fixed; with other extents the rewritten graph would differ\n",
+               options.out, symbol);
+}
+
 void run(const Options& options) {
   const OptimizeConfig config = resolve(options);
   if (!options.out.empty()) check_writable(options.out);
@@ -213,7 +221,7 @@ void run(const Options& options) {
                      options.model, result.verified.reason);
   print_verification(result.verified, config.verify);
   print_contest(result);
-  if (!options.out.empty()) export_onnx(result.search.best, model.info, options.out);
+  if (!options.out.empty()) write_result(options, model, result.search.best, config.verify);
   Json json = to_json(options.model, result, config, *rules);
   if (config.confirm) json["confirmed"] = to_json(result, config);
   if (!options.contenders_folder.empty())

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "core/ir/graph.h"
 #include "core/onnx/model_info.h"
@@ -12,6 +14,10 @@ struct ExportOptions {
   /// Weights of more bytes than this in total go to `<file>.data` beside the model: protobuf allows
   /// no message of 2 GiB.
   int64_t max_inline_bytes = int64_t{3} << 29;
+  /// Symbolic dimensions that inputs and outputs keep instead of the extents that were bound. Then
+  /// Reshape copies and infers what extents it can. Whether the graph holds for other extents is not
+  /// looked at here: see core/onnx/symbols.h.
+  std::set<std::string> symbols = {};
 };
 
 /// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The

@@ -33,12 +33,22 @@ bool is_stored_as_fill(const Weight& weight, int opset) {
          weight.type().dtype != DType::kBFloat16;
 }
 
+/// Takes back the symbols among them that are to be kept.
+void restore_symbols(const onnx::TensorShapeProto& declared, const std::set<std::string>& symbols,
+                     onnx::TensorShapeProto* shape) {
+  for (int i = 0; i < declared.dim_size() && i < shape->dim_size(); ++i)
+    if (!declared.dim(i).has_dim_value() && symbols.contains(symbol_of(declared.dim(i))))
+      *shape->mutable_dim(i) = declared.dim(i);
+}
+
 }  // namespace
 
-Exporter::Exporter(const Graph& graph, const ModelInfo& info, int opset)
+Exporter::Exporter(const Graph& graph, const ModelInfo& info, int opset,
+                   const std::set<std::string>& symbols)
     : graph_(graph),
       info_(info),
       opset_(opset),
+      symbols_(symbols),
       names_(static_cast<size_t>(graph.value_capacity())) {}
 
 ModelSkeleton Exporter::run() {
@@ -48,6 +58,7 @@ ModelSkeleton Exporter::run() {
   write_constants();
   write_nodes();
   write_outputs();
+  skeleton_.is_symbolic = !symbols_.empty();
   return std::move(skeleton_);
 }
 
@@ -141,8 +152,10 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
     REVERIE_CHECK(value.ParseFromString(original->second));
   value.set_name(name);
   if (type.known()) {
+    const onnx::TensorShapeProto declared = value.type().tensor_type().shape();
     value.clear_type();
     set_tensor_type(type, value.mutable_type());
+    restore_symbols(declared, symbols_, value.mutable_type()->mutable_tensor_type()->mutable_shape());
   }
   return value;
 }
@@ -199,7 +212,7 @@ void Exporter::write_opaque(NodeId id) {
 
 void Exporter::write_nodes() {
   Target target = {skeleton_.model.mutable_graph(), opset_,
-                   [&](const std::string& stem) { return fresh_name(stem); }};
+                   [&](const std::string& stem) { return fresh_name(stem); }, !symbols_.empty()};
   for (const NodeId id : graph_.topological_order()) {
     if (!graph_.is_work(id)) continue;
     if (&graph_.op(id) == &opaque_op()) {

@@ -23,12 +23,15 @@ struct ModelSkeleton {
   std::vector<StoredWeight> weights;
   /// It has nodes that came as they are, for which ONNX's shape inference may know no answer.
   bool has_opaque_nodes = false;
+  /// Its inputs have symbolic dimensions.
+  bool is_symbolic = false;
 };
 
 /// Writes a lowered graph into a model.
 class Exporter {
  public:
-  Exporter(const Graph& graph, const ModelInfo& info, int opset);
+  Exporter(const Graph& graph, const ModelInfo& info, int opset,
+           const std::set<std::string>& symbols = {});
   ModelSkeleton run();
 
  private:
@@ -54,6 +57,7 @@ class Exporter {
   const Graph& graph_;
   const ModelInfo& info_;
   int opset_;
+  std::set<std::string> symbols_;
   ModelSkeleton skeleton_;
   std::vector<std::string> names_;
   std::set<std::string> taken_;

@@ -71,6 +71,10 @@ double decimal(float value) { return std::strtod(fmt::format("{}", value).c_str(
 
 bool is_standard_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
+std::string symbol_of(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.dim_param().empty() ? "?" : dim.dim_param();
+}
+
 std::string qualified_name(const onnx::NodeProto& node) {
   if (is_standard_domain(node.domain())) return node.op_type();
   return node.domain() + "::" + node.op_type();

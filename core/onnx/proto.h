@@ -26,6 +26,9 @@ void set_tensor_type(const TensorType& type, onnx::TypeProto* out);
 double decimal(float value);
 
 bool is_standard_domain(const std::string& domain);
+/// Name of a dimension that is no number; "?" where it has none.
+std::string symbol_of(const onnx::TensorShapeProto::Dimension& dim);
+
 /// "If", or "com.example::Fused".
 std::string qualified_name(const onnx::NodeProto& node);
 

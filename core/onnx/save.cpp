@@ -95,6 +95,8 @@ void require_accepted(const std::string& objection, const ModelSkeleton& skeleto
                       const fs::path& path) {
   if (skeleton.has_opaque_nodes && !objection.empty())
     throw InputError("{}: the model holds nodes that ONNX rejects: {}", path.string(), objection);
+  if (skeleton.is_symbolic && !objection.empty())
+    throw InputError("{}: the model does not hold for symbolic dimensions: {}", path.string(), objection);
   REVERIE_CHECK(objection.empty(), "ONNX rejects the exported model: {}", objection);
 }
 
@@ -152,7 +154,8 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
   proto::ModelSkeleton skeleton = with_context(path.string(), [&] {
     const proto::OpsetRange range = proto::opset_range(graph, info);
     const Graph spelled = proto::spell_out(lower(graph), range);
-    return proto::Exporter(spelled, info, proto::common_opset(spelled, range)).run();
+    return proto::Exporter(spelled, info, proto::common_opset(spelled, range), options.symbols)
+        .run();
   });
   proto::save(std::move(skeleton), path, options.max_inline_bytes);
 }

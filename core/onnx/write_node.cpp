@@ -128,6 +128,17 @@ void write_attributes(const OpSchema& op, const Attributes& attributes, int opse
   }
 }
 
+/// Leading extents that stay as they are become 0, which copies them; the first that does not, -1.
+Shape relative_shape(const Graph& graph, NodeId node) {
+  const Shape& from = graph.type(graph.inputs(node)[0]).shape;
+  Shape to = graph.attributes(node).integers("shape");
+  if (std::find(to.begin(), to.end(), 0) != to.end()) return to;
+  size_t same = 0;
+  while (same < from.size() && same < to.size() && from[same] == to[same]) to[same++] = 0;
+  if (same < to.size()) to[same] = -1;
+  return to;
+}
+
 void write_moved_attributes(const Graph& graph, NodeId id, onnx::NodeProto* node, Target& target) {
   const OpSchema& op = graph.op(id);
   const Attributes& attributes = graph.attributes(id);
@@ -137,8 +148,10 @@ void write_moved_attributes(const Graph& graph, NodeId id, onnx::NodeProto* node
     if (value == nullptr) {
       node->add_input("");
     } else if (row.integers) {
-      node->add_input(
-          target.add_integers(std::get<std::vector<int64_t>>(*value), row.attribute));
+      const bool is_relative = op.is("Reshape") && target.relative_shapes;
+      node->add_input(target.add_integers(
+          is_relative ? relative_shape(graph, id) : std::get<std::vector<int64_t>>(*value),
+          row.attribute));
     } else {
       const DType dtype = graph.type(graph.inputs(id)[0]).dtype;
       node->add_input(target.add_constant(scalar(std::get<double>(*value), dtype), row.attribute));

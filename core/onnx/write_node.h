@@ -15,6 +15,8 @@ struct Target {
   int opset;
   /// A name that nothing else has, from a stem.
   std::function<std::string(const std::string&)> fresh_name;
+  /// Extents may change: Reshape copies the leading ones that it keeps and infers the next.
+  bool relative_shapes = false;
 
   /// The name of a new small initializer.
   std::string add_constant(const Tensor& tensor, const std::string& stem);

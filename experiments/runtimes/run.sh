@@ -3,13 +3,15 @@
 # `reverie optimize` makes of them, its own optimizer off and on, on one thread.
 #
 #   experiments/runtimes/run.sh [--models DIR] [--out DIR] [--costs LIST] [--method NAME]
-#                               [--contenders N] [--seconds S] [NAME...]
+#                               [--contenders N] [--seconds S] [--prepare] [NAME...]
 #
-# Light models in DIR get random weights. Each is optimized once by every cost source of LIST (comma
-# separated); N graphs of each search run against the original (contest.mjs), and what is faster beyond
-# its 95% interval is kept in OUT/best, the original otherwise. Results: OUT/results.jsonl, a line per
-# model and setting, those that stand there already are not repeated; OUT/results.md, the table.
-# ONNX Runtime comes from npm, into OUT. All twelve models take about an hour.
+# Light models in DIR get random weights. Each is optimized by every cost source of LIST (comma
+# separated), once with all rules and once without those that merge convolutions, whose Splits cost more
+# than they gain where convolutions run in a blocked layout. N graphs of each search run against the
+# original (contest.mjs), and what is faster beyond its 95% interval is kept in OUT/best, the original
+# otherwise. Results: OUT/results.jsonl, a line per model and setting, those that stand there already are
+# not repeated; OUT/results.md, the table. ONNX Runtime comes from npm, into OUT. --prepare stops before
+# anything runs. All twelve models take about an hour.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,10 +19,11 @@ root=$(cd "$here/../.." && pwd)
 reverie=${REVERIE:-$root/build/reverie}
 models=${REVERIE_MODELS:-$root/../shared/models}/light
 out=$root/runs/runtimes
-costs=cpu,roofline:cpu,roofline:t4
+costs=cpu,roofline:t4
 method=taso
-contenders=3
+contenders=2
 seconds=60
+prepare=
 names=()
 
 while [[ $# -gt 0 ]]; do
@@ -31,7 +34,8 @@ while [[ $# -gt 0 ]]; do
     --method) method=$2; shift 2 ;;
     --contenders) contenders=$2; shift 2 ;;
     --seconds) seconds=$2; shift 2 ;;
-    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --prepare) prepare=1; shift ;;
+    -h|--help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
     *) names+=("$1"); shift ;;
   esac
@@ -55,24 +59,37 @@ fi
 
 known() { grep -qF "{\"model\":\"$1\",\"level\":\"$2\"" "$results"; }
 
-# Writes the graphs that are to run against model $1, each once, and prints their files.
+# The built-in rules without those that merge convolutions.
+unmerged=$out/unmerged.rules
+[[ -e $unmerged ]] || {
+  "$reverie" rules list | awk '$1 !~ /^conv_(merge|enlarge)/ { print $1 }' |
+    while read -r rule; do "$reverie" rules show "$rule"; echo; done >"$unmerged.part"
+  mv "$unmerged.part" "$unmerged"
+}
+
+# optimize_into FOLDER MODEL COST RULES
+optimize_into() {
+  [[ -e $1/done ]] && return
+  "$reverie" optimize "$2" --method "$method" --cost "$3" --rules "$4" --contenders "$contenders" \
+    --contenders-out "$1" --set verify_inputs=1 --quiet >"$out/optimize.log"
+  mkdir -p "$1" && touch "$1/done"
+}
+
+# Writes the graphs that are to run against model $1, and prints their files, equal ones once.
 contenders_of() {
-  local folder=$out/contenders/$1 cost
+  local folder=$out/contenders/$1 cost into
   declare -A seen=()
   for cost in ${costs//,/ }; do
-    local into=$folder/${cost//:/-}
-    [[ -e $into/done ]] || {
-      "$reverie" optimize "$out/models/$1.onnx" --method "$method" --cost "$cost" \
-        --contenders "$contenders" --contenders-out "$into" --set verify_inputs=1 --quiet >"$out/optimize.log"
-      mkdir -p "$into" && touch "$into/done"
-    }
-    for file in "$into"/*.onnx; do
-      [[ -e $file ]] || continue
-      local content
-      content=$(sha256sum <"$file")
-      [[ -n ${seen[$content]:-} ]] || echo "$file"
-      seen[$content]=1
-    done
+    into=$folder/$(tr ':/' '--' <<<"$cost")
+    optimize_into "$into" "$out/models/$1.onnx" "$cost" builtin
+    optimize_into "$into-unmerged" "$out/models/$1.onnx" "$cost" "$unmerged"
+  done
+  for file in "$folder"/*/*.onnx; do
+    [[ -e $file ]] || continue
+    local content
+    content=$(sha256sum <"$file")
+    [[ -n ${seen[$content]:-} ]] || echo "$file"
+    seen[$content]=1
   done
 }
 
@@ -89,7 +106,9 @@ for name in "${names[@]}"; do
   known "$name" disabled && known "$name" all && continue
   [[ -e $out/models/$name.onnx ]] ||
     "$reverie" model --fill "$models/$name.onnx" --out "$out/models/$name.onnx" >/dev/null
-  mapfile -t files < <(contenders_of "$name")
+  contenders_of "$name" >"$out/files"
+  mapfile -t files <"$out/files"
+  [[ -n $prepare ]] && continue
   for level in disabled all; do
     known "$name" "$level" && continue
     echo "$name, optimizer $level: ${#files[@]} contenders" >&2
@@ -101,4 +120,5 @@ for name in "${names[@]}"; do
   keep_best "$name"
   rm -rf "$out/contenders/$name" "$out/models/$name.onnx"
 done
+[[ -n $prepare ]] && exit
 node "$here/table.mjs" "$results" | tee "$out/results.md"

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/exec/compare.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+
+namespace reverie {
+
+/// Symbolic dimensions of the model's inputs, which an import bound to extents. Those without a name
+/// are one symbol, "?".
+std::set<std::string> symbols_of(const ImportedModel& model);
+
+/// Bindings as for ImportOptions::shapes: the model's own, but `symbols` have `more` added.
+std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
+                                     int64_t more);
+
+/// As export_onnx, but inputs and outputs keep those symbolic dimensions for which the written file
+/// holds: with other extents bound it still agrees with the model at `original`, wherever that itself
+/// can be run. `model` was imported from there. Returns the symbols that had to be replaced by their
+/// extents.
+std::set<std::string> export_with_symbols(const std::filesystem::path& original,
+                                          const ImportedModel& model, const Graph& graph,
+                                          const std::filesystem::path& path,
+                                          const CompareOptions& compare = {});
+
+}  // namespace reverie
