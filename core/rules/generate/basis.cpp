@@ -141,7 +141,7 @@ bool Basis::follows(const Candidate& candidate) const {
   const Application& first = candidate.value == kNoValue
                                  ? candidate.first
                                  : values_[candidate.value].application;
-  const int most = values_.operators_of(candidate.application);
+  const int most = values_.operators_of(candidate.application) + 1;
   std::vector<Application> reached = {candidate.application};
   const auto visit = [&](const Application& result) {
     if (values_.operators_of(result) > most) return false;

@@ -22,7 +22,7 @@ class Basis {
   void keep(const Identity& identity);
   void clear();
 
-  /// Whether a chain of instances of what is kept, through graphs of no more operators, turns the
+  /// Whether a chain of instances of what is kept, through graphs of at most one operator more, turns the
   /// candidate's application into one that comes before it, or into the first one of its value. If every earlier application of the value
   /// is proved equal to the first one, then so is this one.
   bool follows(const Candidate& candidate) const;

@@ -33,7 +33,7 @@ class Generator {
         stop_(stop),
         progress_(progress),
         values_(parse_operators(options.operators), world_of(options.seed)),
-        maker_(values_, options.seed),
+        maker_(values_, options.depth, options.seed),
         basis_(values_) {}
 
   GenerateResult run() {

@@ -44,6 +44,39 @@ std::vector<World> other_worlds(const World& world, uint64_t seed) {
   return worlds;
 }
 
+int copy(const Identity& from, int node, bool share, std::vector<int>& leaves, Identity& to) {
+  if (node < 0) return -1;
+  Identity::Node made = from.nodes[static_cast<size_t>(node)];
+  if (made.op < 0) {
+    int& leaf = leaves[static_cast<size_t>(made.variable)];
+    if (leaf < 0) {
+      leaf = static_cast<int>(to.nodes.size());
+      to.nodes.push_back(made);
+    }
+    return leaf;
+  }
+  made.a = copy(from, made.a, share, leaves, to);
+  made.b = copy(from, made.b, share, leaves, to);
+  const auto known = share ? std::find(to.nodes.begin(), to.nodes.end(), made) : to.nodes.end();
+  if (known != to.nodes.end()) return static_cast<int>(known - to.nodes.begin());
+  to.nodes.push_back(made);
+  return static_cast<int>(to.nodes.size()) - 1;
+}
+
+Identity copied(const Identity& from, bool share) {
+  Identity to;
+  to.variables = from.variables;
+  std::vector<int> leaves(static_cast<size_t>(from.variables), -1);
+  for (const int root : from.left) to.left.push_back(copy(from, root, share, leaves, to));
+  for (const int root : from.right) to.right.push_back(copy(from, root, share, leaves, to));
+  return to;
+}
+
+/// An operator for each use of its result.
+Identity unshared(const Identity& identity) { return copied(identity, false); }
+/// Each operator on the same operands once.
+Identity shared(const Identity& identity) { return copied(identity, true); }
+
 }  // namespace
 
 bool Identity::is_rule() const {
@@ -61,21 +94,19 @@ Identity Identity::reversed() const {
   return result;
 }
 
-IdentityMaker::IdentityMaker(const ValueTable& values, uint64_t seed)
-    : values_(values), worlds_(other_worlds(values.world(), seed)) {}
+IdentityMaker::IdentityMaker(const ValueTable& values, int most_operators, uint64_t seed)
+    : values_(values), most_operators_(most_operators), worlds_(other_worlds(values.world(), seed)) {}
 
-/// Distinct operators of both sides; the two outputs of a Split are one.
-size_t IdentityMaker::operators_in(const Identity& identity) const {
-  std::set<int> nodes = nodes_of(identity, identity.left);
-  nodes.merge(nodes_of(identity, identity.right));
+/// The two outputs of a Split are one operator.
+int IdentityMaker::operators_in(const Identity& identity, const std::vector<int>& roots) const {
   std::set<std::tuple<int, int, int>> operators;
-  for (const int at : nodes) {
+  for (const int at : nodes_of(identity, roots)) {
     const Identity::Node& node = identity.nodes[static_cast<size_t>(at)];
     if (node.op < 0) continue;
     const bool second = values_.operators()[static_cast<size_t>(node.op)].kind == Kind::kSplitSecond;
     operators.emplace(second ? node.op - 1 : node.op, node.a, node.b);
   }
-  return operators.size();
+  return static_cast<int>(operators.size());
 }
 
 int IdentityMaker::add(const Application& application, Identity& identity) {
@@ -196,38 +227,38 @@ bool IdentityMaker::replace_common(Identity& identity) {
   return false;
 }
 
-/// Gives some uses of a variable another one.
+/// Gives some uses of a variable another one. Parts that are read twice are taken as two.
 bool IdentityMaker::split_variable(Identity& identity) {
-  std::set<int> used = nodes_of(identity, identity.left);
-  used.merge(nodes_of(identity, identity.right));
-  for (const int leaf : used) {
-    if (identity.nodes[static_cast<size_t>(leaf)].op >= 0) continue;
-    std::vector<std::pair<int, bool>> uses;  // the node, and whether it is its second operand
-    for (const int node : used) {
-      if (identity.nodes[static_cast<size_t>(node)].a == leaf) uses.emplace_back(node, false);
-      if (identity.nodes[static_cast<size_t>(node)].b == leaf) uses.emplace_back(node, true);
+  const Identity tree = unshared(identity);
+  for (size_t leaf = 0; leaf < tree.nodes.size(); ++leaf) {
+    if (tree.nodes[leaf].op >= 0) continue;
+    std::vector<std::pair<size_t, bool>> uses;  // the node, and whether it is its second operand
+    for (size_t node = 0; node < tree.nodes.size(); ++node) {
+      if (tree.nodes[node].a == static_cast<int>(leaf)) uses.emplace_back(node, false);
+      if (tree.nodes[node].b == static_cast<int>(leaf)) uses.emplace_back(node, true);
     }
     constexpr size_t kMostUses = 10;
     if (uses.size() < 2 || uses.size() > kMostUses) continue;
-    const auto variable = static_cast<size_t>(identity.nodes[static_cast<size_t>(leaf)].variable);
+    const auto variable = static_cast<size_t>(tree.nodes[leaf].variable);
+    for (auto& extents : extents_) {
+      const Extents same = extents[variable];
+      extents.push_back(same);
+    }
     for (uint32_t moved = 1; moved < (uint32_t{1} << (uses.size() - 1)); ++moved) {
-      Identity wider = identity;
+      Identity wider = tree;
       const int fresh = add_variable(wider);
       for (size_t i = 0; i < uses.size(); ++i) {
-        auto& node = wider.nodes[static_cast<size_t>(uses[i].first)];
+        auto& node = wider.nodes[uses[i].first];
         if ((moved >> i & 1) != 0) (uses[i].second ? node.b : node.a) = fresh;
       }
-      for (auto& extents : extents_) {
-        const Extents same = extents[variable];
-        extents.push_back(same);
-      }
-      // Uses of one Split stay together: two of them would be an operator more.
-      if (operators_in(wider) == operators_in(identity) && holds(wider)) {
+      wider = shared(wider);
+      if (operators_in(wider, wider.left) <= most_operators_ &&
+          operators_in(wider, wider.right) <= most_operators_ && holds(wider)) {
         identity = std::move(wider);
         return true;
       }
-      for (auto& extents : extents_) extents.pop_back();
     }
+    for (auto& extents : extents_) extents.pop_back();
   }
   return false;
 }

@@ -31,8 +31,8 @@ struct Identity {
 /// Builds and tests identities between graphs of a table's values.
 class IdentityMaker {
  public:
-  /// `seed` is of the fresh random inputs.
-  IdentityMaker(const ValueTable& values, uint64_t seed);
+  /// `most_operators` on a side; `seed` is of the fresh random inputs.
+  IdentityMaker(const ValueTable& values, int most_operators, uint64_t seed);
 
   /// A graph each for the left and the right outputs.
   Identity make(const std::vector<Application>& left, const std::vector<Application>& right);
@@ -55,11 +55,12 @@ class IdentityMaker {
   bool compute(const Identity& identity, int node, size_t world, uint64_t draw,
                Results& results) const;
   bool agree(const Identity& identity, size_t world, uint64_t draw) const;
-  size_t operators_in(const Identity& identity) const;
+  int operators_in(const Identity& identity, const std::vector<int>& roots) const;
   bool replace_common(Identity& identity);
   bool split_variable(Identity& identity);
 
   const ValueTable& values_;
+  int most_operators_;
   std::vector<World> worlds_;
   /// By world and variable.
   std::vector<std::vector<Extents>> extents_;

@@ -281,9 +281,9 @@ std::vector<InputKind> inputs_for(const std::vector<Operator>& operators) {
   }
   if (has({Kind::kScale})) add(InputKind::kScalar, 2);
   if (split)
-    for (const InputKind kind : {InputKind::kJoinedColumns, InputKind::kJoinedRows}) add(kind, 1);
+    for (const InputKind kind : {InputKind::kJoinedColumns, InputKind::kJoinedRows}) add(kind, 2);
   if (split && images)
-    for (const InputKind kind : {InputKind::kJoinedChannels, InputKind::kJoinedBatch}) add(kind, 1);
+    for (const InputKind kind : {InputKind::kJoinedChannels, InputKind::kJoinedBatch}) add(kind, 2);
   return inputs;
 }
 

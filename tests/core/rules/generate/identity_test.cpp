@@ -13,7 +13,7 @@ namespace {
 /// A table with the values that a test applies operators to.
 class Table {
  public:
-  Table() : values_(parse_operators("all"), World{}), maker_(values_, 5) {}
+  Table() : values_(parse_operators("all"), World{}), maker_(values_, 4, 5) {}
 
   ValueId input(InputKind kind, int number) const {
     const auto first = std::find(values_.inputs().begin(), values_.inputs().end(), kind);
