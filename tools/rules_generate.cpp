@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/rules/generate/generate.h"
 #include "core/rules/taso/import.h"
+#include "core/rules/taso/translate.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
@@ -52,7 +53,10 @@ Written write_rules(const Arguments& arguments, const GenerateResult& result) {
   std::string refused, accepted;
   for (const TasoOutcome& outcome : outcomes) {
     if (outcome.accepted()) accepted += "\n" + outcome.text;
-    else refused += fmt::format("# Refused: {}: {}\n", outcome.name, outcome.refusal);
+    else
+      refused += fmt::format("# Refused: {}: {}{}\n#   {}\n", outcome.name, outcome.refusal,
+                             outcome.counterexample.empty() ? "" : ": " + outcome.counterexample,
+                             canonical_form(result.rules[static_cast<size_t>(&outcome - outcomes.data())]));
     ++(outcome.accepted() ? written.accepted : written.refused);
   }
   write_file(arguments.out, description(arguments.options, result.counts) +
@@ -77,6 +81,7 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
                        {"unequal", counts.unequal},
                        {"repeated", counts.repeated},
                        {"identities", counts.identities},
+                       {"narrow", counts.narrow},
                        {"rules", rules},
                        {"written", written.accepted},
                        {"refused", written.refused}};

@@ -9,7 +9,7 @@
 namespace reverie::generate {
 namespace {
 
-constexpr char kMagic[] = "reverie generate 2\n";
+constexpr char kMagic[] = "reverie generate 3\n";
 
 void put(std::string& bytes, const void* data, size_t size) {
   bytes.append(static_cast<const char*>(data), size);
@@ -56,7 +56,7 @@ Candidate take_candidate(Reader& reader) {
 
 void put(std::string& bytes, const Identity& identity) {
   const uint64_t head[] = {identity.nodes.size(), identity.left.size(),
-                           static_cast<uint64_t>(identity.variables)};
+                           static_cast<uint64_t>(identity.variables), identity.is_sayable};
   put(bytes, head, sizeof head);
   put(bytes, identity.nodes.data(), identity.nodes.size() * sizeof(Identity::Node));
   for (const std::vector<int>* roots : {&identity.left, &identity.right})
@@ -67,6 +67,7 @@ Identity take_identity(Reader& reader) {
   Identity identity;
   const uint64_t nodes = reader.number(), outputs = reader.number();
   identity.variables = static_cast<int>(reader.number());
+  identity.is_sayable = reader.number() != 0;
   const auto fill = [&](auto& list, uint64_t count) {
     const size_t size = count * sizeof list[0];
     const char* bytes = reader.take(count < (uint64_t{1} << 20) ? size : ~size_t{0});

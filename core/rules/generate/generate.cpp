@@ -40,7 +40,9 @@ class Generator {
     result_.counts.values = values_.size();
     for (int level = 1; level <= options_.depth && result_.complete; ++level) run_level(level);
     if (result_.complete) add_two_outputs();
-    for (const Identity& identity : basis_.identities()) add_rules(identity);
+    for (const Identity& identity : basis_.identities())
+      if (identity.is_sayable) add_rules(identity);
+      else ++result_.counts.narrow;
     result_.counts.identities = basis_.identities().size();
     return std::move(result_);
   }
@@ -181,6 +183,7 @@ class Generator {
       ++result_.counts.repeated;
       return;
     }
+    general.is_sayable = maker_.holds_for_all_kernels(general);
     basis_.keep(general);
   }
 
@@ -286,9 +289,9 @@ std::string description(const GenerateOptions& options, const GenerateCounts& co
       "# {} graphs, {} distinct values, {} pairs of equal ones.\n"
       "# Left out: {} with inputs renamed, {} that follow from what is kept, {} that differ on other\n"
       "# inputs, {} that repeat an identity. Kept: {} identities, each in the directions in which it\n"
-      "# is a rule.\n",
+      "# is a rule, but for {} that hold only for some extents of kernels.\n",
       options.depth, options.operators, options.seed, counts.graphs, counts.values, counts.pairs,
-      counts.renamed, counts.follows, counts.unequal, counts.repeated, counts.identities);
+      counts.renamed, counts.follows, counts.unequal, counts.repeated, counts.identities, counts.narrow);
 }
 
 }  // namespace reverie

@@ -28,12 +28,13 @@ struct GenerateCounts {
   uint64_t unequal = 0;    ///< pairs that differ on fresh inputs or other extents
   uint64_t repeated = 0;   ///< the same as one kept, made more general
   uint64_t identities = 0; ///< kept
+  uint64_t narrow = 0;     ///< of which hold only for some extents of kernels: no rule can say that
   bool operator==(const GenerateCounts&) const = default;
 };
 
 struct GenerateResult {
-  /// Every kept identity in the directions in which it is a rule: the target reads nothing that the
-  /// source does not read, and the source has operators.
+  /// Every kept identity that is not narrow in the directions in which it is a rule: the target reads
+  /// nothing that the source does not read, and the source has operators.
   std::vector<TasoRule> rules;
   GenerateCounts counts;
   bool complete = true;  ///< false after a stop, which leaves the checkpoint

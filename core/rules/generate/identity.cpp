@@ -37,6 +37,10 @@ std::vector<World> other_worlds(const World& world, uint64_t seed) {
   a.rows = 3, a.width = 2, a.batch = 2, a.channels = 4, a.height = 5, a.breadth = 4;
   b.rows = 4, b.width = 5, b.batch = 3, b.channels = 2, b.height = 2, b.breadth = 5;
   std::vector<World> worlds = {world, a, b};
+  for (int turn = 1; turn < 4; ++turn) {
+    worlds.push_back(world);
+    worlds.back().turned_kernels = turn;
+  }
   for (size_t i = 0; i < worlds.size(); ++i) {
     worlds[i].seed = hash_combine(seed, i);
     if (i > 0) worlds[i].most_elements = 1 << 14;
@@ -175,11 +179,12 @@ bool IdentityMaker::compute(const Identity& identity, int at, size_t world, uint
   return true;
 }
 
-bool IdentityMaker::agree(const Identity& identity, size_t world, uint64_t draw) const {
+std::optional<bool> IdentityMaker::agree(const Identity& identity, size_t world,
+                                         uint64_t draw) const {
   Results results(identity.nodes.size());
   for (size_t i = 0; i < identity.left.size(); ++i) {
     for (const int root : {identity.left[i], identity.right[i]})
-      if (!compute(identity, root, world, draw, results)) return false;
+      if (!compute(identity, root, world, draw, results)) return {};
     const Tensor& left = *results[static_cast<size_t>(identity.left[i])];
     const Tensor& right = *results[static_cast<size_t>(identity.right[i])];
     if (!left.extents.same_dims(right.extents) || left.content != right.content) return false;
@@ -191,7 +196,14 @@ bool IdentityMaker::holds(const Identity& identity) const {
   constexpr uint64_t kDraws = 2;
   for (uint64_t draw = 0; draw < kDraws; ++draw)
     for (size_t world = 0; world < worlds_.size(); ++world)
-      if (!agree(identity, world, draw)) return false;
+      if (worlds_[world].turned_kernels == 0 && !agree(identity, world, draw).value_or(false))
+        return false;
+  return true;
+}
+
+bool IdentityMaker::holds_for_all_kernels(const Identity& identity) const {
+  for (size_t world = 0; world < worlds_.size(); ++world)
+    if (worlds_[world].turned_kernels != 0 && !agree(identity, world, 0).value_or(true)) return false;
   return true;
 }
 
@@ -215,8 +227,8 @@ bool IdentityMaker::replace_common(Identity& identity) {
     wider.nodes[at].variable = wider.variables++;
     for (size_t world = 0; world < worlds_.size(); ++world) {
       Results results(identity.nodes.size());
-      if (!compute(identity, node, world, 0, results)) return false;
-      extents_[world].push_back(results[at]->extents);
+      const bool computed = compute(identity, node, world, 0, results);
+      extents_[world].push_back(computed ? results[at]->extents : Extents());
     }
     if (holds(wider)) {
       identity = std::move(wider);

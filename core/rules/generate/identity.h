@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ struct Identity {
   std::vector<Node> nodes;
   std::vector<int> left, right;  ///< nodes
   int variables = 0;
+  bool is_sayable = true;  ///< false: it holds only for some extents of kernels
 
   bool operator==(const Identity&) const = default;
   /// Whether the right side reads only what the left side reads, and the left side computes something.
@@ -39,6 +41,9 @@ class IdentityMaker {
   /// Whether both sides agree on fresh random inputs, also of other extents. Only for the identity
   /// that `make` returned last and what `generalised` made of it.
   bool holds(const Identity& identity) const;
+  /// Whether both sides agree, where they are well-formed, when the kernels have other extents than in
+  /// the enumeration; a rule cannot say what a kernel's extents are. For the same identities.
+  bool holds_for_all_kernels(const Identity& identity) const;
   /// With parts that both sides have in common replaced by variables, and a variable per group of
   /// its uses, wherever the two sides still agree.
   Identity generalised(Identity identity);
@@ -54,7 +59,8 @@ class IdentityMaker {
   int add_variable(Identity& identity);
   bool compute(const Identity& identity, int node, size_t world, uint64_t draw,
                Results& results) const;
-  bool agree(const Identity& identity, size_t world, uint64_t draw) const;
+  /// Nothing where an operator does not take its operands.
+  std::optional<bool> agree(const Identity& identity, size_t world, uint64_t draw) const;
   int operators_in(const Identity& identity, const std::vector<int>& roots) const;
   bool replace_common(Identity& identity);
   bool split_variable(Identity& identity);

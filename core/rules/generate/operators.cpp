@@ -238,10 +238,13 @@ Extents extents_of(InputKind kind, const World& world) {
     case InputKind::kMatrix: return matrix(world.rows, world.width);
     case InputKind::kSquare: return matrix(world.width, world.width);
     case InputKind::kImage: return tensor4(n, c, h, w);
-    case InputKind::kKernel3x3: return tensor4(c, c, 3, 3);
-    case InputKind::kKernel1x1: return tensor4(c, c, 1, 1);
-    case InputKind::kKernel1x3: return tensor4(c, c, 1, 3);
-    case InputKind::kKernel3x1: return tensor4(c, c, 3, 1);
+    case InputKind::kKernel3x3: case InputKind::kKernel1x1: case InputKind::kKernel1x3:
+    case InputKind::kKernel3x1: {
+      constexpr int kExtents[4][2] = {{3, 3}, {1, 1}, {1, 3}, {3, 1}};
+      const int first = static_cast<int>(kind) - static_cast<int>(InputKind::kKernel3x3);
+      const auto& [kh, kw] = kExtents[(first + world.turned_kernels) % 4];
+      return tensor4(c, c, kh, kw);
+    }
     case InputKind::kDepthwise3x3: return tensor4(c, 1, 3, 3);
     case InputKind::kScalar: return result;
     case InputKind::kJoinedColumns: result = matrix(world.rows, 2 * world.width); break;

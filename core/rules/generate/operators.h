@@ -59,6 +59,8 @@ struct World {
   uint8_t rows = 2, width = 3;
   uint8_t batch = 1, channels = 2, height = 4, breadth = 3;
   int most_elements = 256;  ///< 4x4x4x4
+  /// By how many of the kinds of kernels each takes the extents of the next ones.
+  int turned_kernels = 0;
   uint64_t seed = 1;
 };
 

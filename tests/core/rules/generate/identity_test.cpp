@@ -103,6 +103,22 @@ TEST(Identity, UsesOfAVariableAreToldApart) {
             table.form("concat_0_2(add(a,b),add(c,d)) = add(concat_0_2(a,c),concat_0_2(b,d))"));
 }
 
+TEST(Identity, PoolsCommuteWithKernelsOfOneElementOnly) {
+  Table table;
+  const ValueId x = table.input(InputKind::kImage, 0);
+  const ValueId pooled = table.add(table.apply(Kind::kAveragePool, x));
+  for (const auto& [kind, equal] :
+       {std::pair(InputKind::kKernel1x1, true), std::pair(InputKind::kKernel3x3, false)}) {
+    const ValueId w = table.input(kind, 0);
+    const ValueId convolved = table.add(table.apply(Kind::kConv, x, w));
+    const Identity identity =
+        table.maker().make({table.apply(Kind::kConv, pooled, w)},
+                           {table.apply(Kind::kAveragePool, convolved)});
+    EXPECT_EQ(table.maker().holds(identity), equal);
+    EXPECT_FALSE(table.maker().holds_for_all_kernels(identity));
+  }
+}
+
 TEST(Identity, ARuleReadsOnlyWhatItsSourceReads) {
   const auto ops = parse_operators("all");
   IdentityParser parser(ops);
