@@ -81,7 +81,8 @@ class BeamSearch {
     run_walks(run_, static_cast<int64_t>(candidates.size()), [&](SearchRun& part, int64_t i) {
       const Candidate& candidate = candidates[static_cast<size_t>(i)];
       std::optional<Reached>& reached = built[static_cast<size_t>(i)];
-      reached = successor(beam_[candidate.parent], candidate.step, candidate.match, part);
+      reached = successor(beam_[candidate.parent], candidate.step, candidate.match);
+      part.count_step();
       reached->state.hash();  // kept for later, computed on this thread
     });
     return built;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -11,12 +12,17 @@ namespace reverie {
 /// States that were reached before, however. A hit of the hash is confirmed by comparing graphs.
 class KnownStates {
  public:
+  bool contains(const RewriteState& state) const {
+    const auto known = graphs_.find(state.hash());
+    return known != graphs_.end() &&
+           std::any_of(known->second.begin(), known->second.end(), [&](const Graph& graph) {
+             return isomorphic(graph, state.graph());
+           });
+  }
   /// Whether the state is new; remembers it.
   bool add(const RewriteState& state) {
-    std::vector<Graph>& known = graphs_[state.hash()];
-    for (const Graph& graph : known)
-      if (isomorphic(graph, state.graph())) return false;
-    known.push_back(state.graph());
+    if (contains(state)) return false;
+    graphs_[state.hash()].push_back(state.graph());
     return true;
   }
 

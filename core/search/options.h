@@ -51,6 +51,35 @@ struct SoftmaxOptions {
   }
 };
 
+struct MctsOptions {
+  double exploration = 0.3;
+  double widening = 2;
+  int64_t random_steps = 3;
+  int64_t batch = 4;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("exploration", exploration, "Factor of UCT's exploration term", at_least(0));
+    v.field("widening", widening, "Children of a node per root of its visits", above(0));
+    v.field("random_steps", random_steps, "Random steps of a rollout before the greedy descent",
+            at_least(0));
+    v.field("batch", batch, "Rollouts chosen before their results are seen", at_least(1));
+  }
+};
+
+struct ExhaustiveOptions {
+  int64_t states = 100000;
+  double bound = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("states", states, "States expanded at most", at_least(1));
+    v.field("bound", bound,
+            "Successors above this many times the cost of the start are left out, 0: none",
+            at_least(0));
+  }
+};
+
 struct SearchOptions {
   /// taso: a successor is kept when its cost is below alpha times the best known.
   double alpha = 1.05;
@@ -71,6 +100,8 @@ struct SearchOptions {
   AnnealingOptions annealing;
   SoftmaxOptions softmax;
   SaturationOptions saturation;
+  MctsOptions mcts;
+  ExhaustiveOptions exhaustive;
   StopToken stop;
   /// Called about once per expansion, by the thread that called the method.
   std::function<void(const SearchProgress&)> on_progress;
@@ -83,8 +114,8 @@ struct SearchOptions {
     v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
             at_least(1));
     v.field("budget", budget,
-            "Expansions (taso, beam), rule orders (rulelist), walks (random), samples (softmax) or "
-            "chains (annealing)",
+            "Expansions (taso, beam), rollouts (mcts), rule lists (rulelist), chains (annealing), "
+            "samples (softmax) or walks (random)",
             at_least(0));
     v.field("finish", finish,
             "Descend greedily from the best when the budget is spent (taso, beam)");
@@ -99,6 +130,8 @@ struct SearchOptions {
     v.section("annealing", annealing, "Simulated annealing");
     v.section("softmax", softmax, "Samples from a softmax on cost change");
     v.section("saturation", saturation, "Equality saturation");
+    v.section("mcts", mcts, "Monte-Carlo tree search");
+    v.section("exhaustive", exhaustive, "Exhaustive search");
   }
 };
 

@@ -10,17 +10,12 @@ constexpr size_t kLeastSteps = 10;
 
 void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
   Walk walk(run);
-  std::vector<int> usable;
   for (size_t i = 0; i < steps && !run.out_of_time(); ++i) {
     run.count_expansion();
-    usable.clear();
-    for (int rule = 0; rule < walk.state().rules().size(); ++rule)
-      if (walk.state().location_count(rule) > 0) usable.push_back(rule);
-    if (usable.empty()) return;
-    const int rule = usable[rng.below(usable.size())];
-    const auto count = static_cast<uint64_t>(walk.state().location_count(rule));
+    const std::optional<RewriteStep> step = draw_step(walk.state(), rng);
+    if (!step) return;
     run.count_candidate();
-    walk.take({rule, static_cast<int>(rng.below(count))});
+    walk.take(*step);
   }
 }
 

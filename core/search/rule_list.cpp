@@ -1,16 +1,12 @@
+#include "core/search/rule_list.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "core/base/random.h"
-#include "core/search/search_run.h"
 
 namespace reverie {
 namespace {
-
-struct RuleList {
-  std::vector<int> order;
-  std::vector<bool> forced;  ///< by rule: applied whatever it costs, once over
-};
 
 RuleList draw(int rules, Rng rng) {
   constexpr double kForcedShare = 0.25;
@@ -38,7 +34,9 @@ bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
   return changed;
 }
 
-void run_list(SearchRun& run, const RuleList& list) {
+}  // namespace
+
+Picoseconds run_list(SearchRun& run, const RuleList& list) {
   Walk walk(run);
   run.count_expansion();
   for (const int rule : list.order) apply(walk, run, rule, list.forced[static_cast<size_t>(rule)]);
@@ -47,9 +45,8 @@ void run_list(SearchRun& run, const RuleList& list) {
     changed = false;
     for (const int rule : list.order) changed |= apply(walk, run, rule, false);
   }
+  return walk.least_cost().runtime;
 }
-
-}  // namespace
 
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);

@@ -45,6 +45,8 @@ struct SearchResult {
   int64_t steps = 0;       ///< rewrites carried out, over all paths
   int64_t duplicates = 0;  ///< states reached again and not expanded again
   double seconds = 0;
+  /// Every state that can be reached within the bounds of weights was looked at: none is cheaper.
+  bool optimal = false;
   StoppedBy stopped_by = StoppedBy::kExhausted;
   std::optional<SaturationReport> saturation;
 };
@@ -57,15 +59,37 @@ using SearchMethod = std::function<SearchResult(const RewriteState&, const Searc
 SearchResult greedy_search(const RewriteState& start, const SearchOptions& options);
 
 /// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost;
-/// a successor enters when it costs less than alpha times the best. Unlike the published program
-/// no state is expanded twice, also when independent rewrites were applied in another order; a hit
-/// of the hash is confirmed by comparing the graphs.
+/// a successor enters when it costs less than alpha times the best. Unlike the published algorithm
+/// no state is expanded twice, also when independent rewrites were applied in another order, nor
+/// one that is above alpha times the best when its turn comes. `budget` counts expansions. With
+/// several threads (see BestFirst) the order of expansions is still that of one.
 SearchResult taso_search(const RewriteState& start, const SearchOptions& options);
+
+/// The same as published: a state is expanded as often as it is reached, and as soon as the budget
+/// of expansions is spent the search ends.
+SearchResult taso_published_search(const RewriteState& start, const SearchOptions& options);
+
+/// Every state that can be reached, the cheapest first, at most `exhaustive.states`. The result says
+/// `optimal` when there were no more, and none was left out for `exhaustive.bound`.
+SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options);
 
 /// The best of `budget` random rule orders. An order lists all rules once; each is applied
 /// wherever it gains, in the order of its locations, and a random quarter of them wherever it
 /// matches, whatever that costs; then all are repeated where they gain, until none does.
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options);
+
+/// The best of `budget` rule lists of the same kind whose order, and what is forced, are tuned to the
+/// graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for each rule. It begins anew
+/// elsewhere when it stagnates.
+SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptions& options);
+
+/// Monte-Carlo tree search: UCT (Kocsis and Szepesvari, ECML 2006) with gains normalised to those
+/// seen, states reached in several ways kept once, and progressive widening (Chaslot et al., 2008): a
+/// node that was visited n times has ceil(`mcts.widening` sqrt(n)) children, those first that gain
+/// most. A new state is worth what `mcts.random_steps` random steps and a greedy descent from there
+/// reach. `budget` counts these rollouts, the first is from the start; `mcts.batch` of them are
+/// chosen before any is run.
+SearchResult mcts_search(const RewriteState& start, const SearchOptions& options);
 
 /// The best state seen by `budget` random walks of equal length, 1.5 times as long as greedy's
 /// path and at least 10 steps; each step draws a rule that has locations, then one of them.

@@ -84,14 +84,16 @@ SearchRun SearchRun::part() const {
 
 void SearchRun::merge(SearchRun part) {
   SearchResult& other = part.result_;
-  if (improves(other.best_cost)) result_.rewrites = std::move(other.rewrites);
-  for (SearchProgress point : other.trace) {
-    if (!improves(point.best)) continue;
-    result_.best_cost = point.best;
+  for (size_t i = 0; i < other.improvements.size(); ++i) {
+    if (!improves(other.improvements[i].cost)) continue;
+    SearchProgress point = other.trace[i];
     point.seconds = std::max(point.seconds, result_.trace.back().seconds);
     point.expansions += result_.expansions;
     point.candidates += result_.candidates;
     result_.trace.push_back(point);
+    result_.best_cost = point.best;
+    result_.rewrites = other.improvements[i].rewrites;
+    result_.improvements.push_back(std::move(other.improvements[i]));
   }
   result_.expansions += other.expansions;
   result_.candidates += other.candidates;
@@ -116,15 +118,24 @@ SearchResult SearchRun::finish(SaturationReport report) {
   return std::move(result_);
 }
 
-Reached successor(const Reached& from, const RewriteStep& step, const Match& match,
-                  SearchRun& run) {
+Reached successor(const Reached& from, const RewriteStep& step, const Match& match) {
   Reached next = from;
   const Rewrite rewrite = next.state.propose(match);
   next.state.commit(rewrite);
-  run.count_step();
   next.weight_bytes += rewrite.weight_bytes_delta;
   next.path.push_back(step);
   return next;
+}
+
+Walk::Walk(SearchRun& run, Reached from)
+    : run_(run), at_(std::move(from)), least_cost_(at_.state.cost()) {
+  arrive();
+}
+
+void Walk::arrive() {
+  const Cost& cost = at_.state.cost();
+  if (cost.runtime < least_cost_.runtime) least_cost_ = cost;
+  if (run_.improves(cost)) run_.improve(cost, at_.path);
 }
 
 const Match& Walk::match(const RewriteStep& step) const {
@@ -143,13 +154,23 @@ bool Walk::take(const RewriteStep& step) {
   run_.count_step();
   at_.weight_bytes += rewrite.weight_bytes_delta;
   at_.path.push_back(step);
-  if (run_.improves(at_.state.cost())) run_.improve(at_.state.cost(), at_.path);
+  arrive();
   return true;
 }
 
 void Walk::follow(std::span<const RewriteStep> steps) {
   for (const RewriteStep& step : steps)
     if (run_.out_of_time() || !take(step)) return;
+}
+
+std::optional<RewriteStep> draw_step(const RewriteState& state, Rng& rng) {
+  std::vector<int> usable;
+  for (int rule = 0; rule < state.rules().size(); ++rule)
+    if (state.location_count(rule) > 0) usable.push_back(rule);
+  if (usable.empty()) return std::nullopt;
+  const int rule = usable[rng.below(usable.size())];
+  const auto count = static_cast<uint64_t>(state.location_count(rule));
+  return RewriteStep{rule, static_cast<int>(rng.below(count))};
 }
 
 void finish_greedily(SearchRun& run) {

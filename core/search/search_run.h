@@ -3,8 +3,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "core/base/parallel.h"
+#include "core/base/random.h"
 #include "core/search/search.h"
 
 namespace reverie {
@@ -79,16 +81,20 @@ class SearchRun {
   SearchResult result_;
 };
 
-/// The state that the match leads to, a step further. Counts the step.
-Reached successor(const Reached& from, const RewriteStep& step, const Match& match, SearchRun& run);
+/// The state that the match leads to, a step further.
+Reached successor(const Reached& from, const RewriteStep& step, const Match& match);
 
 /// A state on its way along one path.
 class Walk {
  public:
-  explicit Walk(SearchRun& run) : run_(run), at_(run.reached_start()) {}
+  explicit Walk(SearchRun& run) : Walk(run, run.reached_start()) {}
+  /// Records a new best if that is where it begins.
+  Walk(SearchRun& run, Reached from);
 
   const RewriteState& state() const { return at_.state; }
   const std::vector<RewriteStep>& path() const { return at_.path; }
+  /// Of all states on the way.
+  const Cost& least_cost() const { return least_cost_; }
   /// What the step changes in run time, negative when it gains. Counts a candidate.
   Picoseconds change(const RewriteStep& step);
   /// Takes the step, and records a new best, unless its weights grow too much. Whether it did.
@@ -99,9 +105,15 @@ class Walk {
  private:
   const Match& match(const RewriteStep& step) const;
 
+  void arrive();
+
   SearchRun& run_;
   Reached at_;
+  Cost least_cost_;
 };
+
+/// A rule that has locations, then one of them, each drawn uniformly; nothing when there is none.
+std::optional<RewriteStep> draw_step(const RewriteState& state, Rng& rng);
 
 /// Descends greedily from where the walk stands: each step takes the rewrite that lowers the cost
 /// most, the first one among equals.

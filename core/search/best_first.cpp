@@ -1,0 +1,181 @@
+#include "core/search/best_first.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "core/search/known_states.h"
+
+namespace reverie {
+namespace {
+
+/// A successor that is not built before its turn comes.
+struct Candidate {
+  Picoseconds cost;
+  int64_t order = 0;  ///< of generation; ties go to the older
+  std::shared_ptr<const Reached> parent;
+  RewriteStep step;
+
+  bool operator<(const Candidate& other) const {  // the cheapest is the greatest
+    return cost == other.cost ? order > other.order : cost > other.cost;
+  }
+};
+
+struct Successor {
+  RewriteStep step;
+  Cost cost;
+};
+
+/// A candidate built, and what it leads to unless it was known already.
+struct Expansion {
+  std::shared_ptr<const Reached> at;
+  bool known = false;
+  int64_t candidates = 0;
+  int64_t dropped = 0;
+  std::vector<Successor> successors;  ///< those that may enter the queue
+};
+
+class Search {
+ public:
+  Search(SearchRun& run, const BestFirst& how)
+      : run_(run), how_(how), threads_(static_cast<size_t>(run.options().threads)) {}
+
+  BestFirstEnd search() {
+    Expansion first;
+    first.at = std::make_shared<const Reached>(run_.reached_start());
+    if (how_.expand_once) known_.add(first.at->state);
+    list_successors(first, run_);
+    for (int64_t left = how_.budget; left > 0; --left) {
+      if (run_.out_of_time()) return end_;
+      run_.count_expansion();
+      enter(first);
+      if (!next(first)) {
+        end_.exhausted = !run_.out_of_time();
+        return end_;
+      }
+    }
+    if (!run_.out_of_time()) run_.out_of_budget();
+    return end_;
+  }
+
+ private:
+  double limit() const {
+    const auto of = [](double factor, const Cost& cost) {
+      return factor * static_cast<double>(cost.runtime.count);
+    };
+    return std::min(of(how_.alpha, run_.best_cost()),
+                    std::nextafter(of(how_.bound, run_.initial_cost()),
+                                   std::numeric_limits<double>::infinity()));
+  }
+  static bool below(const Cost& cost, double limit) {
+    return static_cast<double>(cost.runtime.count) < limit;
+  }
+
+  /// Those below the limit as it is now; it only falls.
+  void list_successors(Expansion& expansion, SearchRun& part) const {
+    const Reached& from = *expansion.at;
+    const double limit_now = limit();
+    for_each_location(from.state, part, [&](const RewriteStep& step, const Match& match) {
+      ++expansion.candidates;
+      const Cost cost = from.state.cost() + from.state.cost_delta(match);
+      if (!below(cost, limit_now)) ++expansion.dropped;
+      else if (part.allows(from, match)) expansion.successors.push_back({step, cost});
+    });
+  }
+
+  void enter(const Expansion& expansion) {
+    run_.count_candidates(expansion.candidates);
+    end_.dropped |= expansion.dropped > 0;
+    for (const auto& [step, cost] : expansion.successors) {
+      if (!below(cost, limit())) {
+        end_.dropped = true;
+        continue;
+      }
+      if (run_.improves(cost)) {
+        std::vector<RewriteStep> path = expansion.at->path;
+        path.push_back(step);
+        run_.improve(cost, std::move(path));
+      }
+      queue_.push_back({cost.runtime, generated_++, expansion.at, step});
+      std::push_heap(queue_.begin(), queue_.end());
+    }
+  }
+
+  Candidate pop() {
+    std::pop_heap(queue_.begin(), queue_.end());
+    Candidate candidate = std::move(queue_.back());
+    queue_.pop_back();
+    return candidate;
+  }
+
+  bool in_question(const Candidate& candidate) const {
+    return !how_.expand_once || static_cast<double>(candidate.cost.count) < limit();
+  }
+
+  /// The expansion whose turn it is; false when there is none.
+  bool next(Expansion& expansion) {
+    while (!queue_.empty() && !run_.out_of_time()) {
+      if (!in_question(queue_.front())) {  // nor is any that follows
+        end_.dropped = true;
+        return false;
+      }
+      look_ahead();
+      expansion = std::move(ahead_.extract(pop().order).mapped());
+      if (expansion.at == nullptr) return false;  // out of time
+      run_.count_step();
+      if (!expansion.known && (!how_.expand_once || known_.add(expansion.at->state))) return true;
+      run_.count_duplicate();
+    }
+    return false;
+  }
+
+  /// Makes sure that the first of the queue is expanded; with it go as many as there are threads.
+  void look_ahead() {
+    if (ahead_.contains(queue_.front().order)) return;
+    std::vector<Candidate> seen, chosen;
+    while (!queue_.empty() && chosen.size() < threads_ && seen.size() < 4 * threads_ &&
+           in_question(queue_.front())) {
+      seen.push_back(pop());
+      if (!ahead_.contains(seen.back().order)) chosen.push_back(seen.back());
+    }
+    std::vector<Expansion> expansions(chosen.size());
+    run_walks(run_, static_cast<int64_t>(chosen.size()), [&](SearchRun& part, int64_t i) {
+      expansions[static_cast<size_t>(i)] = expand(chosen[static_cast<size_t>(i)], part);
+    });
+    for (size_t i = 0; i < chosen.size(); ++i)
+      ahead_.emplace(chosen[i].order, std::move(expansions[i]));
+    for (Candidate& candidate : seen) {
+      queue_.push_back(std::move(candidate));
+      std::push_heap(queue_.begin(), queue_.end());
+    }
+  }
+
+  Expansion expand(const Candidate& candidate, SearchRun& part) const {
+    Expansion expansion;
+    const auto& locations = candidate.parent->state.locations(candidate.step.rule);
+    expansion.at = std::make_shared<const Reached>(
+        successor(*candidate.parent, candidate.step,
+                  locations[static_cast<size_t>(candidate.step.location)]));
+    expansion.known = how_.expand_once && known_.contains(expansion.at->state);
+    if (!expansion.known) list_successors(expansion, part);
+    return expansion;
+  }
+
+  SearchRun& run_;
+  const BestFirst& how_;
+  const size_t threads_;
+  BestFirstEnd end_;
+  std::vector<Candidate> queue_;                   // a heap
+  std::unordered_map<int64_t, Expansion> ahead_;  // by the order of its candidate
+  KnownStates known_;
+  int64_t generated_ = 0;
+};
+
+}  // namespace
+
+BestFirstEnd search_best_first(SearchRun& run, const BestFirst& how) {
+  return Search(run, how).search();
+}
+
+}  // namespace reverie

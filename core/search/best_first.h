@@ -1,0 +1,33 @@
+#pragma once
+
+#include <limits>
+
+#include "core/search/search_run.h"
+
+namespace reverie {
+
+/// Best-first search: the cheapest state of a queue is expanded, its successors enter; ties go to
+/// the older one.
+struct BestFirst {
+  int64_t budget = 0;  ///< expansions
+  /// A successor enters when it costs less than alpha times the best so far, and at most `bound`
+  /// times the start.
+  double alpha = std::numeric_limits<double>::infinity();
+  double bound = std::numeric_limits<double>::infinity();
+  /// A state that was reached before, however, is not expanded again, nor is one that no longer costs
+  /// less than alpha times the best.
+  bool expand_once = true;
+};
+
+struct BestFirstEnd {
+  bool exhausted = false;  ///< the queue is empty
+  bool dropped = false;    ///< a successor was dropped for its cost
+};
+
+/// Several threads look ahead: while one expands the state whose turn it is, the others expand those
+/// that are next in the queue as it stands, for when their turn comes. Order, result and counters
+/// are those of one thread; the gain is smallest where each state's best successor is the next in
+/// turn, as on a descent.
+BestFirstEnd search_best_first(SearchRun& run, const BestFirst& how);
+
+}  // namespace reverie
