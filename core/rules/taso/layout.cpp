@@ -216,13 +216,32 @@ class LayoutMaker {
       parts.push_back(std::move(part));
     }
     equal(in.shape[k], whole);
-    if (op.inputs[0].op < 0) layout_.inputs[op.inputs[0].op].pieces[k] = pieces;
+    source_parts_.emplace_back(in.shape[k], pieces);
     return parts;
   }
 
-  /// A Split of the target parts where its input was joined.
-  std::vector<Tensor> parted(const TasoOp& op, const Tensor& in) {
+  /// Whether the source says that both are equal.
+  bool known_equal(const TasoExtent& a, const TasoExtent& b) const {
+    TasoGroups groups;
+    for (size_t i = 0; i < layout_.symbols.size(); ++i) groups.add();
+    for (size_t i = 0; i < layout_.target_equations; ++i)
+      if (const auto& [x, y] = layout_.equations[i]; x.size() == 1 && y.size() == 1)
+        groups.join(x[0], y[0]);
+    return a.size() == 1 && b.size() == 1 && groups.root(a[0]) == groups.root(b[0]);
+  }
+
+  /// A Split of the target parts where its input was joined, or an equal extent in the source parted.
+  std::vector<Tensor> parted(const TasoOp& op, Tensor in) {
     const size_t k = axis_of(op);
+    for (const auto& [whole, pieces] : source_parts_)
+      if (in.pieces[k].empty() && known_equal(in.shape[k], whole) &&
+          static_cast<int>(pieces.size()) == op.outputs()) {
+        in.pieces[k] = pieces;
+        (op.inputs[0].op < 0 ? layout_.inputs.at(op.inputs[0].op)
+                             : layout_.target[static_cast<size_t>(op.inputs[0].op)]
+                                             [static_cast<size_t>(op.inputs[0].output)])
+            .pieces[k] = pieces;
+      }
     if (static_cast<int>(in.pieces[k].size()) != op.outputs())
       throw InputError("the target parts a tensor into {} along axis {}, and nothing says where: it "
                        "was not joined of as many", op.outputs(), k);
@@ -239,6 +258,8 @@ class LayoutMaker {
   TasoRanks ranks_;
   const std::function<int(int)>& choose_;
   TasoLayout layout_;
+  /// Extents that a Split of the source parts, and into what.
+  std::vector<std::pair<TasoExtent, std::vector<TasoExtent>>> source_parts_;
   /// The operator at hand.
   bool source_ = true;
   int index_ = 0;
