@@ -42,14 +42,28 @@ int64_t coincidences(const RuleExample& example) {
   return extents - static_cast<int64_t>(seen.size()) + 4 * ones;
 }
 
-/// For the two assignments with the fewest coincidences; one where there is but one.
+bool has_groups(const RuleExample& example) {
+  for (const auto& entry : example.attributes)
+    for (const auto& [name, value] : entry.second)
+      if (name == "group" && std::get<int64_t>(value) > 1) return true;
+  return false;
+}
+
+/// For two assignments with few coincidences, the first with grouped convolutions and the second
+/// without, if both are possible.
 std::vector<Ends> ends_of(const Rule& rule) {
   constexpr size_t kAssignments = 2;
   std::vector<const RuleExample*> examples;
   for (const RuleExample& example : rule.pattern().examples) examples.push_back(&example);
-  std::stable_sort(examples.begin(), examples.end(), [](const auto* a, const auto* b) {
-    return coincidences(*a) < coincidences(*b);
+  const auto rank = [](const RuleExample* example) {
+    return std::pair(!has_groups(*example), coincidences(*example));
+  };
+  std::stable_sort(examples.begin(), examples.end(),
+                   [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  const auto other = std::find_if(examples.begin(), examples.end(), [&](const auto* example) {
+    return has_groups(*example) != has_groups(*examples[0]);
   });
+  if (other != examples.end()) std::rotate(examples.begin() + 1, other, other + 1);
   auto alone = std::make_shared<RuleSet>();
   alone->add(rule);
   std::vector<Ends> result;

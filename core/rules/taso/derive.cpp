@@ -63,6 +63,31 @@ class Walker {
   std::shared_ptr<CostModel> cost_;
 };
 
+/// The same graph with every operator's result used once.
+Graph unshared(const Graph& graph) {
+  Graph result;
+  std::map<ValueId, ValueId> leaves;
+  for (const NodeId input : graph.inputs())
+    leaves[graph.outputs(input)[0]] =
+        result.add_input(graph.input_name(input), graph.type(graph.outputs(input)[0]));
+  const auto copy = [&](const auto& self, ValueId value) -> ValueId {
+    if (!value.valid()) return value;
+    if (const auto leaf = leaves.find(value); leaf != leaves.end()) return leaf->second;
+    const NodeId node = graph.producer(value);
+    if (const WeightPtr& weight = graph.weight(node); weight != nullptr)
+      return leaves[value] = result.add_constant(weight);
+    std::vector<ValueId> inputs;
+    for (const ValueId input : graph.inputs(node)) inputs.push_back(self(self, input));
+    const NodeId made = result.add_node(graph.op(node), inputs, graph.attributes(node));
+    const auto outputs = graph.outputs(node);
+    return result.outputs(made)[static_cast<size_t>(
+        std::find(outputs.begin(), outputs.end(), value) - outputs.begin())];
+  };
+  for (const GraphOutput& output : graph.outputs())
+    result.add_output(output.name, copy(copy, output.value));
+  return result;
+}
+
 std::vector<std::string> operators_of(const Graph& graph, const Match& match) {
   std::vector<std::string> names;
   for (const NodeId node : match.nodes()) names.push_back(graph.op(node).name);
@@ -73,13 +98,19 @@ std::vector<std::string> operators_of(const Graph& graph, const Match& match) {
 class Side {
  public:
   Side(const Walker& walker, const Graph& start, bool backward) : backward_(backward) {
-    const RewriteState state = walker.state(start);
-    add(state, -1, {});
+    add(walker.state(start), -1, {});
+    add(walker.state(unshared(start)), 0, {DerivationStep::kUnshare, 0, {}, backward});
   }
 
   const std::map<std::string, int>& known() const { return known_; }
   size_t frontier() const { return visits_.size() - level_; }
   size_t states() const { return visits_.size(); }
+  /// Of any graph so far.
+  int most_nodes() const {
+    int most = 0;
+    for (const auto& seen : seen_) most = std::max(most, seen.second);
+    return most;
+  }
 
   /// One step more from everything that is new. The expressions met on the other side, first found
   /// first; false once `most_states` are visited.
@@ -138,13 +169,15 @@ class Side {
   std::map<std::string, int> known_;  // the first visit of an expression
 };
 
-/// Graphs, by their expressions, that those rules lead to one after another.
+/// Graphs, by their expressions, that those steps lead to one after another.
 std::set<std::string> reached(const Walker& walker, const Graph& start,
                               const std::vector<std::string>& rules) {
   constexpr size_t kMostGraphs = 2000;
+  const bool copies = !rules.empty() && rules[0] == DerivationStep::kUnshare;
   std::map<std::string, RewriteState> graphs;
-  graphs.emplace(expression_of(start), walker.state(start));
+  graphs.emplace(expression_of(start), walker.state(copies ? unshared(start) : start));
   for (const std::string& name : rules) {
+    if (name == DerivationStep::kUnshare) continue;
     std::map<std::string, RewriteState> next;
     for (const auto& [expression, state] : graphs)
       for (const Match& match : state.locations(state.rules().find(name))) {
@@ -174,7 +207,7 @@ std::optional<Derivation> derive(const Graph& source, const Graph& target,
                                  const DerivationLimits& limits) {
   const Walker walker(library);
   Side forward(walker, source, false), backward(walker, target, true);
-  const int most_nodes = std::max(source.node_count(), target.node_count()) + limits.more_nodes;
+  const int most_nodes = std::max(forward.most_nodes(), backward.most_nodes()) + limits.more_nodes;
   const std::string start = expression_of(source);
   std::optional<std::string> meeting;
   if (backward.known().contains(start)) meeting = start;
@@ -200,11 +233,10 @@ bool confirms(const std::vector<DerivationStep>& chain, const Graph& source, con
   std::vector<std::string> forward, backward;
   for (const DerivationStep& step : chain) (step.backward ? backward : forward).push_back(step.rule);
   std::reverse(backward.begin(), backward.end());
-  std::vector<std::string> names = forward;
-  for (const std::string& name : backward)
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::set<std::string> used(forward.begin(), forward.end());
+  used.insert(backward.begin(), backward.end());
+  used.erase(DerivationStep::kUnshare);
+  const std::vector<std::string> names(used.begin(), used.end());
   const Walker walker(std::make_shared<const RuleSet>(library.subset(names)));
   const std::set<std::string> ends = reached(walker, target, backward);
   for (const std::string& expression : reached(walker, source, forward))

@@ -12,6 +12,8 @@ namespace reverie {
 
 /// A library rule taken at a location of the graph at hand.
 struct DerivationStep {
+  /// What is used more than once is computed as often: no rule of a library, and always sound.
+  static constexpr const char* kUnshare = "unshare";
   std::string rule;
   int location = 0;  ///< in the order of RewriteState::locations
   /// The operators that it replaces.
