@@ -39,6 +39,16 @@ int32_t LocationList::operator[](int index) const {
   return -1;
 }
 
+int LocationList::index_of(int32_t slot, const MatchOrder& before) const {
+  const size_t at = chunk_of(slot, before);
+  size_t index = 0;
+  for (size_t i = 0; i < at; ++i) index += chunks_[i]->size();
+  const Chunk& chunk = *chunks_[at];
+  const auto place = std::find(chunk.begin(), chunk.end(), slot);
+  REVERIE_CHECK(place != chunk.end(), "match {} is not where it belongs", slot);
+  return static_cast<int>(index) + static_cast<int>(place - chunk.begin());
+}
+
 size_t LocationList::chunk_of(int32_t slot, const MatchOrder& before) const {
   const auto after = std::upper_bound(
       chunks_.begin(), chunks_.end(), slot,

@@ -34,6 +34,8 @@ class LocationList {
 
   int size() const { return size_; }
   int32_t operator[](int index) const;
+  /// `slot` must be in the list.
+  int index_of(int32_t slot, const MatchOrder& before) const;
   void insert(int32_t slot, const MatchOrder& before);
   /// `slot` must be in the list, and the list be in order.
   void remove(int32_t slot, const MatchOrder& before);

@@ -61,6 +61,7 @@ struct RewriteState::Impl {
   Match as_match(int32_t slot) const;
   bool some_risky(int rule) const { return matches.risky(rule) > 0; }
   const std::vector<Match>& locations_of(int rule);
+  std::optional<int> find(const Match& match);
   const std::vector<LocationClass>& classes_of(int rule);
   void update_neighbourhoods();
   uint64_t class_of(const Match& match);

@@ -112,6 +112,24 @@ uint64_t RewriteState::Impl::class_of(const Match& match) {
   return hash;
 }
 
+std::optional<int> RewriteState::Impl::find(const Match& match) {
+  const auto same = [&](const Match& other) {
+    return other.rule == match.rule && other.root == match.root &&
+           other.binding->nodes == match.binding->nodes &&
+           other.binding->values == match.binding->values;
+  };
+  if (some_risky(match.rule)) {
+    const std::vector<Match>& locations = locations_of(match.rule);
+    const auto at = std::find_if(locations.begin(), locations.end(), same);
+    if (at == locations.end()) return {};
+    return static_cast<int>(at - locations.begin());
+  }
+  for (const int32_t slot : matches.of_node(match.root))
+    if (matches[slot].listed && same(as_match(slot)))
+      return lists[static_cast<size_t>(match.rule)].index_of(slot, {graph, order, matches});
+  return {};
+}
+
 const std::vector<LocationClass>& RewriteState::Impl::classes_of(int rule) {
   update_neighbourhoods();
   if (known(rule).classes != nullptr) return *known(rule).classes;

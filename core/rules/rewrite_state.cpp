@@ -195,12 +195,9 @@ const std::vector<LocationClass>& RewriteState::classes(int rule) const {
   return impl_->classes_of(rule);
 }
 
-std::optional<Match> RewriteState::find(const Match& match) const {
-  for (const Match& location : locations(match.rule))
-    if (location.root == match.root && location.binding->nodes == match.binding->nodes &&
-        location.binding->values == match.binding->values)
-      return location;
-  return {};
+std::optional<int> RewriteState::find(const Match& match) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->find(match);
 }
 
 Cost RewriteState::cost_delta(const Match& match) const {
@@ -237,20 +234,15 @@ void RewriteState::commit(const Rewrite& rewrite) {
 
 TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike) {
   std::vector<Match> members;
-  for (const int32_t member : alike.members)
-    members.push_back(state.locations(rule)[static_cast<size_t>(member)]);
+  for (const int32_t member : alike.members) members.push_back(state.location(rule, member));
   TakenAll taken;
   for (const Match& member : members) {
-    const std::optional<Match> match = state.find(member);
-    if (!match) continue;
-    const auto& locations = state.locations(rule);
-    const auto at = std::find_if(locations.begin(), locations.end(), [&](const Match& location) {
-      return location.slot == match->slot;
-    });
-    taken.locations.push_back(static_cast<int32_t>(at - locations.begin()));
-    const Rewrite rewrite = state.propose(*match);
-    taken.weight_bytes_delta += rewrite.weight_bytes_delta;
+    const std::optional<int> location = state.find(member);
+    if (!location) continue;
+    const Rewrite rewrite = state.propose(state.location(rule, *location));
     state.commit(rewrite);
+    taken.locations.push_back(*location);
+    taken.weight_bytes_delta += rewrite.weight_bytes_delta;
   }
   return taken;
 }

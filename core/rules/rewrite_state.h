@@ -55,9 +55,9 @@ class RewriteState {
   /// one class. The reference is valid until the next commit. Computed when asked for, from names of
   /// neighbourhoods that are kept from state to state.
   const std::vector<LocationClass>& classes(int rule) const;
-  /// The match of that rule on the same nodes and values as `match`, which an earlier state of this
-  /// one listed; nothing when it is no location any more.
-  std::optional<Match> find(const Match& match) const;
+  /// Index into locations(rule) of the match of that rule on the same nodes and values as `match`,
+  /// which this state or one before it listed; nothing when it is no location any more.
+  std::optional<int> find(const Match& match) const;
 
   /// Difference in cost of taking the match; propose(match).cost_delta, kept per match.
   Cost cost_delta(const Match& match) const;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -29,15 +29,24 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
   spec.global_features = GraphFeatureWidths::kGlobal;
   spec.action_features = 1;
   for (int rule = 0; rule < rules.size(); ++rule) spec.actions.push_back(rules.name(rule));
+  for (int rule = 0; config.take_all && rule < rules.size(); ++rule)
+    spec.actions.push_back(rules.name(rule) + " (all)");
   spec.actions.push_back("NO-OP");
   spec.max_secondary = config.max_locations;
   spec.deterministic = cost.deterministic() && config.reward != RewardKind::kMeasuredEveryK;
   spec.fingerprint = rules.fingerprint();
+  if (config.take_all || config.locations != LocationChoice::kAll)
+    spec.fingerprint = hash_combine(
+        spec.fingerprint, 2 * static_cast<uint64_t>(config.locations) + (config.take_all ? 1 : 0));
   spec.cost_source = cost.name();
   return spec;
 }
 
 }  // namespace
+
+EnumNames<LocationChoice> enum_names(LocationChoice) {
+  return {{LocationChoice::kAll, "all"}, {LocationChoice::kClasses, "classes"}};
+}
 
 /// Adds what the cost model measures during its life to the environment's counters.
 struct RewriteEnvironment::Counted {
@@ -112,15 +121,37 @@ void RewriteEnvironment::reset(uint64_t seed) {
   }
 }
 
-int RewriteEnvironment::offered(int rule) const {
-  return std::min(state_.location_count(rule), shared_->config.max_locations);
+RewriteEnvironment::Kind RewriteEnvironment::kind(int primary) const {
+  const int rules = state_.rules().size();
+  return {primary % rules, primary >= rules};
 }
 
-/// Whether a rule matches; counts the state when a rule matches more often than is offered.
+std::vector<const LocationClass*> RewriteEnvironment::repeated_classes(int rule) const {
+  std::vector<const LocationClass*> repeated;
+  for (const LocationClass& alike : state_.classes(rule))
+    if (alike.multiplicity() > 1) repeated.push_back(&alike);
+  return repeated;
+}
+
+/// Secondary actions that there are, whether or not they are offered.
+int RewriteEnvironment::available(int primary) const {
+  const auto [rule, all] = kind(primary);
+  if (state_.location_count(rule) == 0) return 0;
+  if (all) return static_cast<int>(repeated_classes(rule).size());
+  return shared_->config.locations == LocationChoice::kAll
+             ? state_.location_count(rule)
+             : static_cast<int>(state_.classes(rule).size());
+}
+
+int RewriteEnvironment::offered(int primary) const {
+  return std::min(available(primary), shared_->config.max_locations);
+}
+
+/// Whether a rule matches; counts the state when there is more to choose from than is offered.
 bool RewriteEnvironment::anything_left() {
   int most = 0;
-  for (int rule = 0; rule < state_.rules().size(); ++rule)
-    most = std::max(most, state_.location_count(rule));
+  for (int primary = 0; primary < spec().no_op(); ++primary)
+    most = std::max(most, available(primary));
   if (most > shared_->config.max_locations) ++capped_states_;
   return most > 0;
 }
@@ -136,12 +167,23 @@ void RewriteEnvironment::check_allowed(const Action& action) const {
 }
 
 void RewriteEnvironment::rewrite(const Action& action) {
-  const auto& locations = state_.locations(action.primary);
-  const Rewrite rewrite = state_.propose(locations[static_cast<size_t>(action.secondary)]);
-  state_.commit(rewrite);
-  weight_bytes_ += rewrite.weight_bytes_delta;
-  path_.push_back({action.primary, action.secondary});
-  ++counters_.cost_lookups;
+  const auto [rule, all] = kind(action.primary);
+  const auto choice = static_cast<size_t>(action.secondary);
+  if (all) {
+    const TakenAll taken = take_all(state_, rule, *repeated_classes(rule)[choice]);
+    weight_bytes_ += taken.weight_bytes_delta;
+    for (const int32_t location : taken.locations) path_.push_back({rule, location});
+    counters_.cost_lookups += static_cast<int64_t>(taken.locations.size());
+  } else {
+    const int location = shared_->config.locations == LocationChoice::kAll
+                             ? action.secondary
+                             : state_.classes(rule)[choice].representative();
+    const Rewrite rewrite = state_.propose(state_.location(rule, location));
+    state_.commit(rewrite);
+    weight_bytes_ += rewrite.weight_bytes_delta;
+    path_.push_back({rule, location});
+    ++counters_.cost_lookups;
+  }
   if (state_.cost().runtime >= best_.runtime) return;
   best_ = state_.cost();
   best_length_ = path_.size();
@@ -206,42 +248,88 @@ StepInfo RewriteEnvironment::info() const {
 ActionMask RewriteEnvironment::mask() const {
   ActionMask mask;
   mask.counts.reserve(spec().actions.size());
-  for (int rule = 0; rule < state_.rules().size(); ++rule)
-    mask.counts.push_back(static_cast<uint16_t>(offered(rule)));
+  for (int primary = 0; primary < spec().no_op(); ++primary)
+    mask.counts.push_back(static_cast<uint16_t>(offered(primary)));
   mask.counts.push_back(1);
   return mask;
+}
+
+double RewriteEnvironment::gain(const Match& match) const {
+  ++counters_.cost_lookups;
+  return percent_fall(0, static_cast<double>(state_.cost_delta(match).runtime.count),
+                      static_cast<double>(initial_cost().runtime.count));
+}
+
+double RewriteEnvironment::gain_of_all(int rule, const LocationClass& alike) const {
+  std::unordered_set<NodeId> taken;
+  int count = 0;
+  for (const int32_t member : alike.members) {
+    const Match match = state_.location(rule, member);
+    const auto nodes = match.nodes();
+    if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return taken.contains(n); }))
+      continue;
+    taken.insert(nodes.begin(), nodes.end());
+    ++count;
+  }
+  return count * gain(state_.location(rule, alike.representative()));
 }
 
 std::vector<double> RewriteEnvironment::gains(int primary) const {
   REVERIE_CHECK(primary >= 0 && primary <= spec().no_op());
   if (primary == spec().no_op()) return {0.0};
   const Counted counted(*this);
-  const auto initial = static_cast<double>(initial_cost().runtime.count);
-  const auto& locations = state_.locations(primary);
-  std::vector<double> gains(static_cast<size_t>(offered(primary)));
-  for (size_t i = 0; i < gains.size(); ++i)
-    gains[i] = percent_fall(
-        0, static_cast<double>(state_.cost_delta(locations[i]).runtime.count), initial);
-  counters_.cost_lookups += static_cast<int64_t>(gains.size());
+  const auto [rule, all] = kind(primary);
+  const auto count = static_cast<size_t>(offered(primary));
+  std::vector<double> gains;
+  if (count == 0) return gains;
+  if (all) {
+    const auto classes = repeated_classes(rule);
+    for (size_t i = 0; i < count; ++i) gains.push_back(gain_of_all(rule, *classes[i]));
+  } else if (shared_->config.locations == LocationChoice::kAll) {
+    const auto& locations = state_.locations(rule);
+    for (size_t i = 0; i < count; ++i) gains.push_back(gain(locations[i]));
+  } else {
+    const auto& classes = state_.classes(rule);
+    for (size_t i = 0; i < count; ++i)
+      gains.push_back(gain(state_.location(rule, classes[i].representative())));
+  }
   return gains;
 }
 
+/// Writes the best gain of the matches rooted at each node, and how many matches there are. Gives the
+/// best gain of each rule.
+std::vector<double> RewriteEnvironment::look_at_locations(FeatureContext* context) const {
+  std::vector<double> best(static_cast<size_t>(state_.rules().size()), 0.0);
+  for (size_t rule = 0; rule < best.size(); ++rule) {
+    const auto& locations = state_.locations(static_cast<int>(rule));
+    context->matches += static_cast<int64_t>(locations.size());
+    const auto count =
+        std::min(locations.size(), static_cast<size_t>(shared_->config.max_locations));
+    for (size_t i = 0; i < count; ++i) {
+      const double offer = gain(locations[i]);
+      best[rule] = i == 0 ? offer : std::max(best[rule], offer);
+      const auto [at, fresh] = context->gains.emplace(locations[i].root, offer);
+      if (!fresh) at->second = std::max(at->second, offer);
+    }
+  }
+  return best;
+}
+
 Observation RewriteEnvironment::observe() const {
+  const Counted counted(*this);
   Observation observation;
   observation.mask = mask();
-  observation.action_features.assign(spec().actions.size(), 0.0f);
   FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {}};
-  for (int rule = 0; rule < state_.rules().size(); ++rule) {
-    context.matches += state_.location_count(rule);
-    const std::vector<double> offers = gains(rule);
-    if (offers.empty()) continue;
-    observation.action_features[static_cast<size_t>(rule)] =
-        static_cast<float>(*std::max_element(offers.begin(), offers.end()));
-    const auto& locations = state_.locations(rule);
-    for (size_t i = 0; i < offers.size(); ++i) {
-      const auto [at, fresh] = context.gains.emplace(locations[i].root, offers[i]);
-      if (!fresh) at->second = std::max(at->second, offers[i]);
+  const std::vector<double> best = look_at_locations(&context);
+  const bool seen = shared_->config.locations == LocationChoice::kAll;
+  for (int primary = 0; primary < spec().primary_actions(); ++primary) {
+    double offer = 0;
+    if (seen && primary < state_.rules().size()) {
+      offer = best[static_cast<size_t>(primary)];
+    } else if (const auto offers = gains(primary); !offers.empty()) {
+      offer = *std::max_element(offers.begin(), offers.end());
     }
+    observation.action_features.push_back(static_cast<float>(offer));
   }
   observation.graph = graph_features(state_.graph(), state_.cost_model(), context);
   observation.state_key =

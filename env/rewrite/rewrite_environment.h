@@ -14,8 +14,17 @@
 
 namespace reverie {
 
+struct FeatureContext;  // env/rewrite/features.h
+
+/// What a secondary action chooses among: the locations of a rule, or their classes
+/// (RewriteState::classes), of each of which the first member is rewritten.
+enum class LocationChoice { kAll, kClasses };
+EnumNames<LocationChoice> enum_names(LocationChoice);
+
 struct RewriteEnvConfig {
   RewardKind reward = RewardKind::kRuntime;
+  LocationChoice locations = LocationChoice::kAll;
+  bool take_all = false;
   int max_locations = 200;
   int horizon = 0;
   int measure_every = 10;
@@ -24,7 +33,12 @@ struct RewriteEnvConfig {
   template <class V>
   void fields(V& v) {
     v.field("reward", reward, "What a step is worth, in percent of the start's run time");
-    v.field("max_locations", max_locations, "Locations offered per rule", between(1, 65535));
+    v.field("locations", locations,
+            "Locations of a rule to choose from: all, or one of each class that look alike");
+    v.field("take_all", take_all,
+            "A second action per rule rewrites all locations of a class in one step");
+    v.field("max_locations", max_locations, "Locations (or classes) offered per rule",
+            between(1, 65535));
     v.field("horizon", horizon,
             "Steps after which an episode ends; 0: 1.5 times greedy's depth, from 8 to 300",
             at_least(0));
@@ -43,13 +57,17 @@ struct StartGraph {
 using MeasureGraph = std::function<double(const Graph&)>;
 
 /// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
-/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule
-/// matches any more, or at the horizon.
+/// first `max_locations` locations, or classes of them, in canonical order. With `take_all` a second
+/// primary action per rule, named "RULE (all)" and numbered after all rules, rewrites all members of a
+/// class one after another, as far as they still apply; its secondary actions are the classes of at
+/// least two. An episode ends by NO-OP, when no rule matches any more, or at the horizon. The
+/// fingerprint depends on both settings, unless they are the defaults.
 ///
 /// An observation is a function of the graph and its start graph alone: what passes in time (steps
 /// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal
-/// observations. Action feature: the best gain a rule offers, in percent of the initial cost, 0
-/// where it has no location.
+/// observations. Action feature: the best gain that the action offers, in percent of the initial
+/// cost, 0 where it is not valid. The gain of a class as a whole counts the members that share no
+/// matched node with an earlier one.
 ///
 /// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken, one
 /// per location that `observe` and `gains` look at); measurements are end-to-end measurements and
@@ -103,7 +121,18 @@ class RewriteEnvironment : public Environment {
                                              std::shared_ptr<CostModel> cost,
                                              RewriteEnvConfig config, MeasureGraph measure);
   const Start& start() const { return shared_->starts[start_]; }
-  int offered(int rule) const;
+  /// What a primary action other than NO-OP means.
+  struct Kind {
+    int rule = 0;
+    bool all = false;
+  };
+  Kind kind(int primary) const;
+  std::vector<const LocationClass*> repeated_classes(int rule) const;
+  int available(int primary) const;
+  int offered(int primary) const;
+  double gain(const Match& match) const;
+  double gain_of_all(int rule, const LocationClass& alike) const;
+  std::vector<double> look_at_locations(FeatureContext* context) const;
   void check_allowed(const Action& action) const;
   bool anything_left();
   void rewrite(const Action& action);
