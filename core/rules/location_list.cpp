@@ -26,7 +26,8 @@ bool MatchOrder::operator()(int32_t a, int32_t b) const {
     if (from_x != from_y) return order_.position(from_x) < order_.position(from_y);
     return graph_.output_index(values_x[i]) < graph_.output_index(values_y[i]);
   }
-  return values_x.size() < values_y.size();
+  if (values_x.size() != values_y.size()) return values_x.size() < values_y.size();
+  return x.binding->offsets < y.binding->offsets;
 }
 
 int32_t LocationList::operator[](int index) const {

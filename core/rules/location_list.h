@@ -12,7 +12,7 @@
 namespace reverie {
 
 /// The canonical order of the matches of a rule: by the position of the root, then of the other
-/// matched nodes, then of what produces the values. Never by id.
+/// matched nodes, then of what produces the values, then by how sequences share them. Never by id.
 class MatchOrder {
  public:
   MatchOrder(const Graph& graph, const NodeOrder& order, const MatchStore& matches)

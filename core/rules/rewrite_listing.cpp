@@ -116,7 +116,8 @@ std::optional<int> RewriteState::Impl::find(const Match& match) {
   const auto same = [&](const Match& other) {
     return other.rule == match.rule && other.root == match.root &&
            other.binding->nodes == match.binding->nodes &&
-           other.binding->values == match.binding->values;
+           other.binding->values == match.binding->values &&
+           other.binding->offsets == match.binding->offsets;
   };
   if (some_risky(match.rule)) {
     const std::vector<Match>& locations = locations_of(match.rule);

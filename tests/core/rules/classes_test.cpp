@@ -104,5 +104,21 @@ TEST(LocationClasses, AMatchIsFoundAgainAfterStepsElsewhere) {
   EXPECT_EQ(state.find(before[1]), 0);
 }
 
+/// Both inputs of the outer Concat are the same inner one: which is meant shows in no node or value,
+/// only in where the sequences of the pattern end.
+TEST(LocationClasses, MatchesThatDifferInSequencesAloneAreOrderedAndFound) {
+  Graph g;
+  const ValueId x = g.add_input("x", {DType::kFloat32, {4}});
+  const ValueId inner = g.add("Concat", {x, g.add("Relu", {x})}, {{"axis", int64_t{0}}});
+  g.add_output("y", g.add("Concat", {inner, inner}, {{"axis", int64_t{0}}}));
+  const std::vector<std::string> names = {"concat_concat"};
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin().subset(names));
+  const RewriteState state(g, rules, testing::unary_cost());
+  ASSERT_EQ(state.location_count(0), 2);
+  EXPECT_LT(state.location(0, 0).binding->offsets, state.location(0, 1).binding->offsets);
+  EXPECT_EQ(state.find(state.location(0, 0)), 0);
+  EXPECT_EQ(state.find(state.location(0, 1)), 1);
+}
+
 }  // namespace
 }  // namespace reverie
