@@ -6,12 +6,11 @@
 #                               [--contenders N] [--seconds S] [--prepare] [NAME...]
 #
 # Light models in DIR get random weights. Each is optimized by every cost source of LIST (comma
-# separated), once with all rules and once without those that merge convolutions, whose Splits cost more
-# than they gain where convolutions run in a blocked layout. N graphs of each search run against the
-# original (contest.mjs), and what is faster beyond its 95% interval is kept in OUT/best, the original
-# otherwise. Results: OUT/results.jsonl, a line per model and setting, those that stand there already are
-# not repeated; OUT/results.md, the table. ONNX Runtime comes from npm, into OUT. --prepare stops before
-# anything runs. All twelve models take about an hour.
+# separated), once with all rules and once without those that stand in the runtime's way. N graphs of each
+# search run against the original (contest.mjs), and what is faster beyond its 95% interval is kept in
+# OUT/best, the original otherwise. Results: OUT/results.jsonl, a line per model and setting, those that
+# stand there already are not repeated; OUT/results.md, the table. ONNX Runtime comes from npm, into OUT.
+# --prepare stops before anything runs. All twelve models take about an hour.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,7 +34,7 @@ while [[ $# -gt 0 ]]; do
     --contenders) contenders=$2; shift 2 ;;
     --seconds) seconds=$2; shift 2 ;;
     --prepare) prepare=1; shift ;;
-    -h|--help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
     *) names+=("$1"); shift ;;
   esac
@@ -59,12 +58,15 @@ fi
 
 known() { grep -qF "{\"model\":\"$1\",\"level\":\"$2\"" "$results"; }
 
-# The built-in rules without those that merge convolutions.
-unmerged=$out/unmerged.rules
-[[ -e $unmerged ]] || {
-  "$reverie" rules list | awk '$1 !~ /^conv_(merge|enlarge)/ { print $1 }' |
-    while read -r rule; do "$reverie" rules show "$rule"; echo; done >"$unmerged.part"
-  mv "$unmerged.part" "$unmerged"
+# Rules that stand in the way of what the runtime does itself: those that merge convolutions, as it has
+# no Split in the blocked layout of its convolutions and leaves that layout around each; and those that
+# move constant factors, as it knows Gelu (and with it the bias before) by the constants in it.
+hindering='^(conv_merge|conv_merge_grouped|conv_enlarge|matmul_scale_.*|(transpose|reshape)_scale|div_constant|sub_constant|mul_constant_outwards|mul_mul_constant|mul_associate|mul_distribute|pow_two)$'
+fusing=$out/fusing.rules
+[[ -e $fusing ]] || {
+  "$reverie" rules list | awk '{ print $1 }' | grep -vE "$hindering" |
+    while read -r rule; do "$reverie" rules show "$rule"; echo; done >"$fusing.part"
+  mv "$fusing.part" "$fusing"
 }
 
 # optimize_into FOLDER MODEL COST RULES
@@ -82,7 +84,7 @@ contenders_of() {
   for cost in ${costs//,/ }; do
     into=$folder/$(tr ':/' '--' <<<"$cost")
     optimize_into "$into" "$out/models/$1.onnx" "$cost" builtin
-    optimize_into "$into-unmerged" "$out/models/$1.onnx" "$cost" "$unmerged"
+    optimize_into "$into-fusing" "$out/models/$1.onnx" "$cost" "$fusing"
   done
   for file in "$folder"/*/*.onnx; do
     [[ -e $file ]] || continue

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# ONNX Runtime computes the same from a model and from what `reverie optimize` makes of it. Exit
-# status 77 where node or the package onnxruntime-node is missing (npm install --ignore-scripts in
-# this folder installs it). Usage: compare.sh REVERIE
+# The contest of experiments/runtimes goes to the fastest, and ONNX Runtime computes the same from a
+# model and from what `reverie optimize` makes of it. Exit status 77 where node or the package
+# onnxruntime-node is missing (npm install --ignore-scripts in this folder installs it).
+# Usage: compare.sh REVERIE
 set -euo pipefail
 reverie=$1
 scripts=$(cd "$(dirname "$0")" && pwd)
 command -v node >/dev/null || { echo "skipped: no node"; exit 77; }
+node "$scripts/contest_test.mjs"
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
