@@ -13,18 +13,29 @@ for method in greedy taso rulelist random; do
   "$reverie" optimize model.onnx --method $method --budget 10 --cost roofline:t4 --seed 3 \
     --out $method.onnx --json --quiet >$method.txt
   grep -q '^run time ' $method.txt || fail "$method: no table"
-  keys=$(tail -1 $method.txt | sed 's/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
-  [[ $keys == "model method cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements seconds verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
+  keys=$(tail -1 $method.txt | sed 's/"trace":\[[^]]*\]/"trace":/; s/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
+  [[ $keys == "model method cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements duplicates seconds peak_memory_bytes stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
     fail "$method: keys are $keys"
   tail -1 $method.txt | grep -q '"rewrites":\[{"rule":"[a-z_0-9]*","location":[0-9]*}' ||
     fail "$method: no rewrites"
   "$reverie" inspect $method.onnx >/dev/null || fail "$method: the result cannot be read"
 done
 
+# Confirmed end to end: whatever won, the line says how every graph did, and all are written.
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --confirm --contenders 2 \
+  --contenders-out contenders --set confirm_seconds=0.01 --out confirmed.onnx --json --quiet >confirmed.txt
+tail -1 confirmed.txt | grep -q '"confirmed":{"executor":"oneDNN [^{]*"winner":[012],"contestants":\[' ||
+  fail "nothing was confirmed"
+[[ $(tail -1 confirmed.txt | grep -o '"ratio_high"' | wc -l) -eq 3 ]] || fail "not every graph was measured"
+for written in confirmed contenders/1 contenders/2; do
+  "$reverie" inspect $written.onnx >/dev/null || fail "$written.onnx cannot be read"
+done
+
+without_clock() { sed 's/"\(seconds\|peak_memory_bytes\)":[^,]*//g'; }
 rerun() { "$reverie" optimize model.onnx --method "$1" --budget 10 --cost roofline:t4 --seed 3 \
-            --out again.onnx --json --quiet | tail -1 | sed 's/"seconds":[^,]*//'; }
+            --out again.onnx --json --quiet | tail -1 | without_clock; }
 for method in taso rulelist random; do
-  [[ $(rerun $method) == "$(tail -1 $method.txt | sed 's/"seconds":[^,]*//')" ]] ||
+  [[ $(rerun $method) == "$(tail -1 $method.txt | without_clock)" ]] ||
     fail "$method: two runs differ"
   cmp -s again.onnx $method.onnx || fail "$method: two runs write different models"
 done
