@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/rules/generate/generate.h"
+#include "core/rules/prove/prove.h"
 #include "core/rules/taso/import.h"
 #include "core/rules/taso/translate.h"
 #include "tools/command.h"
@@ -44,20 +45,38 @@ struct Written {
   size_t accepted = 0, refused = 0;
 };
 
+/// The text of a rule with its proof; why there is none in `refusal`.
+std::string proved(const TasoOutcome& outcome, std::string& refusal) {
+  if (!outcome.accepted()) {
+    refusal = outcome.refusal;
+    if (!outcome.counterexample.empty()) refusal += ": " + outcome.counterexample;
+    return "";
+  }
+  try {
+    return proved_file(outcome.text, outcome.name);
+  } catch (const InputError& error) {
+    refusal = error.what();
+    return "";
+  }
+}
+
 Written write_rules(const Arguments& arguments, const GenerateResult& result) {
   TasoImportOptions options;
   options.prefix = "generated";
   options.seed = arguments.options.seed;
   const std::vector<TasoOutcome> outcomes = import_taso_rules(result.rules, options);
+  Progress bar("proofs", static_cast<int64_t>(outcomes.size()), "rules",
+               progress_style(arguments.quiet));
   Written written;
   std::string refused, accepted;
-  for (const TasoOutcome& outcome : outcomes) {
-    if (outcome.accepted()) accepted += "\n" + outcome.text;
-    else
-      refused += fmt::format("# Refused: {}: {}{}\n#   {}\n", outcome.name, outcome.refusal,
-                             outcome.counterexample.empty() ? "" : ": " + outcome.counterexample,
-                             canonical_form(result.rules[static_cast<size_t>(&outcome - outcomes.data())]));
-    ++(outcome.accepted() ? written.accepted : written.refused);
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    std::string refusal;
+    const std::string text = proved(outcomes[i], refusal);
+    if (refusal.empty()) accepted += "\n" + text;
+    else refused += fmt::format("# Refused: {}: {}\n#   {}\n", outcomes[i].name, refusal,
+                                canonical_form(result.rules[i]));
+    ++(refusal.empty() ? written.accepted : written.refused);
+    bar.update(static_cast<int64_t>(i) + 1);
   }
   write_file(arguments.out, description(arguments.options, result.counts) +
                                 fmt::format("# {} rules follow, {} are refused.\n", written.accepted,

@@ -2,14 +2,14 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
-#include "core/rules/generate/field.h"
+#include "core/base/prime_field.h"
 #include "core/rules/generate/operators.h"
 
 namespace reverie::generate {
 namespace {
 
 uint64_t keyed(Kind kind, uint64_t x) {
-  return fold(mix64(x ^ (uint64_t{0x5bf0f1c6} << static_cast<int>(kind))));
+  return field::reduce(mix64(x ^ (uint64_t{0x5bf0f1c6} << static_cast<int>(kind))));
 }
 
 /// A random function that leaves what it returns as it is, as max(x, 0) does: its values are those
@@ -18,13 +18,13 @@ uint64_t relu(uint64_t x) {
   constexpr uint64_t kMask = (uint64_t{1} << 24) - 1;
   constexpr uint64_t kMark = 0xa5c3e1;
   if ((x & kMask) == kMark) return x;
-  return ((keyed(Kind::kRelu, x) & ~kMask) | kMark) & kPrime;
+  return ((keyed(Kind::kRelu, x) & ~kMask) | kMark) & field::kPrime;
 }
 
 /// In place of 1/y: multiplicative, 1 for 1, and unrelated to Mul otherwise.
 uint64_t reciprocal(uint64_t y) {
   constexpr uint64_t kExponent = 0x0d9b4a6f31c872e5;
-  return power(y, kExponent);
+  return field::power(y, kExponent);
 }
 
 void product(const Extents& ea, const uint64_t* a, const Extents& eb, const uint64_t* b,
@@ -33,9 +33,9 @@ void product(const Extents& ea, const uint64_t* a, const Extents& eb, const uint
   const size_t columns = eb.dim[1];
   for (size_t i = 0; i < ea.dim[0]; ++i)
     for (size_t j = 0; j < columns; ++j) {
-      Wide sum = 0;
-      for (size_t k = 0; k < inner; ++k) sum += Wide{a[i * inner + k]} * b[k * columns + j];
-      *out++ = fold(sum);
+      field::Wide sum = 0;
+      for (size_t k = 0; k < inner; ++k) sum += field::Wide{a[i * inner + k]} * b[k * columns + j];
+      *out++ = field::reduce(sum);
     }
 }
 
@@ -44,17 +44,17 @@ void convolve(const uint64_t* x, const uint64_t* w, int channels, int height, in
               int kw, uint64_t* out) {
   for (int i = 0; i < height; ++i)
     for (int j = 0; j < breadth; ++j) {
-      Wide sum = 0;
+      field::Wide sum = 0;
       for (int c = 0; c < channels; ++c) {
         const uint64_t* plane = x + c * height * breadth;
         const uint64_t* kernel = w + c * kh * kw;
         const int top = i - kh / 2, left = j - kw / 2;
         for (int u = std::max(0, -top); u < kh && top + u < height; ++u)
           for (int v = std::max(0, -left); v < kw && left + v < breadth; ++v)
-            sum += Wide{plane[(top + u) * breadth + left + v]} * kernel[u * kw + v];
-        sum = part_fold(sum);
+            sum += field::Wide{plane[(top + u) * breadth + left + v]} * kernel[u * kw + v];
+        sum = field::folded_once(sum);
       }
-      *out++ = fold(sum);
+      *out++ = field::reduce(sum);
     }
 }
 
@@ -83,7 +83,7 @@ void pool(const Extents& ex, const uint64_t* x, uint64_t* out, Enter enter, Leav
         uint64_t sum = 0;
         for (int u = std::max(0, i - 1); u <= std::min(height - 1, i + 1); ++u)
           for (int v = std::max(0, j - 1); v <= std::min(breadth - 1, j + 1); ++v)
-            sum = add(sum, enter(x[u * breadth + v]));
+            sum = field::add(sum, enter(x[u * breadth + v]));
         *out++ = leave(sum);
       }
 }
@@ -91,8 +91,8 @@ void pool(const Extents& ex, const uint64_t* x, uint64_t* out, Enter enter, Leav
 void softmax(const Extents& ex, const uint64_t* x, uint64_t* out) {
   for (int row = 0; row < ex.dim[0]; ++row, x += ex.dim[1]) {
     uint64_t sum = 0;
-    for (int j = 0; j < ex.dim[1]; ++j) sum = add(sum, keyed(Kind::kSoftmax, x[j]));
-    for (int j = 0; j < ex.dim[1]; ++j) *out++ = fold(hash_combine(sum, x[j]));
+    for (int j = 0; j < ex.dim[1]; ++j) sum = field::add(sum, keyed(Kind::kSoftmax, x[j]));
+    for (int j = 0; j < ex.dim[1]; ++j) *out++ = field::reduce(hash_combine(sum, x[j]));
   }
 }
 
@@ -101,7 +101,7 @@ void reduce_sum(const Extents& ex, const uint64_t* x, size_t axis, uint64_t* out
   for (size_t i = 0; i < ex.dim[0]; ++i)
     for (size_t j = 0; j < ex.dim[1]; ++j, ++x) {
       uint64_t& to = out[axis == 0 ? j : i];
-      to = add(to, *x);
+      to = field::add(to, *x);
     }
 }
 
@@ -148,7 +148,7 @@ void transpose(const Extents& ea, const uint64_t* a, uint64_t* out) {
 void constant(Kind kind, const Extents& to, uint64_t* out) {
   const auto size = static_cast<size_t>(to.size());
   std::fill(out, out + size,
-            kind == Kind::kOne ? 1 : kind == Kind::kPoolKernel ? inverse(9) : uint64_t{0});
+            kind == Kind::kOne ? 1 : kind == Kind::kPoolKernel ? field::inverse(9) : uint64_t{0});
   if (kind == Kind::kIdentityMatrix)
     for (size_t i = 0; i < to.dim[0]; ++i) out[i * to.dim[1] + i] = 1;
   if (kind == Kind::kIdentityConv)
@@ -165,11 +165,11 @@ void evaluate(const Operator& op, const Extents& ea, const uint64_t* a, const Ex
   };
   switch (op.kind) {
     case Kind::kMatMul: return product(ea, a, eb, b, out);
-    case Kind::kAdd: return each([&](size_t i) { return add(a[i], b[i]); });
-    case Kind::kSub: return each([&](size_t i) { return subtract(a[i], b[i]); });
-    case Kind::kMul: return each([&](size_t i) { return multiply(a[i], b[i]); });
-    case Kind::kDiv: return each([&](size_t i) { return multiply(a[i], reciprocal(b[i])); });
-    case Kind::kScale: return each([&](size_t i) { return multiply(a[i], b[0]); });
+    case Kind::kAdd: return each([&](size_t i) { return field::add(a[i], b[i]); });
+    case Kind::kSub: return each([&](size_t i) { return field::subtract(a[i], b[i]); });
+    case Kind::kMul: return each([&](size_t i) { return field::multiply(a[i], b[i]); });
+    case Kind::kDiv: return each([&](size_t i) { return field::multiply(a[i], reciprocal(b[i])); });
+    case Kind::kScale: return each([&](size_t i) { return field::multiply(a[i], b[0]); });
     case Kind::kRelu: return each([&](size_t i) { return relu(a[i]); });
     case Kind::kSigmoid: case Kind::kTanh: return each([&](size_t i) { return keyed(op.kind, a[i]); });
     case Kind::kConv: return convolution(ea, a, eb, b, out);
@@ -177,9 +177,9 @@ void evaluate(const Operator& op, const Extents& ea, const uint64_t* a, const Ex
       convolution(ea, a, eb, b, out);
       return each([&](size_t i) { return relu(out[i]); });
     case Kind::kAveragePool: {
-      constexpr uint64_t kNinth = inverse(9);
+      constexpr uint64_t kNinth = field::inverse(9);
       return pool(ea, a, out, [](uint64_t x) { return x; },
-                  [](uint64_t sum) { return multiply(sum, kNinth); });
+                  [](uint64_t sum) { return field::multiply(sum, kNinth); });
     }
     case Kind::kMaxPool:
       return pool(ea, a, out, [](uint64_t x) { return keyed(Kind::kMaxPool, x); },

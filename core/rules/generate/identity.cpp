@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/prime_field.h"
 #include "core/base/random.h"
-#include "core/rules/generate/field.h"
 
 namespace reverie::generate {
 namespace {
@@ -162,7 +162,7 @@ bool IdentityMaker::compute(const Identity& identity, int at, size_t world, uint
     result.emplace(Tensor{extents_[world][variable], {}});
     result->content.resize(static_cast<size_t>(result->extents.size()));
     Rng rng = Rng(worlds_[world].seed).fork(draw).fork(variable);
-    for (uint64_t& x : result->content) x = rng.below(kPrime);
+    for (uint64_t& x : result->content) x = rng.below(field::kPrime);
     return true;
   }
   static const Tensor kAbsent;

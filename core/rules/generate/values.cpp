@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "core/base/error.h"
+#include "core/base/prime_field.h"
 #include "core/base/random.h"
-#include "core/rules/generate/field.h"
 
 namespace reverie::generate {
 
@@ -16,7 +16,7 @@ ValueTable::ValueTable(std::vector<Operator> operators, const World& world)
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Extents extents = extents_of(inputs_[i], world);
     std::vector<uint64_t> content(static_cast<size_t>(extents.size()));
-    for (uint64_t& x : content) x = rng.below(kPrime);
+    for (uint64_t& x : content) x = rng.below(field::kPrime);
     add({kInputOp, static_cast<ValueId>(i), kNoValue}, intern(extents),
         fingerprint(extents, content.data()), content);
     if (i == 0 || inputs_[i] != inputs_[i - 1]) kinds_.push_back(0);
