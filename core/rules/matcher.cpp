@@ -98,7 +98,8 @@ std::vector<int> find_risky_values(const RulePattern& pattern) {
 
 }  // namespace
 
-MatchProgram::MatchProgram(const RuleSet& rules) : by_op_(all_ops().size()) {
+MatchProgram::MatchProgram(const RuleSet& rules)
+    : by_op_(all_ops().size()), sought_anywhere_(all_ops().size(), false) {
   for (int r = 0; r < rules.size(); ++r) {
     MatchRule rule;
     rule.pattern = rules[r].shared_pattern();
@@ -110,6 +111,11 @@ MatchProgram::MatchProgram(const RuleSet& rules) : by_op_(all_ops().size()) {
     rule.risky_values = find_risky_values(*rule.pattern);
     for (int op = 0; op < static_cast<int>(rule.pattern->source.size()); ++op) {
       rule.plans.push_back(make_plan(*rule.pattern, op));
+      for (const MatchPlan::Step& step : rule.plans.back().steps)
+        if (step.via == MatchPlan::Via::kAnywhere) {
+          const OpSchema& sought = *rule.pattern->source[static_cast<size_t>(step.op)].op;
+          sought_anywhere_[static_cast<size_t>(sought.id)] = true;
+        }
       const OpSchema& row = *rule.pattern->source[static_cast<size_t>(op)].op;
       by_op_[static_cast<size_t>(row.id)].push_back({r, op});
     }
@@ -148,6 +154,9 @@ void Matcher::extend(size_t step) {
   const MatchPlan::Step& how = plan_->steps[step];
   if (how.via == MatchPlan::Via::kAnchor) return try_node(step, anchor_);
   if (how.via == MatchPlan::Via::kAnywhere) {
+    const OpSchema& wanted = *pattern_->source[static_cast<size_t>(how.op)].op;
+    if (index_ != nullptr)
+      return index_->for_each(wanted, [&](NodeId node) { try_node(step, node); });
     for (const NodeId node : graph_.nodes()) try_node(step, node);
     return;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/rules/operator_index.h"
 #include "core/rules/pattern.h"
 
 namespace reverie {
@@ -49,11 +50,14 @@ class MatchProgram {
   }
   /// Whether some condition reads the uses of a variable, which no matched node makes.
   bool reads_uses_of_variables() const { return reads_uses_of_variables_; }
+  /// By OpSchema::id: whether nodes of the operator are looked for everywhere.
+  const std::vector<bool>& sought_anywhere() const { return sought_anywhere_; }
 
  private:
   std::vector<MatchRule> rules_;
   std::vector<std::vector<Anchor>> by_op_;
   bool reads_uses_of_variables_ = false;
+  std::vector<bool> sought_anywhere_;
 };
 
 /// A pattern laid over a graph: one node per source operator and values per pattern value.
@@ -94,6 +98,8 @@ class Matcher {
   /// With `classes`, a tensor is a class of values, and any node that computes it may be matched.
   explicit Matcher(const Graph& graph, const ValueClasses* classes = nullptr)
       : graph_(graph), classes_(classes) {}
+  /// With an index of the operators that the rules seek anywhere; else all nodes are tried.
+  Matcher(const Graph& graph, const OperatorIndex& index) : graph_(graph), index_(&index) {}
   /// Every embedding in which `node` stands for source operator `op`, structure and plain attribute
   /// values checked; conditions are the caller's.
   void find(const MatchRule& rule, int op, NodeId node, const Filter& filter, const Sink& sink);
@@ -116,7 +122,8 @@ class Matcher {
   void undo(size_t mark);
 
   const Graph& graph_;
-  const ValueClasses* classes_;
+  const OperatorIndex* index_ = nullptr;
+  const ValueClasses* classes_ = nullptr;
   const RulePattern* pattern_ = nullptr;
   const MatchPlan* plan_ = nullptr;
   NodeId anchor_;

@@ -84,6 +84,7 @@ struct RewriteState::Impl {
   SharedVector<Cost> node_costs;               // by node
   SharedVector<uint64_t, 5> node_signatures;   // by node
   SharedVector<uint64_t, 5> value_signatures;  // by value
+  OperatorIndex operators;  // those that rules seek anywhere
   NodeOrder order;
   MatchStore matches;
   SharedVector<LocationList, 0> lists;  // by rule

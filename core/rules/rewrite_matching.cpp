@@ -26,12 +26,13 @@ void RewriteState::Impl::describe(NodeId node) {
   value_signatures.extend(static_cast<size_t>(graph.value_capacity()));
   node_signatures.edit(static_cast<size_t>(node.index)) =
       node_signature(graph.op(node), graph.attributes(node));
+  operators.add(graph, node);
   for (const ValueId output : graph.outputs(node))
     value_signatures.edit(static_cast<size_t>(output.index)) = value_signature(graph, output);
 }
 
 void RewriteState::Impl::match_all() {
-  Matcher matcher(graph);
+  Matcher matcher(graph, operators);
   const Matcher::Filter any = [](int, NodeId) { return true; };
   std::vector<int32_t> found;
   for (const NodeId node : graph.nodes())
@@ -46,7 +47,7 @@ void RewriteState::Impl::match_all() {
 /// node marked alike, so that each match is found once.
 void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks,
                                   std::vector<int32_t>& found) {
-  Matcher matcher(graph);
+  Matcher matcher(graph, operators);
   for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node))) {
     const MatchRule& rule = program->rules()[static_cast<size_t>(anchor.rule)];
     const Mark least = rule.reads_uses ? Mark::kUses : Mark::kStructure;

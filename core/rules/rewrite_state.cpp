@@ -15,6 +15,7 @@ RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_
       cost_model(std::move(c)),
       program(std::make_shared<const MatchProgram>(*rules)),
       cache(std::make_shared<InstanceCache>()),
+      operators(program->sought_anywhere()),
       order((graph.erase_dead(), graph)),  // what no output depends on has no place in the order
       matches(rules->size()) {
   lists.extend(static_cast<size_t>(rules->size()));
@@ -39,6 +40,7 @@ RewriteState::Impl::Impl(const Impl& other, const std::lock_guard<std::mutex>&)
       node_costs(other.node_costs),
       node_signatures(other.node_signatures),
       value_signatures(other.value_signatures),
+      operators(other.operators),
       order(other.order),
       matches(other.matches),
       lists(other.lists),
@@ -130,6 +132,7 @@ void RewriteState::Impl::commit(const Rewrite& rewrite) {
   std::for_each(stale.begin(), stale.end(), take_off);
   std::for_each(to_list.begin(), to_list.end(), take_off);
   for (const int32_t slot : stale) matches.remove(slot);
+  for (const NodeId node : applied.removed) operators.remove(node);
   std::erase_if(to_list, [&](int32_t slot) { return matches[slot].rule < 0; });
   for (const NodeId node : marks.nodes())
     if (graph.alive(node)) match_at(node, marks, to_list);

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# TASO's search with TASO's rules on the four graphs of its artifact: time, candidates and memory.
+#
+#   experiments/search/taso.sh [--models DIR] [--rules FILE] [--out DIR] [--cost SOURCE] [--budget N] [--alpha X] [NAME...]
+#
+# The rules are the 133 published ones (FILE, graph_subst.pb of the TASO project) and the built-in ones that
+# stand for TASO's own 18: convolution with relu, with batch normalization and with a factor per channel
+# (soundly; each for every stride and padding), enlarging and merging parallel convolutions, and merging the
+# groups of a grouped convolution. They are written to OUT/taso.rules (default runs/taso). Memory is the
+# peak of the process when the search ends; `base` is that of a run without any expansion.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+published=${REVERIE_RULES:-$root/../shared/rules}/graph_subst.pb
+out=$root/runs/taso
+cost=roofline:t4
+budget=100
+alpha=1.05
+names=()
+own=(conv_relu conv_batchnorm conv_scale conv_enlarge conv_merge conv_merge_groups)
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --models) models=$2; shift 2 ;;
+    --rules) published=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --cost) cost=$2; shift 2 ;;
+    --budget) budget=$2; shift 2 ;;
+    --alpha) alpha=$2; shift 2 ;;
+    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "taso.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) names+=("$1"); shift ;;
+  esac
+done
+[[ -f $published ]] || {
+  echo "taso.sh: there is no file $published; name TASO's graph_subst.pb by --rules" >&2
+  exit 2
+}
+[[ ${#names[@]} -gt 0 ]] || names=(nasrnn nasnet_a taso_resnext50 taso_bert)
+mkdir -p "$out"
+
+if [[ ! -f $out/taso.rules ]]; then
+  "$reverie" rules import "$published" --out "$out/published.rules" >"$out/import.log"
+  { cat "$out/published.rules"; for rule in "${own[@]}"; do "$reverie" rules show "$rule"; done; } \
+    >"$out/taso.rules.part"
+  mv "$out/taso.rules.part" "$out/taso.rules"
+fi
+
+# The number behind a key of a one-line JSON object.
+value() { sed -n "s/.*\"$2\":\([^,}]*\).*/\1/p" <<<"$1"; }
+
+run() {
+  "$reverie" optimize "$models/$1.onnx" --method taso --rules "$out/taso.rules" --cost "$cost" \
+    --alpha "$alpha" --budget "$2" --set finish=false --quiet --json | tail -1
+}
+
+printf '%-15s %10s %11s %9s %13s %8s %8s %13s\n' model expansions candidates seconds candidates/s \
+  'peak MB' 'base MB' 'improvement %'
+for name in "${names[@]}"; do
+  line=$(run "$name" "$budget")
+  base=$(run "$name" 0)
+  awk -v name="$name" -v expansions="$(value "$line" expansions)" \
+    -v candidates="$(value "$line" candidates)" -v seconds="$(value "$line" seconds)" \
+    -v peak="$(value "$line" peak_memory_bytes)" -v base="$(value "$base" peak_memory_bytes)" \
+    -v gain="$(value "$line" improvement_percent)" 'BEGIN {
+      printf "%-15s %10d %11d %9.3f %13.0f %8.1f %8.1f %13.2f\n", name, expansions, candidates,
+        seconds, candidates / seconds, peak / 1e6, base / 1e6, gain }'
+done
