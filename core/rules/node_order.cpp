@@ -55,6 +55,8 @@ class OrderRepair {
   using Event = NodeOrder::Event;
   static constexpr NodeId kRoot = NodeOrder::kRoot;
   static constexpr int kMostWork = 20000;
+  static constexpr int kMostBetween = 500;
+  static constexpr size_t kMostUsers = 50;
 
   /// An event, or the block that it opens.
   struct Item {
@@ -131,12 +133,27 @@ class OrderRepair {
     if (graph_.inputs(node).empty()) return true;
     // What was left between top and here, and is still in the list, is not known yet.
     if (end > end_of(top_)) return false;
+    int left = kMostBetween;
     for (int32_t at = order_.event(entering(node)).previous; at != entering(top_);
          at = order_.event(at).previous) {
       ++work_;
-      if (NodeOrder::is_leaving(at) && alive(at)) return false;
+      if (--left == 0) return false;
+      if (NodeOrder::is_leaving(at) && alive(at) && may_feed(NodeOrder::node_of(at), end))
+        return false;
     }
     return true;
+  }
+
+  /// Whether something that was left no later than `end` may be computed from the node.
+  bool may_feed(NodeId node, uint64_t end) {
+    for (const ValueId output : graph_.outputs(node)) {
+      if (graph_.users(output).size() > kMostUsers) return true;
+      for (const NodeId user : graph_.users(output)) {
+        ++work_;
+        if (order_.listed(user) && end_of(user) <= end) return true;
+      }
+    }
+    return false;
   }
 
   bool alive(int32_t event) const {
