@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> overrides;
   std::vector<std::pair<std::string, std::string>> given;  ///< keys with an option of their own
   std::vector<std::string> rule_files;
+  std::vector<std::string> rules_left_out;
   std::vector<std::string> shapes;
   std::string policy;
   std::string contenders_folder;
@@ -70,12 +72,35 @@ SearchMethod method_named(const std::string& name, const std::string& policy,
   throw InputError("no method '{}'; known are {}, policy", name, method_names());
 }
 
-RuleSet rules_from(const std::vector<std::string>& files) {
-  if (files.empty()) return RuleSet::builtin();
+/// "conv_merge", or "conv_*" for all whose names begin so.
+bool names_it(const std::string& pattern, const std::string& rule) {
+  return pattern.ends_with('*') ? rule.starts_with(pattern.substr(0, pattern.size() - 1))
+                                : rule == pattern;
+}
+
+RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) {
+  std::set<std::string> unused(patterns.begin(), patterns.end());
+  std::vector<std::string> kept;
+  for (int i = 0; i < rules.size(); ++i) {
+    bool stays = true;
+    for (const std::string& pattern : patterns)
+      if (names_it(pattern, rules.name(i))) {
+        stays = false;
+        unused.erase(pattern);
+      }
+    if (stays) kept.push_back(rules.name(i));
+  }
+  if (!unused.empty())
+    throw InputError("--without {}: there is no such rule (see reverie rules list)", *unused.begin());
+  return rules.subset(kept);
+}
+
+RuleSet rules_from(const Options& options) {
   RuleSet rules;
-  for (const std::string& file : files)
+  if (options.rule_files.empty()) rules = RuleSet::builtin();
+  for (const std::string& file : options.rule_files)
     rules.append(file == "builtin" ? RuleSet::builtin() : RuleSet::load(file));
-  return rules;
+  return without(rules, options.rules_left_out);
 }
 
 void print_row(const char* what, double before, double after, const char* unit) {
@@ -211,7 +236,7 @@ void write_result(const Options& options, const ImportedModel& model, const Grap
 void run(const Options& options) {
   const OptimizeConfig config = resolve(options);
   if (!options.out.empty()) check_writable(options.out);
-  const auto rules = std::make_shared<const RuleSet>(rules_from(options.rule_files));
+  const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   const Optimized result = search_and_verify(model, rules, config, options);
@@ -261,6 +286,9 @@ void register_optimize(CLI::App& app) {
   command->add_option("--rules", options->rule_files,
                       "Rule file instead of the built-in rules ('builtin'); may be repeated")
       ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--without", options->rules_left_out,
+                      "Leave out a rule, or with NAME* all that begin so; may be repeated")
+      ->type_name("NAME")->expected(1)->take_all();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224")
       ->expected(1)->take_all();
   command->add_option("--config", options->config_files, "YAML file with settings")

@@ -19,7 +19,7 @@ reverie=${REVERIE:-$root/build/reverie}
 models=${REVERIE_MODELS:-$root/../shared/models}/light
 out=$root/runs/runtimes
 costs=cpu,roofline:t4
-method=taso
+method=rulelist
 contenders=2
 seconds=60
 prepare=
@@ -61,20 +61,21 @@ known() { grep -qF "{\"model\":\"$1\",\"level\":\"$2\"" "$results"; }
 # Rules that stand in the way of what the runtime does itself: those that merge convolutions, as it has
 # no Split in the blocked layout of its convolutions and leaves that layout around each; and those that
 # move constant factors, as it knows Gelu (and with it the bias before) by the constants in it.
-hindering='^(conv_merge|conv_merge_grouped|conv_enlarge|matmul_scale_.*|(transpose|reshape)_scale|div_constant|sub_constant|mul_constant_outwards|mul_mul_constant|mul_associate|mul_distribute|pow_two)$'
-fusing=$out/fusing.rules
-[[ -e $fusing ]] || {
-  "$reverie" rules list | awk '{ print $1 }' | grep -vE "$hindering" |
-    while read -r rule; do "$reverie" rules show "$rule"; echo; done >"$fusing.part"
-  mv "$fusing.part" "$fusing"
-}
+fusing=()
+for rule in conv_merge conv_merge_grouped conv_enlarge 'matmul_scale_*' transpose_scale reshape_scale \
+            div_constant sub_constant mul_constant_outwards mul_mul_constant mul_associate \
+            mul_distribute pow_two; do
+  fusing+=(--without "$rule")
+done
 
-# optimize_into FOLDER MODEL COST RULES
+# optimize_into FOLDER MODEL COST OPTION...
 optimize_into() {
-  [[ -e $1/done ]] && return
-  "$reverie" optimize "$2" --method "$method" --cost "$3" --rules "$4" --contenders "$contenders" \
-    --contenders-out "$1" --set verify_inputs=1 --quiet >"$out/optimize.log"
-  mkdir -p "$1" && touch "$1/done"
+  local folder=$1 model=$2 cost=$3
+  shift 3
+  [[ -e $folder/done ]] && return
+  "$reverie" optimize "$model" --method "$method" --cost "$cost" --contenders "$contenders" \
+    --contenders-out "$folder" --set verify_inputs=1 --quiet "$@" >"$out/optimize.log"
+  mkdir -p "$folder" && touch "$folder/done"
 }
 
 # Writes the graphs that are to run against model $1, and prints their files, equal ones once.
@@ -83,8 +84,8 @@ contenders_of() {
   declare -A seen=()
   for cost in ${costs//,/ }; do
     into=$folder/$(tr ':/' '--' <<<"$cost")
-    optimize_into "$into" "$out/models/$1.onnx" "$cost" builtin
-    optimize_into "$into-fusing" "$out/models/$1.onnx" "$cost" "$fusing"
+    optimize_into "$into" "$out/models/$1.onnx" "$cost"
+    optimize_into "$into-fusing" "$out/models/$1.onnx" "$cost" "${fusing[@]}"
   done
   for file in "$folder"/*/*.onnx; do
     [[ -e $file ]] || continue

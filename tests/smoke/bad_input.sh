@@ -58,6 +58,7 @@ refuses 'unknown|not expected' reverie --nonsense
 refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
 refuses 'alpha' reverie optimize good.onnx --alpha much
+refuses '--without nonsense' reverie optimize good.onnx --without nonsense
 refuses "'abacus'.*h200" reverie optimize good.onnx --cost roofline:abacus
 refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4

@@ -21,6 +21,11 @@ for method in greedy taso rulelist random; do
   "$reverie" inspect $method.onnx >/dev/null || fail "$method: the result cannot be read"
 done
 
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --without conv_relu --without 'conv_a*' \
+  --json --quiet | tail -1 >without.txt
+grep -q '"rule":' without.txt || fail "nothing is rewritten without two kinds of rules"
+if grep -q '"rule":"conv_\(relu\|add\)' without.txt; then fail "rules that were left out are used"; fi
+
 # Confirmed end to end: whatever won, the line says how every graph did, and all are written.
 "$reverie" optimize model.onnx --method greedy --cost roofline:t4 --confirm --contenders 2 \
   --contenders-out contenders --set confirm_seconds=0.01 --out confirmed.onnx --json --quiet >confirmed.txt
