@@ -137,8 +137,8 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
              name_of(result.search.stopped_by));
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
   if (const auto& saturation = result.search.saturation)
-    fmt::print("e-graph: {} nodes in {} classes after {} iterations{}; extraction: {}\n",
-               saturation->nodes, saturation->classes, saturation->iterations,
+    fmt::print("e-graph {}: {} nodes in {} classes after {} iterations in all{}; extraction: {}\n",
+               saturation->rounds, saturation->nodes, saturation->classes, saturation->iterations,
                saturation->saturated ? ", saturated" : "", saturation->extraction);
   if (result.estimates > 0)
     fmt::print("not from {}: the times of {} operators are estimates\n", result.cost_source,
@@ -186,7 +186,8 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
             {"unverified_nodes", result.verified.unverified_nodes}}},
           {"rewrites", rewrites}};
   if (const auto& saturation = result.search.saturation)
-    json["saturation"] = {{"iterations", saturation->iterations},
+    json["saturation"] = {{"rounds", saturation->rounds},
+                          {"iterations", saturation->iterations},
                           {"nodes", saturation->nodes},
                           {"classes", saturation->classes},
                           {"saturated", saturation->saturated},

@@ -10,32 +10,33 @@
 namespace reverie {
 namespace {
 
-class SaturationSearch {
+/// One e-graph, grown from a graph.
+class Round {
  public:
-  SaturationSearch(SearchRun& run)
+  Round(SearchRun& run, const Graph& start)
       : run_(run),
-        egraph_(run.start().graph(), run.start().cost_model()),
+        egraph_(start, run.start().cost_model()),
         saturation_(egraph_, run.start().rules(), run.start().cost_model(),
                     run.options().saturation, [&run] { return run.out_of_time(); }) {
     for (int32_t i = 0; i < egraph_.graph().node_capacity(); ++i) best_nodes_.push_back({i});
   }
 
-  void search() {
+  void saturate() {
     extract();
     for (bool more = true; more && !run_.out_of_time();) {
-      if (saturation_.iterations() >= run_.options().saturation.iterations)
-        return run_.out_of_budget();
+      if (saturation_.full() ||
+          saturation_.iterations() >= run_.options().saturation.iterations)
+        return;
       run_.count_expansion();
       const int64_t before = saturation_.applied();
       more = saturation_.iterate();
       run_.count_candidates(saturation_.applied() - before);
       extract();
     }
-    if (!saturation_.saturated() && !run_.out_of_time()) run_.out_of_budget();
   }
 
   void solve() {
-    if (run_.must_stop()) return;
+    if (run_.out_of_time()) return;
     const Extraction extraction(egraph_, run_.weight_limit());
     const Selection start = extraction.selection_of(best_nodes_);
     if (!Follower(extraction.problem()).cost(start)) return;
@@ -47,29 +48,30 @@ class SaturationSearch {
     run_.out_of_time();
   }
 
-  SearchResult finish() {
-    SaturationReport report;
-    report.iterations = saturation_.iterations();
+  bool saturated() const { return saturation_.saturated(); }
+
+  /// Adds what this e-graph was to the report.
+  void report(SaturationReport& report) const {
+    ++report.rounds;
+    report.iterations += saturation_.iterations();
     report.nodes = egraph_.node_count();
     report.classes = egraph_.class_count();
     report.saturated = saturation_.saturated();
     report.extraction = extraction_;
-    return run_.finish(std::move(report));
   }
 
  private:
   /// Takes out the best graph that descents from the best so far and from bottom-up find.
   void extract() {
     const Extraction extraction(egraph_, run_.weight_limit());
-    const auto out_of_time = [&] { return run_.out_of_time(); };
-    consider(extraction, extraction.selection_of(best_nodes_), out_of_time);
-    consider(extraction, select_bottom_up(extraction.problem()), out_of_time);
+    consider(extraction, extraction.selection_of(best_nodes_));
+    consider(extraction, select_bottom_up(extraction.problem()));
   }
 
-  void consider(const Extraction& extraction, Selection selection,
-                const OutOfTime& out_of_time) {
+  void consider(const Extraction& extraction, Selection selection) {
     if (run_.out_of_time() || !Follower(extraction.problem()).cost(selection)) return;
-    keep(extraction, descend(extraction.problem(), std::move(selection), out_of_time));
+    keep(extraction, descend(extraction.problem(), std::move(selection),
+                             [this] { return run_.out_of_time(); }));
   }
 
   void keep(const Extraction& extraction, const Selection& selection) {
@@ -91,21 +93,31 @@ class SaturationSearch {
   std::string extraction_ = "greedy";
 };
 
+/// E-graphs one after another, each from the best graph of the one before, while that gains and the
+/// limits left something out.
+SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& options, bool solve) {
+  SearchRun run(start, options);
+  SaturationReport report;
+  while (report.rounds < options.saturation.rounds && !run.out_of_time()) {
+    const Picoseconds before = run.best_cost().runtime;
+    Round round(run, run.best_graph());
+    round.saturate();
+    if (solve) round.solve();
+    round.report(report);
+    if (round.saturated() || run.best_cost().runtime == before) break;
+  }
+  if (!report.saturated && !run.out_of_time()) run.out_of_budget();
+  return run.finish(std::move(report));
+}
+
 }  // namespace
 
 SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
-  SaturationSearch search(run);
-  search.search();
-  return search.finish();
+  return search_in_rounds(start, options, false);
 }
 
 SearchResult saturation_ilp_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
-  SaturationSearch search(run);
-  search.search();
-  search.solve();
-  return search.finish();
+  return search_in_rounds(start, options, true);
 }
 
 }  // namespace reverie

@@ -111,8 +111,12 @@ SearchResult SearchRun::finish() {
   return std::move(result_);
 }
 
+const Graph& SearchRun::best_graph() const {
+  return result_.improvements.empty() ? start_.graph() : *result_.improvements.back().graph;
+}
+
 SearchResult SearchRun::finish(SaturationReport report) {
-  result_.best = result_.improvements.empty() ? start_.graph() : *result_.improvements.back().graph;
+  result_.best = best_graph();
   result_.saturation = std::move(report);
   result_.seconds = elapsed();
   return std::move(result_);

@@ -29,6 +29,8 @@ class SearchRun {
   const SearchOptions& options() const { return options_; }
   const Cost& initial_cost() const { return result_.initial_cost; }
   const Cost& best_cost() const { return result_.best_cost; }
+  /// Where no paths are kept: the graph given last to `improve`, or the start.
+  const Graph& best_graph() const;
   const std::vector<RewriteStep>& best_path() const { return result_.rewrites; }
   bool improves(const Cost& cost) const { return cost.runtime < result_.best_cost.runtime; }
   /// Whether taking the match leaves the weights within their bound.
@@ -63,7 +65,7 @@ class SearchRun {
 
   /// Builds the best graph by replay. Call once, at the end.
   SearchResult finish();
-  /// The same for a saturation: the best graph is the one given last, or the start.
+  /// The same for a saturation, which keeps no paths.
   SearchResult finish(SaturationReport report);
 
  private:

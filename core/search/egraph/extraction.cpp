@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <queue>
+#include <unordered_set>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -108,6 +110,7 @@ class Descent {
     const auto cost = follower_.cost(selection_);
     REVERIE_CHECK(cost.has_value(), "the selection to improve is none");
     cost_ = *cost;
+    find_riders();
   }
 
   /// Tries every node once; whether some step gained.
@@ -132,23 +135,76 @@ class Descent {
         needed_[static_cast<size_t>(input)] = 1;
   }
 
+  /// For each node with several outputs what comes of them for free or by parting them further.
+  void find_riders() {
+    std::vector<std::vector<int>> users(problem_.members.size());
+    for (size_t i = 0; i < problem_.nodes.size(); ++i) {
+      const ExtractionProblem::Node& node = problem_.nodes[i];
+      if (node.inputs.size() == 1 && (node.cost == 0 || node.outputs.size() > 1))
+        users[static_cast<size_t>(node.inputs[0])].push_back(static_cast<int>(i));
+    }
+    riders_.resize(problem_.nodes.size());
+    for (size_t i = 0; i < problem_.nodes.size(); ++i) {
+      const std::vector<int>& outputs = problem_.nodes[i].outputs;
+      if (outputs.size() < 2) continue;
+      std::unordered_set<int> known(outputs.begin(), outputs.end());
+      std::vector<int> pending = outputs;
+      for (size_t next = 0; next < pending.size(); ++next)
+        for (const int user : users[static_cast<size_t>(pending[next])])
+          for (const int output : problem_.nodes[static_cast<size_t>(user)].outputs)
+            if (known.insert(output).second) {
+              riders_[i].emplace_back(output, user);
+              pending.push_back(output);
+            }
+    }
+  }
+
   bool attempt(int node) {
-    replaced_.clear();
-    for (const int output : problem_.nodes[static_cast<size_t>(node)].outputs) {
-      int& chosen = selection_[static_cast<size_t>(output)];
-      if (!needed_[static_cast<size_t>(output)] || chosen == node) continue;
-      replaced_.emplace_back(output, chosen);
-      chosen = node;
+    const auto i = static_cast<size_t>(node);
+    bool matters = false;
+    for (const int output : problem_.nodes[i].outputs) matters |= choose(output, node);
+    if (matters && accept()) return true;
+    take_back();
+    if (riders_[i].empty()) return false;
+    matters = false;
+    for (const int output : problem_.nodes[i].outputs) {
+      replace(output, node);
+      matters |= needed_[static_cast<size_t>(output)] != 0;
     }
-    if (replaced_.empty()) return false;
-    const auto cost = follower_.cost(selection_);
-    if (cost && *cost < cost_) {
-      cost_ = *cost;
-      find_needed();
-      return true;
+    for (const auto& [output, rider] : riders_[i]) {
+      matters |= needed_[static_cast<size_t>(output)] != 0;
+      replace(output, rider);
     }
-    for (const auto& [output, chosen] : replaced_) selection_[static_cast<size_t>(output)] = chosen;
+    if (matters && accept()) return true;
+    take_back();
     return false;
+  }
+
+  /// Takes the node for a class that is needed; whether that changes anything.
+  bool choose(int wanted, int node) {
+    if (!needed_[static_cast<size_t>(wanted)] || selection_[static_cast<size_t>(wanted)] == node)
+      return false;
+    replace(wanted, node);
+    return true;
+  }
+
+  void replace(int wanted, int node) {
+    replaced_.emplace_back(wanted, selection_[static_cast<size_t>(wanted)]);
+    selection_[static_cast<size_t>(wanted)] = node;
+  }
+
+  bool accept() {
+    const auto cost = follower_.cost(selection_);
+    if (!cost || *cost >= cost_) return false;
+    cost_ = *cost;
+    replaced_.clear();
+    find_needed();
+    return true;
+  }
+
+  void take_back() {
+    for (; !replaced_.empty(); replaced_.pop_back())
+      selection_[static_cast<size_t>(replaced_.back().first)] = replaced_.back().second;
   }
 
   const ExtractionProblem& problem_;
@@ -156,7 +212,8 @@ class Descent {
   Selection selection_;
   int64_t cost_ = 0;
   std::vector<uint8_t> needed_;  // by class
-  std::vector<std::pair<int, int>> replaced_;
+  std::vector<std::vector<std::pair<int, int>>> riders_;  // by node: class, node
+  std::vector<std::pair<int, int>> replaced_;             // class, node before
 };
 
 }  // namespace

@@ -65,9 +65,9 @@ using OutOfTime = std::function<bool()>;
 Selection select_bottom_up(const ExtractionProblem& problem, const Selection& selection = {},
                            const std::vector<uint8_t>& paid = {});
 
-/// Lowers the cost of `selection`, which must have one, by taking nodes in for all needed classes
-/// that they compute, each with the least further inputs, until no such step gains. Does not raise
-/// the cost.
+/// Lowers the cost of `selection`, which must have one, until no step gains. A step takes a node for
+/// all needed classes that it computes, with the least further inputs that it needs; a node with
+/// several outputs also for what comes of them for free. Does not raise the cost.
 Selection descend(const ExtractionProblem& problem, Selection selection,
                   const OutOfTime& out_of_time);
 

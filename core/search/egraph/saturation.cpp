@@ -56,12 +56,16 @@ bool Saturation::iterate() {
   std::stable_sort(found_.begin(), found_.end(),
                    [](const Found& a, const Found& b) { return a.gain > b.gain; });
   bool changed = false;
-  size_t next = 0;
-  for (; next < found_.size() && !full() && !out_of_time_(); ++next) changed |= apply(found_[next]);
-  const bool all = next == found_.size();
+  for (const Found& found : found_) {
+    if (full() || out_of_time_()) {
+      stopped_ = true;
+      break;
+    }
+    changed |= apply(found);
+  }
   found_.clear();
   egraph_.rebuild();
-  saturated_ = all && !changed && !out_of_time_();
+  saturated_ = !stopped_ && !changed;
   return changed;
 }
 
@@ -69,29 +73,38 @@ bool Saturation::iterate() {
 
 void Saturation::match() {
   const std::vector<NodeId> changed = egraph_.take_changed();
-  parts_.clear();
   std::vector<uint8_t> marked(static_cast<size_t>(egraph_.graph().node_capacity()), 0);
   for (const NodeId node : changed) marked[static_cast<size_t>(node.index)] = 1;
+  parts_.clear();
+  tried_.assign(roots_.size(), 0);
   Matcher matcher(egraph_.graph(), &egraph_);
-  int64_t tried = 0;
-  bool stop = false;
   for (const NodeId node : changed)
     for (const MatchProgram::Anchor& anchor : program_.anchors(egraph_.graph().op(node))) {
-      if (stop) return;
-      if (roots_[static_cast<size_t>(anchor.rule)].size() > 1 &&
-          iterations_ >= options_.multi_iterations)
-        continue;
+      const auto rule = static_cast<size_t>(anchor.rule);
+      if (roots_[rule].size() > 1 && iterations_ >= options_.multi_iterations) continue;
       // Each match is found once: at the first of its operators that stands for a changed node.
       matcher.find(
-          program_.rules()[static_cast<size_t>(anchor.rule)], anchor.op, node,
+          program_.rules()[rule], anchor.op, node,
           [&](int op, NodeId other) {
-            constexpr int64_t kBetweenClocks = 256;
-            if (++tried % kBetweenClocks == 0) stop = stop || out_of_time_();
-            return !stop && egraph_.alive(other) &&
+            return may_try(rule) && egraph_.alive(other) &&
                    (op >= anchor.op || !marked[static_cast<size_t>(other.index)]);
           },
           [&](const Embedding& embedding) { consider(anchor.rule, embedding); });
+      if (out_of_time_()) {
+        stopped_ = true;
+        return;
+      }
     }
+}
+
+/// Whether another node may be looked at for the rule. Counts it.
+bool Saturation::may_try(size_t rule) {
+  constexpr int64_t kBetweenClocks = 256;
+  int64_t& tried = tried_[rule];
+  if (++tried % kBetweenClocks == 0 && out_of_time_()) tried = options_.match_limit + 1;
+  if (tried <= options_.match_limit) return true;
+  stopped_ = true;
+  return false;
 }
 
 /// The outputs of a node, and what they hold side by side: what comes out of them by splitting and

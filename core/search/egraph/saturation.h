@@ -34,6 +34,8 @@ class Saturation {
   int64_t applied() const { return applied_; }
   /// Nothing is left to apply, patterns with several roots in late iterations apart.
   bool saturated() const { return saturated_; }
+  /// Nothing can be applied any more.
+  bool full() const { return egraph_.node_count() >= options_.node_limit; }
 
  private:
   struct Found {
@@ -44,6 +46,7 @@ class Saturation {
   };
 
   void match();
+  bool may_try(size_t rule);
   void consider(int rule, const Embedding& embedding);
   const std::vector<ValueId>& parts_of(NodeId node);
   bool overlaps(int rule, const Embedding& embedding);
@@ -54,7 +57,6 @@ class Saturation {
   int64_t gain(const Found& found) const;
   bool apply(const Found& found);
   bool is_loop(const Found& found) const;
-  bool full() const { return egraph_.node_count() >= options_.node_limit; }
 
   EGraph& egraph_;
   CostModel& cost_model_;
@@ -68,6 +70,8 @@ class Saturation {
   std::vector<uint64_t> value_signatures_;
   std::unordered_set<uint64_t> seen_;
   std::vector<Found> found_;
+  std::vector<int64_t> tried_;  // by rule: nodes in this iteration
+  bool stopped_ = false;        // some match was not looked for, or not applied
   int iterations_ = 0;
   int64_t applied_ = 0;
   bool saturated_ = false;

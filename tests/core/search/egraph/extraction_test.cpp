@@ -79,6 +79,20 @@ TEST(Descend, FindsWhatIsShared) {
   EXPECT_EQ(Follower(problem).cost(selection), 14);
 }
 
+/// What is taken apart has to be given another shape before it is what was wanted.
+TEST(Descend, FindsWhatIsSharedThroughFreeNodes) {
+  const ExtractionProblem problem = problem_of(6, {{0, {}, {0}, {}},
+                                                   {10, {0}, {1}, {}},
+                                                   {10, {0}, {2}, {}},
+                                                   {12, {0}, {3}, {}},
+                                                   {2, {3}, {4, 5}, {}},
+                                                   {0, {4}, {1}, {}},
+                                                   {0, {5}, {2}, {}}},
+                                              {1, 2});
+  const Selection selection = descend(problem, select_bottom_up(problem), kNever);
+  EXPECT_EQ(Follower(problem).cost(selection), 14);
+}
+
 TEST(Descend, EndsWhenTheTimeIsOver) {
   const ExtractionProblem problem = merged_products();
   const Selection selection = descend(problem, {0, 1, 2, 3}, [] { return true; });

@@ -144,6 +144,7 @@ TEST(Saturation, LimitsEndItAndKeepTheBest) {
                            std::make_shared<OpCost>(std::map<std::string, int64_t>{
                                {"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
+  options.saturation.rounds = 1;
   options.saturation.node_limit = 60;
   const SearchResult few_nodes = saturation_greedy_search(start, options);
   EXPECT_EQ(few_nodes.stopped_by, StoppedBy::kBudget);
@@ -151,11 +152,31 @@ TEST(Saturation, LimitsEndItAndKeepTheBest) {
   EXPECT_LT(few_nodes.saturation->nodes, 70);
   EXPECT_LT(few_nodes.best_cost.runtime, start.cost().runtime);
   options = {};
+  options.saturation.rounds = 1;
   options.saturation.iterations = 1;
   const SearchResult one = saturation_greedy_search(start, options);
   EXPECT_EQ(one.stopped_by, StoppedBy::kBudget);
   EXPECT_EQ(one.expansions, 1);
   EXPECT_EQ(nanoseconds(one.best_cost), 330);
+  options.saturation.match_limit = 1;
+  EXPECT_FALSE(saturation_greedy_search(start, options).saturation->saturated);
+}
+
+TEST(Saturation, ARoundBeginsAtTheBestOfTheOneBefore) {
+  const RewriteState start(parallel_products(6), builtin(),
+                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
+                               {"MatMul", 100}, {"Split", 10}}));
+  SearchOptions options;
+  options.saturation.iterations = 1;
+  options.saturation.rounds = 2;
+  const SearchResult two = saturation_greedy_search(start, options);
+  EXPECT_EQ(two.saturation->rounds, 2);
+  EXPECT_LT(nanoseconds(two.best_cost), 330);
+  EXPECT_TRUE(compare(start.graph(), two.best).agree);
+  options.saturation.rounds = 100;
+  const SearchResult many = saturation_greedy_search(start, options);
+  EXPECT_LT(many.saturation->rounds, 10);  // none follows one without a gain
+  EXPECT_LT(many.best_cost.runtime, two.best_cost.runtime);
 }
 
 /// x = T(T(x)): the classes of the e-graph read each other.
