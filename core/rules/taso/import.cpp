@@ -24,23 +24,33 @@ class Importer {
     outcome_.remark = remark;
     for (const TasoNarrowing narrowing :
          {TasoNarrowing::kNone, TasoNarrowing::kUngrouped, TasoNarrowing::kEqualFilters,
-          TasoNarrowing::kBoth}) {
-      if (narrowing != TasoNarrowing::kNone && (options_.strict || !has_convolution())) break;
-      if (attempt(narrowing)) return std::move(outcome_);
-    }
+          TasoNarrowing::kBoth, TasoNarrowing::kMatrices, TasoNarrowing::kEqualParts})
+      if (narrowing == TasoNarrowing::kNone || (!options_.strict && applies(narrowing)))
+        if (attempt(narrowing)) return std::move(outcome_);
     outcome_.refusal = "the two sides disagree";
     return std::move(outcome_);
   }
 
  private:
-  bool has_convolution() const {
+  bool applies(TasoNarrowing narrowing) const {
+    if (narrowing == TasoNarrowing::kMatrices)
+      return layout_.fixed_ranks.size() < layout_.inputs.size();
+    const int needed = narrowing == TasoNarrowing::kEqualParts ? taso_op::kConcat : taso_op::kConv;
     return std::any_of(rule_.source.begin(), rule_.source.end(),
-                       [](const TasoOp& op) { return op.type == taso_op::kConv; });
+                       [&](const TasoOp& op) { return op.type == needed; });
   }
 
   /// Whether the rule passes with that narrowing. What speaks against it without any is noted.
   bool attempt(TasoNarrowing narrowing) {
-    const std::vector<std::string> examples = draw_examples(narrowing);
+    std::vector<std::string> examples;
+    try {
+      examples = draw_examples(narrowing);
+    } catch (const InputError& error) {
+      // Well-formed with some ranks only.
+      if (narrowing == TasoNarrowing::kNone && !applies(TasoNarrowing::kMatrices)) throw;
+      if (narrowing == TasoNarrowing::kNone) outcome_.counterexample = error.what();
+      return false;
+    }
     if (examples.empty()) {
       if (narrowing != TasoNarrowing::kNone) return false;
       throw InputError("no small shapes fit both sides");
@@ -76,7 +86,10 @@ class Importer {
     std::vector<std::string> examples;
     std::set<std::string> seen;
     const auto new_layout = [&] {
-      const auto rank = [&](int least) { return least + static_cast<int>(rng.below(3)); };
+      const auto rank = [&](int least) {
+        if (narrowing == TasoNarrowing::kMatrices) return least_rank(least);
+        return least + static_cast<int>(rng.below(3));
+      };
       return narrowed(lay_out(rule_, rank), rule_, narrowing);
     };
     TasoLayout layout = new_layout();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/rules/taso/operators.h"
@@ -198,6 +199,7 @@ class LayoutMaker {
       result.shape[k] = sum(result.shape[k], in[i].shape[k]);
       result.pieces[k].push_back(in[i].shape[k]);
     }
+    if (source_) source_parts_.emplace_back(result.shape[k], result.pieces[k]);
     return result;
   }
 
@@ -220,17 +222,27 @@ class LayoutMaker {
     return parts;
   }
 
-  /// Whether the source says that both are equal.
+  /// Whether the source says, in one step, that both are equal.
   bool known_equal(const TasoExtent& a, const TasoExtent& b) const {
     TasoGroups groups;
     for (size_t i = 0; i < layout_.symbols.size(); ++i) groups.add();
-    for (size_t i = 0; i < layout_.target_equations; ++i)
-      if (const auto& [x, y] = layout_.equations[i]; x.size() == 1 && y.size() == 1)
-        groups.join(x[0], y[0]);
-    return a.size() == 1 && b.size() == 1 && groups.root(a[0]) == groups.root(b[0]);
+    const auto source = std::span(layout_.equations).first(layout_.target_equations);
+    for (const auto& [x, y] : source)
+      if (x.size() == 1 && y.size() == 1) groups.join(x[0], y[0]);
+    const auto roots = [&](TasoExtent extent) {
+      for (int& symbol : extent) symbol = groups.root(symbol);
+      std::sort(extent.begin(), extent.end());
+      return extent;
+    };
+    const TasoExtent first = roots(a), second = roots(b);
+    return first == second || std::any_of(source.begin(), source.end(), [&](const auto& equation) {
+             const TasoExtent x = roots(equation.first), y = roots(equation.second);
+             return (x == first && y == second) || (x == second && y == first);
+           });
   }
 
-  /// A Split of the target parts where its input was joined, or an equal extent in the source parted.
+  /// A Split of the target parts where its input was joined, or where the source joins or parts an
+  /// equal extent.
   std::vector<Tensor> parted(const TasoOp& op, Tensor in) {
     const size_t k = axis_of(op);
     for (const auto& [whole, pieces] : source_parts_)
@@ -258,7 +270,7 @@ class LayoutMaker {
   TasoRanks ranks_;
   const std::function<int(int)>& choose_;
   TasoLayout layout_;
-  /// Extents that a Split of the source parts, and into what.
+  /// Extents that a Split of the source parts or a Concat joins, and of what.
   std::vector<std::pair<TasoExtent, std::vector<TasoExtent>>> source_parts_;
   /// The operator at hand.
   bool source_ = true;

@@ -85,6 +85,15 @@ std::vector<TasoTensor> filters_of(const TasoRule& rule) {
   return filters;
 }
 
+/// The first tensor that each Concat of the source joins, with each other one.
+std::vector<std::pair<TasoTensor, TasoTensor>> joined_inputs(const TasoRule& rule) {
+  std::vector<std::pair<TasoTensor, TasoTensor>> result;
+  for (const TasoOp& op : rule.source)
+    for (size_t i = 1; op.type == taso_op::kConcat && i < op.inputs.size(); ++i)
+      if (op.inputs[i] != op.inputs[0]) result.emplace_back(op.inputs[0], op.inputs[i]);
+  return result;
+}
+
 class Translator {
  public:
   Translator(const TasoRule& rule, TasoLayout layout, TasoNarrowing narrowing)
@@ -192,12 +201,20 @@ class Translator {
     for (const auto& [input, rank] : layout_.fixed_ranks)
       if (in_source(input))
         result.push_back(fmt::format("rank({}) == {}", source_name({input, 0}), rank));
+    if (narrowing_ == TasoNarrowing::kMatrices)
+      for (const auto& entry : layout_.inputs)
+        if (in_source(entry.first) && !layout_.fixed_ranks.contains(entry.first))
+          result.push_back(fmt::format("rank({}) == 2", source_name({entry.first, 0})));
     for (int i = 0; i < static_cast<int>(rule_.source.size()); ++i) add_conditions(i, result);
     const auto filters = filters_of(rule_);
     if (has_equal_filters(narrowing_))
       for (size_t i = 1; i < filters.size(); ++i)
         result.push_back(fmt::format("shape({}) == shape({})", source_name(filters[0]),
                                      source_name(filters[i])));
+    if (narrowing_ == TasoNarrowing::kEqualParts)
+      for (const auto& [first, other] : joined_inputs(rule_))
+        result.push_back(fmt::format("shape({}) == shape({})", source_name(first),
+                                     source_name(other)));
     for (const std::string& condition : extents_.conditions()) result.push_back(condition);
     return result;
   }
@@ -370,6 +387,8 @@ std::string text_of(TasoNarrowing narrowing) {
     case TasoNarrowing::kUngrouped: return "convolutions of one group";
     case TasoNarrowing::kEqualFilters: return "filters of equal shape";
     case TasoNarrowing::kBoth: return "convolutions of one group with filters of equal shape";
+    case TasoNarrowing::kMatrices: return "tensors of two dimensions";
+    case TasoNarrowing::kEqualParts: return "joined tensors of equal shape";
     case TasoNarrowing::kNone: break;
   }
   return "";
@@ -379,11 +398,16 @@ TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narro
   for (const auto& convolution : layout.convolutions)
     if (convolution.open && is_ungrouped(narrowing))
       layout.equations.emplace_back(convolution.channels, convolution.filter_channels);
+  const auto equate = [&](TasoTensor a, TasoTensor b) {
+    for (size_t axis = 0; axis < layout.source_tensor(a).shape.size(); ++axis)
+      layout.equations.emplace_back(layout.source_tensor(a).shape[axis],
+                                    layout.source_tensor(b).shape[axis]);
+  };
   const auto filters = filters_of(rule);
   for (size_t i = 1; has_equal_filters(narrowing) && i < filters.size(); ++i)
-    for (size_t axis = 0; axis < 4; ++axis)
-      layout.equations.emplace_back(layout.source_tensor(filters[0]).shape[axis],
-                                    layout.source_tensor(filters[i]).shape[axis]);
+    equate(filters[0], filters[i]);
+  if (narrowing == TasoNarrowing::kEqualParts)
+    for (const auto& [first, other] : joined_inputs(rule)) equate(first, other);
   return layout;
 }
 

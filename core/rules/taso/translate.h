@@ -13,6 +13,8 @@ enum class TasoNarrowing {
   kUngrouped,     ///< convolutions of the source have one group
   kEqualFilters,  ///< their filters have equal shapes
   kBoth,
+  kMatrices,      ///< tensors whose rank the rule leaves open have two dimensions
+  kEqualParts,    ///< what each Concat of the source joins has equal shapes
 };
 /// In the rule language, for people; empty for kNone.
 std::string text_of(TasoNarrowing narrowing);

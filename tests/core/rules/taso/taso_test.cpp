@@ -265,6 +265,29 @@ TEST(TasoOperators, ConstantsStandOnEitherSide) {
                {kernel_op(20, {kB}), kernel_op(20, {kC}), add({0}, {1}), conv(kA, {2})}, {{2}, {3}});
 }
 
+TEST(TasoOperators, ASplitOfTheTargetPartsWhatMeetsAConcat) {
+  expect_sound({concat(kA, kB, 0, 2), matmul(kC, {0})},
+               {split(kC, 1), matmul({0, 0}, kA), matmul({0, 1}, kB), add({1}, {2})}, {{1}, {3}});
+}
+
+TEST(TasoOperators, ARuleThatNeedsMatricesSaysSo) {
+  const TasoOutcome outcome = outcome_of(rule_bytes(
+      {split(kA, 1), matmul(kB, {0, 0})}, {matmul(kB, kA), split({0}, 1)}, {{{1}, {1, 0}}}));
+  EXPECT_TRUE(outcome.accepted()) << outcome.refusal;
+  EXPECT_EQ(outcome.narrowing, "tensors of two dimensions");
+  EXPECT_THAT(outcome.text, HasSubstr("rank(x2) == 2"));
+}
+
+TEST(TasoOperators, JoinedTensorsOfEqualShapesMayChangePlaces) {
+  const TasoOutcome outcome =
+      outcome_of(rule_bytes({concat(kA, kB, 1, 2), concat(kC, kD, 0, 2), matmul({0}, {1})},
+                            {concat(kB, kA, 1, 2), concat(kD, kC, 0, 2), matmul({0}, {1})},
+                            {{{2}, {2}}}));
+  EXPECT_TRUE(outcome.accepted()) << outcome.refusal;
+  EXPECT_EQ(outcome.narrowing, "joined tensors of equal shape");
+  EXPECT_THAT(outcome.text, HasSubstr("shape(x1) == shape(x2)"));
+}
+
 TEST(TasoOperators, AnUnknownExtentOfAConstantIsSaid) {
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {{24, {}}, relu(kA)}, {{{0}, {1}}})).refusal,
               HasSubstr("nothing says how large"));
