@@ -48,8 +48,8 @@ if [[ ! -f $out/taso.rules ]]; then
   mv "$out/taso.rules.part" "$out/taso.rules"
 fi
 
-# The number behind a key of a one-line JSON object.
-value() { sed -n "s/.*\"$2\":\([^,}]*\).*/\1/p" <<<"$1"; }
+# The number behind the first of such keys in a line of JSON.
+value() { grep -o "\"$2\":[^,}]*" <<<"$1" | head -1 | cut -d: -f2; }
 
 run() {
   "$reverie" optimize "$models/$1.onnx" --method taso --rules "$out/taso.rules" --cost "$cost" \

@@ -59,7 +59,8 @@ void StepOwned(benchmark::State& bench) {
   for (auto _ : bench) step(state, rng);
   bench.counters["nodes"] = state.graph().node_count();
 }
-BENCHMARK(StepOwned)->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+BENCHMARK(StepOwned)
+    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
 
 /// The first step of a copy, as searches take it; the original stays.
 void StepOfACopy(benchmark::State& bench) {
@@ -71,7 +72,40 @@ void StepOfACopy(benchmark::State& bench) {
   }
   bench.counters["nodes"] = start.graph().node_count();
 }
-BENCHMARK(StepOfACopy)->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+BENCHMARK(StepOfACopy)
+    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+
+/// The hash of the state after each of random steps; lazy, so no part of the steps above.
+void StateHashAfterAStep(benchmark::State& bench) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  RewriteState state(chain(bench.range(0)), rules, make_cost_model("roofline:t4"));
+  Rng rng(1);
+  state.hash();
+  for (auto _ : bench) {
+    bench.PauseTiming();
+    step(state, rng);
+    bench.ResumeTiming();
+    benchmark::DoNotOptimize(state.hash());
+  }
+}
+BENCHMARK(StateHashAfterAStep)
+    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(300)->Unit(benchmark::kMicrosecond);
+
+/// All classes of all rules after each of random steps. Lists and classes of rules that a step does
+/// not touch are kept, those of others are made anew.
+void ClassesAfterAStep(benchmark::State& bench) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  RewriteState state(chain(bench.range(0)), rules, make_cost_model("roofline:t4"));
+  Rng rng(1);
+  for (auto _ : bench) {
+    bench.PauseTiming();
+    step(state, rng);
+    bench.ResumeTiming();
+    for (int rule = 0; rule < rules->size(); ++rule) benchmark::DoNotOptimize(state.classes(rule));
+  }
+}
+BENCHMARK(ClassesAfterAStep)
+    ->Arg(1000)->Arg(10000)->Arg(80000)->Iterations(100)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace reverie::bench

@@ -137,5 +137,34 @@ TEST(NodeOrder, ALocalChangeMovesLittle) {
   EXPECT_EQ(ordered(order, g), g.topological_order());
 }
 
+/// A new node takes the place of several before a shared input and a constant that stay: what lies
+/// before them all is not searched again.
+TEST(NodeOrder, AConstantThatStaysDoesNotKeepWhatIsBeforeFromStaying) {
+  Graph g;
+  ValueId value = g.add_input("x", {DType::kFloat32, {4}});
+  std::vector<NodeId> scaled;
+  for (int i = 0; i < 1000; ++i) {
+    const ValueId scale = g.add_constant(Weight::fill({DType::kFloat32, {4}}, 0.5, "w"));
+    const ValueId normal = g.add("Mul", {scale, g.add("Tanh", {value})});
+    scaled.push_back(g.producer(normal));
+    value = g.add("Add", {normal, g.add("Relu", {normal})});
+  }
+  g.add_output("y", value);
+  NodeOrder order(g);
+  for (size_t i = 10; i < scaled.size(); i += 90) {
+    const auto inputs = g.inputs(scaled[i]);
+    const ValueId old = g.output(scaled[i]);
+    const ValueId fresh =
+        g.add("Add", {g.inputs(g.producer(inputs[1]))[0], inputs[0]});  // Tanh falls away
+    std::vector<NodeId> touched, removed;
+    g.replace_all_uses(old, fresh, &touched);
+    g.erase_if_dead(scaled[i], &removed);
+    const auto moved = order.update(g, {touched, removed, false});
+    ASSERT_FALSE(moved.all);
+    ASSERT_LT(moved.nodes.size(), 20u);
+  }
+  EXPECT_EQ(ordered(order, g), g.topological_order());
+}
+
 }  // namespace
 }  // namespace reverie
