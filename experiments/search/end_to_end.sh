@@ -44,7 +44,7 @@ if [[ ${#names[@]} -eq 0 ]]; then
   for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
 fi
 mkdir -p "$out"
-results=$out/${cost//:/-}-$method-budget$budget-seed$seed.jsonl
+results=$out/$(tr ":/" "--" <<<"$cost")-$method-budget$budget-seed$seed.jsonl
 touch "$results"
 
 known() { grep -F "\"model\":\"$models/$1.onnx\"" "$results" | tail -1; }
