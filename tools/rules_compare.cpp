@@ -111,7 +111,7 @@ void register_rules_compare(CLI::App& group) {
   CompareRulesOptions& options = arguments->options;
   command->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
   arguments->libraries = {"builtin"};
-  command->add_option("--rules", arguments->libraries, "builtin, or a rule file; may be repeated")
+  command->add_option("--rules", arguments->libraries, "Rule file, 'builtin' or 'generated'; may be repeated")
       ->capture_default_str();
   command->add_option("--steps", options.limits.steps, "Longest chain")
       ->check(CLI::Range(1, 64))->capture_default_str();

@@ -4,25 +4,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/rules/parser.h"
 #include "core/rules/pattern.h"
+#include "core/rules/taso/operators.h"
 #include "core/rules/taso/translate.h"
 
 namespace reverie {
 namespace {
 
+/// Of operators that stand for one type each; Mul is the elementwise one.
 int type_of(const OpSchema& op) {
-  static const std::map<std::string, int> kTypes = {
-      {"Conv", taso_op::kConv},     {"Relu", taso_op::kRelu},   {"Sigmoid", taso_op::kSigmoid},
-      {"Tanh", taso_op::kTanh},     {"Concat", taso_op::kConcat}, {"Split", taso_op::kSplit},
-      {"Add", taso_op::kAdd},       {"Mul", taso_op::kMul},     {"MatMul", taso_op::kMatMul}};
-  const auto at = kTypes.find(op.name);
-  if (at == kTypes.end()) throw InputError("{} is not exported", op.name);
-  return at->second;
+  const TasoOpFacts* facts = taso_facts_named(op.name);
+  if (facts == nullptr || facts->type == taso_op::kEnlarge || facts->type == taso_op::kReshape)
+    throw InputError("{} is not exported", op.name);
+  return facts->type;
 }
 
 /// Names by which the parts of two patterns are compared.
@@ -153,6 +153,7 @@ class Exporter {
     for (const auto& [name, value] : source.attributes) attributes[name] = to_string(value);
     TasoOp op{type_of(*source.op), {}, {}};
     for (const int input : source.inputs) op.inputs.push_back(tensors_[static_cast<size_t>(input)]);
+    make_scale(op, rule_.source);
     fill_parameters(op, attributes, source.outputs.size(), rule_.source);
     rule_.source.push_back(std::move(op));
   }
@@ -160,6 +161,7 @@ class Exporter {
   void add_target(const TargetStep& step) {
     TasoOp op{type_of(*step.op), {}, {}};
     for (const TargetValue& input : step.inputs) op.inputs.push_back(target(input));
+    make_scale(op, rule_.target);
     fill_parameters(op, attributes_of(pattern_, step, names_), step.outputs.size(), rule_.target);
     for (size_t k = 0; k < step.outputs.size(); ++k)
       made_[step.outputs[k]] = {static_cast<int>(rule_.target.size()), static_cast<int>(k)};
@@ -175,6 +177,9 @@ class Exporter {
 
   void fill_parameters(TasoOp& op, const std::map<std::string, std::string>& attributes,
                        size_t outputs, const std::vector<TasoOp>& side) const {
+    if (op.type == taso_op::kMaxPool || op.type == taso_op::kAvgPool) fill_pool(op, attributes);
+    if (op.type == taso_op::kTranspose) fill_permutation(op, attributes, side);
+    if (op.type == taso_op::kReduceSum) fill_sum(op, attributes, side);
     if (op.type == taso_op::kConv)
       op.parameters = {{taso_key::kKernelHeight, 3}, {taso_key::kKernelWidth, 3},
                        {taso_key::kStrideHeight, 1}, {taso_key::kStrideWidth, 1},
@@ -188,11 +193,60 @@ class Exporter {
       op.parameters[taso_key::kRank] = rank(op.inputs.at(0), side);
     }
     if (op.type == taso_op::kSplit) op.parameters[taso_key::kOutputs] = static_cast<int>(outputs);
-    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit) {
+    if (op.type == taso_op::kConcat || op.type == taso_op::kSplit ||
+        op.type == taso_op::kSoftmax) {
       const auto axis = number(attributes, "axis");
       if (!axis) throw InputError("an axis is not a plain number");
       op.parameters[taso_key::kAxis] = *axis;
     }
+  }
+
+  /// Mul by what the rule says has no dimensions.
+  void make_scale(TasoOp& op, const std::vector<TasoOp>& side) const {
+    if (op.type != taso_op::kMul) return;
+    const auto scalar = [&](TasoTensor tensor) { return stated_rank(tensor, side) == 0; };
+    if (scalar(op.inputs[0]) && !scalar(op.inputs[1])) std::swap(op.inputs[0], op.inputs[1]);
+    if (scalar(op.inputs[1])) op.type = taso_op::kScale;
+  }
+
+  void fill_pool(TasoOp& op, const std::map<std::string, std::string>& attributes) const {
+    const auto kernel = attributes.find("kernel_shape");
+    for (int extent = 1; kernel != attributes.end() && extent <= 16; ++extent)
+      if (kernel->second == fmt::format("[{0}, {0}]", extent))
+        op.parameters = {{taso_key::kKernelHeight, extent}, {taso_key::kKernelWidth, extent},
+                         {taso_key::kStrideHeight, 1}, {taso_key::kStrideWidth, 1},
+                         {taso_key::kPadding, 0}, {taso_key::kActivation, 0}};
+    if (op.parameters.empty()) throw InputError("a pool's kernel is not a plain square");
+  }
+
+  void fill_permutation(TasoOp& op, const std::map<std::string, std::string>& attributes,
+                        const std::vector<TasoOp>& side) const {
+    const int rank = this->rank(op.inputs.at(0), side);
+    std::vector<int> permutation(static_cast<size_t>(rank));
+    std::iota(permutation.begin(), permutation.end(), 0);
+    const auto stated = attributes.find("perm");
+    do {
+      if (stated == attributes.end() ||
+          stated->second != fmt::format("[{}]", fmt::join(permutation, ", ")))
+        continue;
+      int code = 0;
+      for (const int axis : permutation) code = code * rank + axis;
+      op.parameters = {{taso_key::kRank, rank}, {taso_key::kPermutation, code}};
+      return;
+    } while (std::next_permutation(permutation.begin(), permutation.end()));
+    throw InputError("a permutation is left open");
+  }
+
+  void fill_sum(TasoOp& op, const std::map<std::string, std::string>& attributes,
+                const std::vector<TasoOp>& side) const {
+    const int rank = this->rank(op.inputs.at(0), side);
+    const auto keep = number(attributes, "keepdims");
+    const auto axes = attributes.find("axes");
+    for (int axis = 0; keep && axes != attributes.end() && axis < rank; ++axis)
+      if (axes->second == fmt::format("[{}]", axis))
+        op.parameters = {{taso_key::kAxis, axis}, {taso_key::kRank, rank},
+                         {taso_key::kKeepDims, *keep}};
+    if (op.parameters.empty()) throw InputError("a sum is not over one stated dimension");
   }
 
   static int activation(const std::map<std::string, std::string>& attributes) {
@@ -215,13 +269,22 @@ class Exporter {
   }
 
   /// From a condition rank(x) == n on an input that the tensor is computed from.
-  int rank(TasoTensor tensor, const std::vector<TasoOp>& side) const {
-    while (tensor.op >= 0) tensor = side[static_cast<size_t>(tensor.op)].inputs.at(0);
+  std::optional<int> stated_rank(TasoTensor tensor, const std::vector<TasoOp>& side) const {
+    while (tensor.op >= 0) {
+      const TasoOp& op = side[static_cast<size_t>(tensor.op)];
+      if (drops_dimension(op)) return op.parameter(taso_key::kRank, 1) - 1;
+      tensor = op.inputs.at(0);
+    }
     const std::string name = taso_name('s', tensor, 1);
     for (const Condition& condition : pattern_.conditions)
-      for (int n = 1; condition.variable < 0 && n <= 8; ++n)
+      for (int n = 0; condition.variable < 0 && n <= 8; ++n)
         if (show(condition.expr, names_) == fmt::format("==(rank({}), {})", name, n)) return n;
-    throw InputError("the number of dimensions that Concat joins is left open");
+    return {};
+  }
+  int rank(TasoTensor tensor, const std::vector<TasoOp>& side) const {
+    const auto stated = stated_rank(tensor, side);
+    if (!stated) throw InputError("a number of dimensions is left open");
+    return *stated;
   }
 
   /// Everything that the rule demands and sets must come back when its export is imported.

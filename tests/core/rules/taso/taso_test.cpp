@@ -354,6 +354,30 @@ std::vector<TasoRule> round_trip(const TasoExport& exported) {
   return read_taso_rules(directory / "rules.pb");
 }
 
+TEST(TasoExport, OperatorsOfTheGeneratorComeBack) {
+  const std::vector<std::pair<int, int>> last = {{11, 1}, {10, 2}};
+  const std::vector<std::pair<int, int>> sum = {{11, 1}, {10, 2}, {16, 0}};
+  const auto original = rules_in(
+      rule_bytes({matmul(kA, kB), transpose({0})}, {transpose(kA), transpose(kB), matmul({1}, {0})},
+                 {{{1}, {2}}}) +
+      rule_bytes({scale(kA, kB), scale({0}, kC)}, {mul(kB, kC), scale(kA, {0})}, {{{1}, {1}}}) +
+      rule_bytes({pool(7, kA), pool(7, kB), concat({0}, {1}, 1, 4)}, {concat(kA, kB, 1, 4), pool(7, {0})},
+                 {{{2}, {1}}}) +
+      rule_bytes({{1000, {kA}, last}, {1000, {kB}, last}, concat({0}, {1}, 0, 2)},
+                 {concat(kA, kB, 0, 2), {1000, {{0}}, last}}, {{{2}, {1}}}) +
+      rule_bytes({{28, {kA, kB}}, {41, {{0}}, sum}}, {{41, {kA}, sum}, {41, {kB}, sum}, {28, {{0}, {1}}}},
+                 {{{1}, {2}}}));
+  const auto outcomes = import_taso_rules(original);
+  for (const TasoOutcome& outcome : outcomes)
+    EXPECT_TRUE(outcome.accepted()) << outcome.refusal << outcome.counterexample;
+  const TasoExport exported =
+      export_taso_rules(RuleSet::parse(rule_file_text(outcomes, "test"), "text"));
+  for (const auto& [name, reason] : exported.left_out) ADD_FAILURE() << name << ": " << reason;
+  const auto back = round_trip(exported);
+  ASSERT_EQ(back.size(), original.size());
+  for (size_t i : {0, 2, 4}) EXPECT_EQ(canonical_form(back[i]), canonical_form(original[i]));
+}
+
 TEST(TasoExport, WhatWasImportedComesBack) {
   const auto original = rules_in(kAssociative + kGroups + kParallel);
   const RuleSet rules = RuleSet::parse(rule_file_text(import_taso_rules(original), "test"), "text");
