@@ -288,6 +288,15 @@ TEST(TasoOperators, JoinedTensorsOfEqualShapesMayChangePlaces) {
   EXPECT_THAT(outcome.text, HasSubstr("shape(x1) == shape(x2)"));
 }
 
+TEST(TasoOperators, WhatOnlyTheTargetDemandsIsACondition) {
+  // Sums of two tensors of unequal length have equal shapes; the tensors cannot be added.
+  const std::vector<std::pair<int, int>> sum = {{11, 1}, {10, 2}, {16, 1}};
+  const TasoOutcome outcome = outcome_of(rule_bytes(
+      {{41, {kA}, sum}, {41, {kB}, sum}, add({0}, {1})}, {add(kA, kB), {41, {{0}}, sum}}, {{{2}, {1}}}));
+  EXPECT_THAT(outcome.text, HasSubstr("dim(x1, 1) == dim(x2, 1)"));
+  EXPECT_THAT(outcome_of(kAssociative).text, Not(HasSubstr("dim(")));
+}
+
 TEST(TasoOperators, AnUnknownExtentOfAConstantIsSaid) {
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {{24, {}}, relu(kA)}, {{{0}, {1}}})).refusal,
               HasSubstr("nothing says how large"));
