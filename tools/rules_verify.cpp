@@ -57,6 +57,7 @@ Verification verified(const Rule& rule, const Arguments& arguments) {
 
 Json json_of(const Rule& rule, const Verification& v) {
   const FieldProof& field = v.report.field;
+  const AxiomProof& axioms = v.report.axioms;
   return {{"name", rule.name()},
           {"passed", v.failure().empty()},
           {"failure", v.failure()},
@@ -66,23 +67,31 @@ Json json_of(const Rule& rule, const Verification& v) {
           {"stated", !rule.pattern().proof.empty()},
           {"field",
            {{"proved", field.proved()},
-            {"assignments", field.assignments},
+            {"assignments", field.assignments.size()},
             {"compared", field.compared},
             {"ranks", field.ranks},
             {"degree", field.degree},
             {"error", field.error},
             {"not_covered", field.not_covered}}},
+          {"axioms",
+           {{"proved", axioms.proved()},
+            {"ranks", axioms.ranks},
+            {"forms", axioms.forms},
+            {"followed", axioms.followed},
+            {"used", axioms.used},
+            {"not_covered", axioms.not_covered}}},
           {"seconds", v.seconds}};
 }
 
 struct Totals {
-  int rules = 0, failed = 0, field = 0;
+  int rules = 0, failed = 0, field = 0, axioms = 0;
   double error = 0;
 
   void add(const Verification& v) {
     ++rules;
     failed += !v.failure().empty();
     field += v.report.field.proved();
+    axioms += v.report.axioms.proved();
     error = std::max(error, v.report.field.error);
   }
 };
@@ -96,8 +105,8 @@ void print(const Rule& rule, const Verification& v, const Arguments& arguments) 
 
 void print(const Totals& totals) {
   fmt::print("{} of {} rules agree with their examples; {} proved over the prime field, each with "
-             "an error of at most {:.2g}\n",
-             totals.rules - totals.failed, totals.rules, totals.field, totals.error);
+             "an error of at most {:.2g}, {} by axioms\n",
+             totals.rules - totals.failed, totals.rules, totals.field, totals.error, totals.axioms);
 }
 
 void verify(const Arguments& arguments) {
@@ -117,7 +126,8 @@ void verify(const Arguments& arguments) {
   }
   if (arguments.json)
     fmt::print("{}\n", Json{{"total", totals.rules}, {"failed", totals.failed},
-                            {"field", totals.field}, {"error", totals.error}, {"rules", list}}
+                            {"field", totals.field}, {"error", totals.error},
+                            {"axioms", totals.axioms}, {"rules", list}}
                            .dump());
   else print(totals);
   if (totals.failed > 0) throw InputError("{} of {} rules fail", totals.failed, totals.rules);
@@ -141,6 +151,7 @@ void register_rules_verify(CLI::App& group) {
   command->add_option("--variations", arguments->proof.field.variations,
                       "Assignments of shapes besides each example")
       ->check(CLI::Range(0, 1000))->capture_default_str();
+  command->add_flag("!--no-axioms", arguments->proof.with_axioms, "Leave out proofs by axioms");
   command->add_flag("--write", arguments->write, "Write the proofs found into FILE");
   command->add_flag("--json", arguments->json, "One line of JSON");
   command->callback([arguments] { verify(*arguments); });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/rules/proof.h"
+#include "core/rules/prove/axiom_proof.h"
 #include "core/rules/rule.h"
 #include "core/rules/verify/field_proof.h"
 
@@ -11,11 +12,14 @@ namespace reverie {
 
 struct ProofOptions {
   FieldProofOptions field;
+  bool with_axioms = true;
+  AxiomProofOptions axioms;
 };
 
 /// What speaks for and against a rule.
 struct ProofReport {
   FieldProof field;
+  AxiomProof axioms;  ///< for the assignments of the first
   /// The methods that succeeded, as the rule's text states them.
   RuleProof proof;
 

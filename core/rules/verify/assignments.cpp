@@ -86,6 +86,23 @@ class Walk {
     return found;
   }
 
+  std::vector<RuleExample> more_axes(int most_rank) {
+    std::vector<RuleExample> found = {current_};
+    for (size_t at = 0; at < found.size(); ++at) {
+      current_ = found[at];
+      for (const int least : {0, 1, 2})
+        for (const bool front : {true, false}) {
+          RuleExample next = current_;
+          RankChange{values_of_rank(least), front, true, 2}.take(next);
+          int widest = 0;
+          for (const auto& [value, tensors] : next.tensors)
+            for (const ExampleTensor& tensor : tensors) widest = std::max(widest, tensor.type.rank());
+          if (widest <= most_rank && is_new(next)) found.push_back(std::move(next));
+        }
+    }
+    return found;
+  }
+
  private:
   /// Attributes that the example leaves to their defaults are written out, so that they can change.
   void state_attributes() {
@@ -179,6 +196,13 @@ class Walk {
     }
   };
 
+  std::set<int> values_of_rank(int least) const {
+    std::set<int> group;
+    for (const auto& [value, tensors] : current_.tensors)
+      if (!tensors.empty() && tensors[0].type.rank() >= least) group.insert(value);
+    return group;
+  }
+
   /// Those of at least some rank change together, or one, or two.
   std::vector<std::set<int>> groups_of_values() const {
     std::vector<std::set<int>> groups;
@@ -186,12 +210,7 @@ class Walk {
       if (!group.empty() && std::ranges::find(groups, group) == groups.end())
         groups.push_back(std::move(group));
     };
-    for (const int least : {0, 1, 2, 3, 4}) {
-      std::set<int> group;
-      for (const auto& [value, tensors] : current_.tensors)
-        if (!tensors.empty() && tensors[0].type.rank() >= least) group.insert(value);
-      add_group(std::move(group));
-    }
+    for (const int least : {0, 1, 2, 3, 4}) add_group(values_of_rank(least));
     for (const auto& [a, unused] : current_.tensors)
       for (const auto& [b, unused_too] : current_.tensors) add_group({a, b});
     return groups;
@@ -307,6 +326,12 @@ std::string text_of(const RulePattern& pattern, const RuleExample& example) {
 std::vector<RuleExample> vary(const RulePattern& pattern, const RuleExample& example, int count,
                               Rng rng, const std::function<bool(const RuleExample&)>& applies) {
   return Walk(pattern, example, applies, rng).run(count);
+}
+
+std::vector<RuleExample> with_more_axes(const RulePattern& pattern, const RuleExample& example,
+                                        int most_rank,
+                                        const std::function<bool(const RuleExample&)>& applies) {
+  return Walk(pattern, example, applies, Rng(1)).more_axes(most_rank);
 }
 
 }  // namespace reverie

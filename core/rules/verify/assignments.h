@@ -21,4 +21,10 @@ std::string text_of(const RulePattern& pattern, const RuleExample& example);
 std::vector<RuleExample> vary(const RulePattern& pattern, const RuleExample& example, int count,
                               Rng rng, const std::function<bool(const RuleExample&)>& applies);
 
+/// The example and what it becomes where all tensors, those with a dimension or those with two get
+/// further axes, in front or at the end, up to `most_rank` dimensions.
+std::vector<RuleExample> with_more_axes(const RulePattern& pattern, const RuleExample& example,
+                                        int most_rank,
+                                        const std::function<bool(const RuleExample&)>& applies);
+
 }  // namespace reverie

@@ -91,6 +91,10 @@ std::optional<Point> compare_at(const Graph& original, const Graph& candidate,
   return point;
 }
 
+RewriteState state_of(const std::shared_ptr<RuleSet>& rules, const Graph& graph) {
+  return RewriteState(graph, rules, std::make_shared<NoCost>());
+}
+
 class FieldProver {
  public:
   FieldProver(const Rule& rule, const FieldProofOptions& options)
@@ -111,7 +115,9 @@ class FieldProver {
  private:
   void prove() {
     const RulePattern& pattern = rule_.pattern();
-    const auto applies = [&](const RuleExample& example) { return this->applies(example); };
+    const auto applies = [&](const RuleExample& example) {
+      return reverie::applies(rule_, example);
+    };
     for (const RuleExample& example : pattern.examples) {
       const Rng rng = Rng(options_.seed).fork(hash_string(text_of(pattern, example)));
       if (!check(example)) return;
@@ -120,30 +126,12 @@ class FieldProver {
     }
   }
 
-  RewriteState state_of(const Graph& graph) const {
-    return RewriteState(graph, rules_, std::make_shared<NoCost>());
-  }
-
-  /// And is small enough to be evaluated in no time.
-  bool applies(const RuleExample& example) const {
-    constexpr int64_t kMostElements = 2048;
-    try {
-      const Graph graph = build_example(rule_.pattern(), example, options_.seed);
-      for (const NodeId node : graph.nodes())
-        for (const ValueId value : graph.outputs(node))
-          if (graph.type(value).elements() > kMostElements) return false;
-      return state_of(graph).location_count(0) > 0;
-    } catch (const InputError&) {
-      return false;
-    }
-  }
-
   /// Adds what an assignment shows; false where it is a counterexample.
   bool check(const RuleExample& example) {
     constexpr size_t kMostMatches = 4;
     ExampleParts parts;
     const Graph original = build_example(rule_.pattern(), example, options_.seed, &parts);
-    const RewriteState state = state_of(original);
+    const RewriteState state = state_of(rules_, original);
     const std::vector<Match>& matches = state.locations(0);
     if (matches.empty()) return fail(example, "the rule does not apply");
     for (size_t i = 0; i < std::min(matches.size(), kMostMatches); ++i) {
@@ -153,7 +141,7 @@ class FieldProver {
       if (!difference.empty()) return fail(example, difference);
       ranks_.insert(original.type(original.output(matches[i].root)).rank());
     }
-    ++result_.assignments;
+    result_.assignments.push_back(example);
     return true;
   }
 
@@ -189,6 +177,21 @@ class FieldProver {
 };
 
 }  // namespace
+
+bool applies(const Rule& rule, const RuleExample& example) {
+  constexpr int64_t kMostElements = 2048;
+  try {
+    const Graph graph = build_example(rule.pattern(), example, 1);
+    for (const NodeId node : graph.nodes())
+      for (const ValueId value : graph.outputs(node))
+        if (graph.type(value).elements() > kMostElements) return false;
+    const auto alone = std::make_shared<RuleSet>();
+    alone->add(rule);
+    return state_of(alone, graph).location_count(0) > 0;
+  } catch (const InputError&) {
+    return false;
+  }
+}
 
 FieldProof prove_over_field(const Rule& rule, const FieldProofOptions& options) {
   return FieldProver(rule, options).run();

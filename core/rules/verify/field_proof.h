@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 
 namespace reverie {
@@ -16,7 +17,8 @@ struct FieldProofOptions {
 
 /// What evaluating both sides of a rule at random points of the field of 2^61 - 1 elements showed.
 struct FieldProof {
-  int assignments = 0;  ///< of shapes and attributes on which both sides agree
+  /// Of shapes and attributes, on which both sides agree.
+  std::vector<RuleExample> assignments;
   int compared = 0;     ///< replacements compared
   std::vector<int> ranks;  ///< of the rule's first mapped output, ascending
   double degree = 0;    ///< highest, of the difference of an element of both sides
@@ -34,6 +36,9 @@ struct FieldProof {
 
   bool proved() const { return counterexample.empty() && not_covered.empty() && compared > 0; }
 };
+
+/// Whether the rule applies to an example, and that is small enough to be evaluated in no time.
+bool applies(const Rule& rule, const RuleExample& example);
 
 /// Applies the rule everywhere in the graph of each assignment and compares all outputs. It says
 /// nothing of other shapes.

@@ -1,0 +1,146 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/rules/pattern.h"
+#include "core/rules/prove/axiom_proof.h"
+#include "core/rules/prove/prove.h"
+#include "core/rules/verify/assignments.h"
+#include "tests/core/rules/planted_rules.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// What the prover takes for granted has to be true: in all forms in which it uses it, and on drawn
+/// extents besides.
+class Axiom : public ::testing::TestWithParam<std::string> {};
+
+FieldProof check(const std::string& text) {
+  const RuleSet rules = RuleSet::parse(text, "axioms");
+  RulePattern pattern = rules[0].pattern();
+  const auto fits = [&](const RuleExample& example) { return applies(rules[0], example); };
+  std::vector<RuleExample> all;
+  for (const RuleExample& example : pattern.examples)
+    for (RuleExample& other : with_more_axes(pattern, example, 4, fits)) all.push_back(other);
+  pattern.examples = std::move(all);
+  return prove_over_field(Rule(std::make_shared<const RulePattern>(pattern)),
+                          {.points = 1, .variations = 6});
+}
+
+TEST_P(Axiom, HoldsOverTheField) {
+  const FieldProof proof = check(axioms()[axioms().find(GetParam())].text());
+  EXPECT_TRUE(proof.proved()) << proof.counterexample << proof.not_covered;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> result;
+  for (int i = 0; i < axioms().size(); ++i) result.push_back(axioms().name(i));
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Axioms, Axiom, ::testing::ValuesIn(names()),
+                         [](const auto& test) { return test.param; });
+
+TEST(Axioms, AWrongOneIsCaught) {
+  for (const char* text :
+       {"rule sub_commutes\nmatch\n  y = Sub(a, b)\nreplace\n  y = Sub(b, a)\nexample a: [2], b: [2]\n",
+        "rule interchange\nmatch\n  y = Mul(Concat(a, b; axis = 0), Concat(c, d; axis = 0))\nreplace\n"
+        "  y = Concat(Mul(a, d), Mul(b, c); axis = 0)\nexample a: [2], b: [2], c: [2], d: [2]\n",
+        "rule sigmoid_idempotent\nmatch\n  y = Sigmoid(Sigmoid(x))\nreplace\n  y = Sigmoid(x)\n"
+        "example x: [2]\n"})
+    EXPECT_THAT(check(text).counterexample, HasSubstr("differs at ["));
+}
+
+AxiomProof by_axioms(const std::string& text) {
+  const RuleSet rules = RuleSet::parse(text, "rules");
+  return prove_by_axioms(rules[0], rules[0].pattern().examples);
+}
+
+TEST(AxiomProof, PlantedRulesDoNotFollow) {
+  for (const auto& [what, text] : testing::planted_rules()) EXPECT_FALSE(by_axioms(text).proved()) << what;
+}
+
+/// These hold in the form of their examples; not in all that their conditions allow.
+TEST(AxiomProof, RulesThatAreTooWideDoNotFollowInEveryForm) {
+  for (const auto& [what, text] : testing::too_wide_rules()) {
+    const RuleSet rules = RuleSet::parse(text, "rules");
+    const auto fits = [&](const RuleExample& example) { return applies(rules[0], example); };
+    const RulePattern& pattern = rules[0].pattern();
+    const auto all = vary(pattern, pattern.examples[0], 60, Rng(1), fits);
+    const AxiomProof proof = prove_by_axioms(rules[0], all, {.forms = 60});
+    EXPECT_LT(proof.followed, proof.forms) << what;
+    EXPECT_THAT(proof.ranks, ::testing::Not(Contains(pattern.examples[0].tensors.begin()->second[0].type.rank()))) << what;
+    const ProofReport report = prove(rules[0]);
+    EXPECT_NE(report.refutation(), "") << what;
+    EXPECT_TRUE(report.proof.empty()) << what;
+  }
+}
+
+/// From false premises anything would follow, also this.
+TEST(AxiomProof, NothingFalseFollowsFromTheAxioms) {
+  EXPECT_FALSE(by_axioms(R"(
+rule different_inputs
+match
+  y = MatMul(Concat(a, b; axis = 1), Concat(c, d; axis = 0); activation = "none")
+where
+  dim(a, 1) == dim(c, 0)
+replace
+  y = Add(MatMul(a, c), MatMul(b, c))
+example a: [2, 3], b: [2, 3], c: [3, 4], d: [3, 4]
+)").proved());
+}
+
+TEST(AxiomProof, KnownRulesFollowForAllExtents) {
+  const AxiomProof proof = by_axioms(R"(
+rule two_products
+match
+  y1 = MatMul(x, w1; activation = "none")
+  y2 = MatMul(x, w2; activation = "none")
+where
+  rank(x) == 2, rank(w1) == 2, rank(w2) == 2
+replace
+  y1, y2 = Split(MatMul(x, Concat(w1, w2; axis = 1); activation = "none"); axis = 1, split = [dim(w1, 1), dim(w2, 1)])
+example x: [3, 4], w1: [4, 2], w2: [4, 5]
+)");
+  EXPECT_THAT(proof.ranks, ElementsAre(2)) << proof.not_covered;
+  EXPECT_THAT(proof.used, Contains("matmul_concat_columns"));
+  EXPECT_THAT(proof.used, Contains("split_of_concat"));
+}
+
+TEST(AxiomProof, ASplitPointMattersForAllExtents) {
+  EXPECT_FALSE(by_axioms(R"(
+rule halves
+match
+  y1 = MatMul(x, w1; activation = "none")
+  y2 = MatMul(x, w2; activation = "none")
+where
+  rank(x) == 2, rank(w1) == 2, rank(w2) == 2, shape(w1) == shape(w2)
+replace
+  y2, y1 = Split(MatMul(x, Concat(w1, w2; axis = 1); activation = "none"); axis = 1, split = [dim(w1, 1), dim(w2, 1)])
+example x: [3, 4], w1: [4, 2], w2: [4, 2]
+)").proved());
+}
+
+TEST(AxiomProof, SaysWhatNoAxiomSpeaksOf) {
+  const AxiomProof proof = by_axioms(
+      "rule r\nmatch\n  y = Slice(x; axes = [0], starts = [0], ends = [1], steps = [1])\nreplace\n"
+      "  y = Slice(x; axes = [0], starts = [0], ends = [1], steps = [1])\nexample x: [3]\n");
+  EXPECT_FALSE(proof.proved());
+  EXPECT_THAT(proof.not_covered, HasSubstr("Slice"));
+}
+
+TEST(Prove, StatesBothProofs) {
+  const RuleSet& rules = RuleSet::builtin();
+  const ProofReport report = prove(rules[rules.find("matmul_sum_inputs")]);
+  ASSERT_TRUE(report.proof.field.has_value());
+  ASSERT_TRUE(report.proof.axioms.has_value());
+  EXPECT_THAT(report.proof.axioms->used, Contains("matmul_distributes_left"));
+  EXPECT_THAT(report.refutation(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace reverie
