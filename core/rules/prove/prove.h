@@ -11,9 +11,9 @@
 namespace reverie {
 
 struct ProofOptions {
-  FieldProofOptions field;
+  FieldProofOptions field = {};
   bool with_axioms = true;
-  AxiomProofOptions axioms;
+  AxiomProofOptions axioms = {};
 };
 
 /// What speaks for and against a rule.
@@ -31,8 +31,8 @@ struct ProofReport {
 ProofReport prove(const Rule& rule, const ProofOptions& options = {});
 
 /// The text of a rule file with the proofs that are found for its rules; InputError names a rule with
-/// a counterexample.
+/// a counterexample. Proofs by axioms, which take longer, only where asked for.
 std::string proved_file(const std::string& text, const std::string& name,
-                        const ProofOptions& options = {});
+                        const ProofOptions& options = {.with_axioms = false});
 
 }  // namespace reverie
