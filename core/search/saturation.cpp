@@ -1,3 +1,4 @@
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -35,14 +36,16 @@ class Round {
     }
   }
 
-  void solve() {
-    if (run_.out_of_time()) return;
+  /// Uses up some of the solver's time.
+  void solve(double& seconds) {
+    if (run_.out_of_time() || seconds <= 0) return;
+    const auto begin = std::chrono::steady_clock::now();
     const Extraction extraction(egraph_, run_.weight_limit());
     const Selection start = extraction.selection_of(best_nodes_);
     if (!Follower(extraction.problem()).cost(start)) return;
     const IlpResult result =
-        extract_by_ilp(extraction.problem(), start, run_.options().saturation.solver_seconds,
-                       [this] { return run_.must_stop(); });
+        extract_by_ilp(extraction.problem(), start, seconds, [this] { return run_.must_stop(); });
+    seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     extraction_ = result.status();
     keep(extraction, result.selection);
     run_.out_of_time();
@@ -94,15 +97,18 @@ class Round {
 };
 
 /// E-graphs one after another, each from the best graph of the one before, while that gains and the
-/// limits left something out.
+/// limits left something out. The solver comes where descent gains no more.
 SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& options, bool solve) {
   SearchRun run(start, options);
   SaturationReport report;
+  double solver_seconds = options.saturation.solver_seconds;
   while (report.rounds < options.saturation.rounds && !run.out_of_time()) {
     const Picoseconds before = run.best_cost().runtime;
     Round round(run, run.best_graph());
     round.saturate();
-    if (solve) round.solve();
+    const bool last = report.rounds + 1 == options.saturation.rounds;
+    if (solve && (last || round.saturated() || run.best_cost().runtime == before))
+      round.solve(solver_seconds);
     round.report(report);
     if (round.saturated() || run.best_cost().runtime == before) break;
   }

@@ -21,7 +21,7 @@ struct SaturationOptions {
   /// Of one rule in one iteration: nodes looked at for its patterns, beyond which the rest of its
   /// matches is not looked for.
   int64_t match_limit = 500000;
-  /// saturation_ilp: of the solver, within the time limit of the search.
+  /// saturation_ilp: of the solver, over all rounds and within the time limit of the search.
   double solver_seconds = 20;
 
   template <class V>
