@@ -94,6 +94,28 @@ example a: [2, 3], b: [2, 3], c: [3, 4], d: [3, 4]
 )").proved());
 }
 
+/// Where the premises of a rule and the axioms contradict each other, everything follows from them.
+TEST(AxiomProof, PremisesDoNotContradictEachOther) {
+  const RuleSet& rules = RuleSet::builtin();
+  int tried = 0;
+  for (int i = 0; i < rules.size(); ++i) {
+    RulePattern pattern = rules[i].pattern();
+    MappedOutput& output = pattern.outputs[0];
+    if (!pattern.proof.axioms || pattern.values[static_cast<size_t>(output.source)].sequence) continue;
+    TargetStep step;
+    step.op = &op_named("Erf");
+    step.inputs = {output.target};
+    step.outputs = {pattern.target_values};
+    pattern.target.push_back(step);
+    output.target = {false, pattern.target_values++};
+    const Rule wrong(std::make_shared<const RulePattern>(pattern));
+    const AxiomProof proof = prove_by_axioms(wrong, pattern.examples, {.effort = 100'000});
+    EXPECT_EQ(proof.followed, 0) << rules.name(i);
+    ++tried;
+  }
+  EXPECT_GT(tried, 40);
+}
+
 TEST(AxiomProof, KnownRulesFollowForAllExtents) {
   const AxiomProof proof = by_axioms(R"(
 rule two_products
