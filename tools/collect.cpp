@@ -138,7 +138,7 @@ void register_collect(CLI::App& app) {
   command->add_option("--cost", options->cost, "Cost source: roofline:<device>, cpu, table:<file>");
   command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
       ->type_name("NAME=DIMS")->expected(1)->take_all();
-  command->add_option("--rules", options->rules, "Rule file instead of the built-in rules")
+  command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--workers", options->workers,
                       "Threads that play (default: one per core, one alone where costs are "

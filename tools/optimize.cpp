@@ -99,7 +99,7 @@ RuleSet rules_from(const Options& options) {
   RuleSet rules;
   if (options.rule_files.empty()) rules = RuleSet::builtin();
   for (const std::string& file : options.rule_files)
-    rules.append(file == "builtin" ? RuleSet::builtin() : RuleSet::load(file));
+    rules.append(RuleSet::load(file));
   return without(rules, options.rules_left_out);
 }
 
@@ -285,7 +285,7 @@ void register_optimize(CLI::App& app) {
                       "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
       ->type_name("FOLDER");
   command->add_option("--rules", options->rule_files,
-                      "Rule file instead of the built-in rules ('builtin'); may be repeated")
+                      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--without", options->rules_left_out,
                       "Leave out a rule, or with NAME* all that begin so; may be repeated")

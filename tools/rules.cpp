@@ -159,7 +159,7 @@ CLI::App* add_command(CLI::App& group, const char* name, const char* help,
 }
 
 void add_rule_file(CLI::App& command, Arguments& arguments) {
-  command.add_option("FILE", arguments.file, "Rule file; without it the built-in rules");
+  command.add_option("FILE", arguments.file, "Rule file, or 'generated'; without it the built-in rules");
 }
 
 }  // namespace

@@ -13,5 +13,8 @@ struct LibraryFile {
 
 /// In the order of their names.
 std::span<const LibraryFile> library_files();
+/// Those of its folder `generated`, which are no part of the built-in rules: what
+/// RuleSet::load("generated") gives, as load("builtin") gives these.
+std::span<const LibraryFile> generated_files();
 
 }  // namespace reverie

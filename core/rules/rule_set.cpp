@@ -16,13 +16,19 @@ const std::string& Rule::name() const { return pattern_->name; }
 const std::string& Rule::text() const { return pattern_->text; }
 const std::string& Rule::origin() const { return pattern_->origin; }
 
+namespace {
+
+RuleSet parse_all(std::span<const LibraryFile> files) {
+  RuleSet all;
+  for (const LibraryFile& file : files)
+    all.append(RuleSet::parse(file.text, std::string(file.name)));
+  return all;
+}
+
+}  // namespace
+
 const RuleSet& RuleSet::builtin() {
-  static const RuleSet rules = [] {
-    RuleSet all;
-    for (const LibraryFile& file : library_files())
-      all.append(parse(file.text, std::string(file.name)));
-    return all;
-  }();
+  static const RuleSet rules = parse_all(library_files());
   return rules;
 }
 
@@ -34,6 +40,8 @@ RuleSet RuleSet::parse(std::string_view text, const std::string& name) {
 }
 
 RuleSet RuleSet::load(const std::string& path) {
+  if (path == "builtin") return builtin();
+  if (path == "generated") return parse_all(generated_files());
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/rules/generate/basis.h"
 #include "core/rules/generate/checkpoint.h"
 #include "core/rules/generate/enumerate.h"
@@ -63,7 +64,10 @@ class Generator {
       if (last) save(state, false);
     }
     if (last && state.considered == 0) save(state, true);
-    if (!result_.complete) return;
+    if (!result_.complete) {
+      if (!last && !file_exists(options_.checkpoint)) save(state = {}, true);
+      return;
+    }
     result_.counts.graphs += state.counts.graphs;
     result_.counts.values += state.counts.values;
     result_.counts.pairs += state.counts.pairs;
@@ -229,8 +233,13 @@ class Generator {
     if (a == kNoValue || b == kNoValue) return {};
     if (values_[a].application == first || values_[b].application == second) return {};
     if (values_[a].operators == 0 || values_[b].operators == 0) return {};
+    if (is_split_of(a) && is_split_of(b)) return {};  // nothing but movement on both sides
     if (values_.operators_of({0, a, b}) - 1 > options_.depth) return {};
     return Parts{split, whole, a, b, splits_in(a) + splits_in(b)};
+  }
+
+  bool is_split_of(ValueId id) const {
+    return is_split(values_.operators()[values_[id].application.op].kind);
   }
 
   int splits_in(ValueId id) const {

@@ -8,6 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/rules/pattern.h"
+#include "core/rules/rule.h"
 #include "core/rules/taso/translate.h"
 #include "tests/support/identities.h"
 #include "tests/support/temporary_directory.h"
@@ -141,6 +143,26 @@ TEST(Generate, NoRuleTwiceNoneTrivialAndEachWellFormed) {
     EXPECT_LE(rule.source.size(), 3u);
     EXPECT_LE(rule.target.size(), 3u);
     EXPECT_FALSE(rule.source.empty());
+  }
+}
+
+TEST(Generate, TheGoldenFileComesOutByteForByte) {
+  GenerateOptions options;
+  options.depth = 2;
+  const GenerateResult result = generate_rules(options);
+  std::string text = description(options, result.counts);
+  for (const std::string& form : forms_of(result)) text += form + "\n";
+  const std::string golden = REVERIE_SOURCE_DIR "/tests/golden/generated_depth2.txt";
+  if (std::getenv("REVERIE_WRITE_GOLDEN") != nullptr) write_file(golden, text);
+  EXPECT_EQ(text, read_file(golden)) << "If that is meant, write it anew with REVERIE_WRITE_GOLDEN=1";
+}
+
+TEST(Generate, TheEmbeddedLibraryIsReadAndNotBuiltin) {
+  const RuleSet generated = RuleSet::load("generated");
+  EXPECT_GT(generated.size(), 500);
+  for (int i = 0; i < generated.size(); ++i) {
+    EXPECT_LT(RuleSet::builtin().find(generated.name(i)), 0);
+    EXPECT_TRUE(generated[i].pattern().proof.field) << generated.name(i);
   }
 }
 

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Writes the generated library anew: core/rules/library/generated/depth3.rules, byte for byte the same
+# from the same program. A few minutes, most of them for the proofs. Usage: tools/generate_rules.sh REVERIE
+set -eu
+reverie=${1:?the program, for example build/reverie}
+here=$(cd "$(dirname "$0")/.." && pwd)
+"$reverie" rules generate --depth 3 --operators all --seed 1 --threads 2 \
+  --out "$here/core/rules/library/generated/depth3.rules"
