@@ -9,7 +9,7 @@ SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& o
   if (options.exhaustive.bound > 0) how.bound = options.exhaustive.bound;
   const BestFirstEnd end = search_best_first(run, how);
   SearchResult result = run.finish();
-  result.optimal = end.exhausted && !end.dropped;
+  result.optimal = end.exhausted && !end.dropped && !options.classes;
   return result;
 }
 

@@ -54,7 +54,7 @@ struct SoftmaxOptions {
 struct MctsOptions {
   double exploration = 0.3;
   double widening = 2;
-  int64_t random_steps = 3;
+  int64_t random_steps = 10;
   int64_t batch = 4;
 
   template <class V>
@@ -96,6 +96,9 @@ struct SearchOptions {
   /// Threads that work on a search. The result, its path and all counters are the same for any
   /// number.
   int threads = 1;
+  /// greedy, taso, beam, mcts, softmax, exhaustive: of locations that look alike (LocationClass)
+  /// only the first is a candidate.
+  bool classes = false;
   BeamOptions beam;
   AnnealingOptions annealing;
   SoftmaxOptions softmax;
@@ -126,6 +129,9 @@ struct SearchOptions {
             "Bound of the bytes of weights relative to the original, 0: none", at_least(0));
     v.field("threads", threads, "Threads that search; the result is the same for any number",
             at_least(1));
+    v.field("classes", classes,
+            "Of locations that look alike only the first is a candidate (greedy, taso, beam, mcts, "
+            "softmax, exhaustive)");
     v.section("beam", beam, "Beam search");
     v.section("annealing", annealing, "Simulated annealing");
     v.section("softmax", softmax, "Samples from a softmax on cost change");

@@ -70,7 +70,8 @@ SearchResult taso_search(const RewriteState& start, const SearchOptions& options
 SearchResult taso_published_search(const RewriteState& start, const SearchOptions& options);
 
 /// Every state that can be reached, the cheapest first, at most `exhaustive.states`. The result says
-/// `optimal` when there were no more, and none was left out for `exhaustive.bound`.
+/// `optimal` when there were no more, and none was left out for `exhaustive.bound` or because it
+/// looked like another (`classes`).
 SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options);
 
 /// The best of `budget` random rule orders. An order lists all rules once; each is applied

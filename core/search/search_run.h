@@ -128,15 +128,21 @@ void finish_greedily(SearchRun& run);
 /// initial cost where it found nothing.
 Picoseconds mean_gain(const SearchRun& run);
 
-/// Calls visit(step, match) for all locations of all rules; false when the time ended it early.
+/// Calls visit(step, match) for all locations of all rules, or for one of each class of them where
+/// the options say so; false when the time ended it early.
 template <class Visit>
 bool for_each_location(const RewriteState& state, SearchRun& run, const Visit& visit) {
   for (int rule = 0; rule < state.rules().size(); ++rule) {
     if (run.out_of_time()) return false;
     const std::vector<Match>& locations = state.locations(rule);
-    for (size_t i = 0; i < locations.size(); ++i) {
+    const std::vector<LocationClass>* classes =
+        run.options().classes ? &state.classes(rule) : nullptr;
+    const size_t count = classes != nullptr ? classes->size() : locations.size();
+    for (size_t i = 0; i < count; ++i) {
       if (run.out_of_time()) return false;
-      visit(RewriteStep{rule, static_cast<int>(i)}, locations[i]);
+      const int location =
+          classes != nullptr ? (*classes)[i].representative() : static_cast<int>(i);
+      visit(RewriteStep{rule, location}, locations[static_cast<size_t>(location)]);
     }
   }
   return true;

@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
-# Optimizes every model by every search and prints the table of improvements.
+# Optimizes every model by every search and prints the tables.
 #
-#   experiments/search/table.sh [--models DIR] [--out DIR] [--cost SOURCE] [--budget N] [--seed N] [NAME...]
+#   experiments/search/table.sh [--models DIR] [--out DIR] [--cost SOURCE] [--seconds S] [--budget N]
+#                               [--seed N] [--methods LIST] [--set KEY=VALUE]... [NAME...]
 #
-# One line of JSON per run goes to a file in OUT (default runs/search) named by cost, budget and
-# seed; runs that stand there already are not repeated.
+# Every method has S seconds (default 10; 0: no limit) and N units of its own budget (default: more
+# than fit into that time). One line of JSON per run goes to a file in OUT (default runs/search) named
+# by cost, seconds, budget, seed and settings; runs that stand there already are not repeated, so that
+# the same command goes on where it was stopped. The tables are Markdown. LIST is comma separated,
+# default: all but random. What the other files in OUT say of the same cost source counts as best
+# known, too. Twelve models take about half an hour at the defaults.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
 reverie=${REVERIE:-$root/build/reverie}
 models=${REVERIE_MODELS:-$root/../shared/models}/light
 out=$root/runs/search
 cost=roofline:t4
-budget=100
+seconds=10
+budget=
 seed=1
-methods=(greedy taso rulelist random)
+methods=greedy,taso_published,taso,beam,mcts,annealing,softmax,rulelist,rulelist_cmaes
+methods+=,saturation_greedy,saturation_ilp
+settings=()
 names=()
 
 while [[ $# -gt 0 ]]; do
@@ -22,9 +31,12 @@ while [[ $# -gt 0 ]]; do
     --models) models=$2; shift 2 ;;
     --out) out=$2; shift 2 ;;
     --cost) cost=$2; shift 2 ;;
+    --seconds) seconds=$2; shift 2 ;;
     --budget) budget=$2; shift 2 ;;
     --seed) seed=$2; shift 2 ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --methods) methods=$2; shift 2 ;;
+    --set) settings+=("$2"); shift 2 ;;
+    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "table.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
     *) names+=("$1"); shift ;;
   esac
@@ -33,37 +45,39 @@ done
   echo "table.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
   exit 2
 }
+if [[ -z $budget ]]; then
+  budget=100
+  [[ $seconds == 0 ]] || budget=1000000000
+fi
 if [[ ${#names[@]} -eq 0 ]]; then
   for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
 fi
 mkdir -p "$out"
-results=$out/${cost//:/-}-budget$budget-seed$seed.jsonl
+file_word() { tr -c 'A-Za-z0-9._=\n' '-' <<<"$1"; }
+label=seconds$seconds-budget$budget-seed$seed
+for setting in ${settings[@]+"${settings[@]}"}; do label+=-$setting; done
+results=$out/$(file_word "$cost")-$(file_word "$label").jsonl
 touch "$results"
 
-# The number or word behind a key of a one-line JSON object.
-value() { sed -n "s/.*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$1"; }
+has_run() { grep -F "/$1.onnx\",\"method\":\"$2\"" "$results" | grep -q '}$'; }
 
-# The line of a run of this model and method, if there is one.
-known() { grep -F "\"model\":\"$models/$1.onnx\",\"method\":\"$2\"" "$results" | tail -1; }
-
+extra=()
+for setting in ${settings[@]+"${settings[@]}"}; do extra+=(--set "$setting"); done
 for name in "${names[@]}"; do
-  for method in "${methods[@]}"; do
-    [[ -n $(known "$name" "$method" || true) ]] && continue
+  for method in ${methods//,/ }; do
+    has_run "$name" "$method" && continue
     line=$("$reverie" optimize "$models/$name.onnx" --method "$method" --cost "$cost" \
-             --budget "$budget" --seed "$seed" --quiet --json | tail -1)
+             --time-limit "$seconds" --budget "$budget" --seed "$seed" --quiet --json \
+             ${extra[@]+"${extra[@]}"} | tail -1)
     echo "$line" >>"$results"
+    echo "$name: $method" >&2
   done
 done
 
-printf '%-17s %9s' model 'initial ms'
-for method in "${methods[@]}"; do printf ' %9s' "$method %"; done
-printf ' %9s %10s %9s\n' 'taso s' candidates 'rel error'
-for name in "${names[@]}"; do
-  taso=$(known "$name" taso)
-  printf '%-17s %9.4f' "$name" "$(value "$taso" initial_cost_ms)"
-  for method in "${methods[@]}"; do
-    printf ' %9.2f' "$(value "$(known "$name" "$method")" improvement_percent)"
-  done
-  printf ' %9.2f %10d %9.1e\n' "$(value "$taso" seconds)" "$(value "$taso" candidates)" \
-    "$(value "$taso" max_rel_error)"
+# Every file in OUT that is about this cost source; the one of this call comes last.
+others=()
+for file in "$out/$(file_word "$cost")"-*.jsonl; do
+  [[ $file == "$results" ]] || others+=("$file")
 done
+awk -v names="${names[*]}" -v methods="${methods//,/ }" -v results="$results" \
+  -f "$here/table.awk" ${others[@]+"${others[@]}"} "$results"

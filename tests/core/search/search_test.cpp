@@ -181,6 +181,27 @@ TEST(Exhaustive, TheBoundLeavesOutWhatCostsMore) {
   EXPECT_TRUE(wider.optimal) << "nothing was left out";
 }
 
+TEST(Classes, OneLocationOfEachIsACandidate) {
+  const RewriteState start = unary_state({std::vector<std::string>(12, "Exp")});
+  const size_t classes = start.classes(start.rules().find("there")).size();
+  ASSERT_LT(classes, 12u);
+  SearchOptions options = wide(1.05, 1);
+  options.finish = false;
+  EXPECT_EQ(taso_search(start, options).candidates, 12);
+  options.classes = true;
+  EXPECT_EQ(taso_search(start, options).candidates, static_cast<int64_t>(classes));
+  EXPECT_FALSE(exhaustive_search(start, options).optimal);
+}
+
+TEST(Classes, GreedyTakesTheSamePath) {
+  const RewriteState start = unary_state({std::vector<std::string>(12, "Sqrt"), {"Sigmoid"}});
+  SearchOptions options;
+  options.classes = true;
+  const SearchResult result = greedy_search(start, options);
+  EXPECT_EQ(result.rewrites, greedy_search(start, {}).rewrites);
+  EXPECT_LT(result.candidates, greedy_search(start, {}).candidates);
+}
+
 TEST(TreeSearch, TheBudgetCountsRolloutsOfWhichTheFirstIsGreedy) {
   const RewriteState start = unary_state({{"Tanh", "Sqrt", "Sqrt"}, {"Sqrt"}});
   SearchOptions options = wide(1, 1);
