@@ -28,7 +28,7 @@ struct Arguments {
 std::shared_ptr<const RuleSet> library_of(const std::vector<std::string>& names) {
   auto library = std::make_shared<RuleSet>();
   for (const std::string& name : names)
-    library->append(name == "builtin" ? RuleSet::builtin() : RuleSet::load(name));
+    library->append(RuleSet::load(name));
   return library;
 }
 
