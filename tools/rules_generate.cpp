@@ -64,6 +64,7 @@ Written write_rules(const Arguments& arguments, const GenerateResult& result) {
   TasoImportOptions options;
   options.prefix = "generated";
   options.seed = arguments.options.seed;
+  options.derived_groups = true;
   const std::vector<TasoOutcome> outcomes = import_taso_rules(result.rules, options);
   Progress bar("proofs", static_cast<int64_t>(outcomes.size()), "rules",
                progress_style(arguments.quiet));

@@ -114,14 +114,11 @@ class Comparer {
  private:
   void search(const Rule& rule, CompareOutcome& outcome) const {
     const std::vector<Ends> ends = ends_of(rule);
-    if (ends.empty()) return;
+    if (ends.size() < 2) return;  // nothing to confirm a chain on
     auto found = derive(ends[0].source, ends[0].target, library_, options_.limits);
     if (!found) return;
     outcome.states = found->states;
-    const bool confirmed = std::all_of(ends.begin() + 1, ends.end(), [&](const Ends& other) {
-      return confirms(found->chain, other.source, other.target, *library_);
-    });
-    if (!confirmed) return;
+    if (!confirms(found->chain, ends[1].source, ends[1].target, *library_)) return;
     outcome.status = CompareStatus::kDerived;
     outcome.chain = std::move(found->chain);
   }

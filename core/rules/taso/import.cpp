@@ -22,16 +22,25 @@ class Importer {
 
   TasoOutcome run(const std::string& remark) {
     outcome_.remark = remark;
+    if (!groups_known(TasoNarrowing::kNone))
+      outcome_.counterexample =
+          "the groups of the target's convolution do not follow from those of the source's";
     for (const TasoNarrowing narrowing :
          {TasoNarrowing::kNone, TasoNarrowing::kUngrouped, TasoNarrowing::kEqualFilters,
           TasoNarrowing::kBoth, TasoNarrowing::kMatrices, TasoNarrowing::kEqualParts})
       if (narrowing == TasoNarrowing::kNone || (!options_.strict && applies(narrowing)))
-        if (attempt(narrowing)) return std::move(outcome_);
+        if (groups_known(narrowing) && attempt(narrowing)) return std::move(outcome_);
     outcome_.refusal = "the two sides disagree";
     return std::move(outcome_);
   }
 
  private:
+  bool groups_known(TasoNarrowing narrowing) const {
+    return !options_.derived_groups || is_ungrouped(narrowing) || layout_.keeps_groups(rule_) ||
+           std::none_of(layout_.convolutions.begin(), layout_.convolutions.end(),
+                        [](const auto& convolution) { return convolution.open; });
+  }
+
   bool applies(TasoNarrowing narrowing) const {
     if (narrowing == TasoNarrowing::kMatrices)
       return layout_.fixed_ranks.size() < layout_.inputs.size();

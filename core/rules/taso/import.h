@@ -17,6 +17,9 @@ struct TasoImportOptions {
   uint64_t seed = 1;
   /// Refuse what holds only under a condition that the file does not state.
   bool strict = false;
+  /// Convolutions whose groups a rule leaves open have one, unless those of the target provably have
+  /// the groups of one of the source. Drawn shapes alone may all agree by chance.
+  bool derived_groups = false;
 };
 
 /// What became of one rule of the file.

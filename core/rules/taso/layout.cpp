@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/rules/taso/operators.h"
@@ -320,6 +322,20 @@ const Tensor& TasoLayout::target_tensor(TasoTensor tensor) const {
   return tensor_of(*this, target, tensor);
 }
 
+bool TasoLayout::keeps_groups(const TasoRule& rule) const {
+  const auto depths = [](const Tensor& x, const Tensor& w) {
+    return std::pair(x.shape[1], w.shape[1]);
+  };
+  std::set<std::pair<TasoExtent, TasoExtent>> known;
+  for (const TasoOp& op : rule.source)
+    if (op.type == taso_op::kConv)
+      known.insert(depths(source_tensor(op.inputs[0]), source_tensor(op.inputs[1])));
+  return std::all_of(rule.target.begin(), rule.target.end(), [&](const TasoOp& op) {
+    return op.type != taso_op::kConv || op.parameters.contains(taso_key::kGroup) ||
+           known.contains(depths(target_tensor(op.inputs[0]), target_tensor(op.inputs[1])));
+  });
+}
+
 TasoLayout lay_out(const TasoRule& rule, const std::function<int(int least)>& choose) {
   return LayoutMaker(rule, choose).run();
 }
@@ -329,7 +345,7 @@ std::optional<std::vector<int64_t>> draw_extents(const TasoLayout& layout, Rng& 
   for (size_t i = 0; i < layout.symbols.size(); ++i) groups.add();
   for (const auto& [a, b] : layout.equations)
     if (a.size() == 1 && b.size() == 1) groups.join(a[0], b[0]);
-  static constexpr int64_t kExtents[] = {1, 2, 2, 3, 3, 4, 4, 6};
+  static constexpr int64_t kExtents[] = {1, 1, 2, 2, 3, 3, 4, 4, 6, 8, 12};
   std::vector<int64_t> values(layout.symbols.size());
   for (int64_t& value : values) value = kExtents[rng.below(std::size(kExtents))];
   const auto set_group = [&](size_t symbol, int64_t value) {

@@ -54,6 +54,10 @@ struct TasoLayout {
   std::vector<Equation> limits;
   std::vector<Convolution> convolutions;
 
+  /// Whether each convolution of the target whose groups the rule does not state has those of one of
+  /// the source, whatever they are: as many channels, and filters as deep.
+  bool keeps_groups(const TasoRule& rule) const;
+
   const Tensor& source_tensor(TasoTensor tensor) const;
   const Tensor& target_tensor(TasoTensor tensor) const;
 };

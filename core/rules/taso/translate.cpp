@@ -68,9 +68,6 @@ std::string common_attributes(const TasoOp& op) {
   }
 }
 
-bool is_ungrouped(TasoNarrowing narrowing) {
-  return narrowing == TasoNarrowing::kUngrouped || narrowing == TasoNarrowing::kBoth;
-}
 bool has_equal_filters(TasoNarrowing narrowing) {
   return narrowing == TasoNarrowing::kEqualFilters || narrowing == TasoNarrowing::kBoth;
 }
@@ -381,6 +378,10 @@ class Translator {
 };
 
 }  // namespace
+
+bool is_ungrouped(TasoNarrowing narrowing) {
+  return narrowing == TasoNarrowing::kUngrouped || narrowing == TasoNarrowing::kBoth;
+}
 
 std::string text_of(TasoNarrowing narrowing) {
   switch (narrowing) {

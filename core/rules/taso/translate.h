@@ -18,6 +18,8 @@ enum class TasoNarrowing {
 };
 /// In the rule language, for people; empty for kNone.
 std::string text_of(TasoNarrowing narrowing);
+/// Whether it makes convolutions of the source have one group.
+bool is_ungrouped(TasoNarrowing narrowing);
 /// `layout` with what the narrowing demands.
 TasoLayout narrowed(TasoLayout layout, const TasoRule& rule, TasoNarrowing narrowing);
 

@@ -229,6 +229,25 @@ void expect_sound(const std::vector<Op>& source, const std::vector<Op>& target,
   }
 }
 
+/// A part of a tensor goes past a convolution, which of the whole becomes one with an identity. With 12
+/// channels in two groups of 6 the filters of the target fall into three groups: nearly all shapes that
+/// fit have no such groups, and agree.
+TEST(TasoOperators, GroupsThatAreNotDerivedAreOne) {
+  const auto rules = rules_in(rule_bytes(
+      {split(kA, 1), conv({0, 1}, kB), concat({0, 0}, {1}, 1, 4)},
+      {kernel_op(23, {}), concat({0}, kB, 0, 4), conv(kA, {1})}, {{{2}, {2}}}));
+  TasoImportOptions options;
+  options.derived_groups = true;
+  const TasoOutcome outcome = import_taso_rules(rules, options)[0];
+  EXPECT_TRUE(!outcome.accepted() || outcome.text.find("group = 1,") != std::string::npos)
+      << outcome.text;
+  const TasoOutcome kept = import_taso_rules(
+      rules_in(rule_bytes({conv(kA, kB), conv(kC, kB), add({0}, {1})},
+                          {add(kA, kC), conv({0}, kB)}, {{{2}, {1}}})), options)[0];
+  EXPECT_TRUE(kept.accepted());
+  EXPECT_EQ(kept.narrowing, "");  // the target has the groups of the source, whatever they are
+}
+
 TEST(TasoOperators, RulesOfTheGeneratorHoldBothWays) {
   expect_sound({transpose(kA), transpose({0})}, {}, {{1}, kA});
   expect_sound({matmul(kA, kB), transpose({0})},
