@@ -54,6 +54,7 @@ class Contest {
     for (const int finalist : finalists) ratios_[static_cast<size_t>(finalist)].clear();
     for (int sittings = 0; sittings < options_.max_sittings; ++sittings) {
       if (sittings >= kFewestSittings && out_of_time()) return;
+      if (sittings > 0 && options_.stop.requested()) return;
       if (sittings >= options_.min_sittings && narrow(finalists)) return;
       sit(finalists);
     }
@@ -66,7 +67,9 @@ class Contest {
     });
   }
 
-  bool out_of_time() const { return seconds_ >= options_.max_seconds; }
+  bool out_of_time() const {
+    return seconds_ >= options_.max_seconds || options_.stop.requested();
+  }
   double ratio(int contestant) const { return median(ratios_[static_cast<size_t>(contestant)]); }
 
   std::vector<int> shuffled(std::vector<int> order) {

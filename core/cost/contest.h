@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/stop.h"
 #include "core/cost/timing.h"
 
 namespace reverie {
@@ -33,6 +34,7 @@ struct ContestOptions {
   double sitting_seconds = 0.2;  ///< a sitting goes on for so long
   int rounds = 5;                ///< and for so many runs of each contestant at least
   uint64_t seed = 1;             ///< of the orders
+  StopToken stop;                ///< once requested no further sitting begins; the result proves nothing
 };
 
 /// How one contestant did against the first.

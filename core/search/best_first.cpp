@@ -1,6 +1,8 @@
 #include "core/search/best_first.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -62,7 +64,7 @@ class Search {
  private:
   double limit() const {
     const auto of = [](double factor, const Cost& cost) {
-      return factor * static_cast<double>(cost.runtime.count);
+      return std::isinf(factor) ? factor : factor * static_cast<double>(cost.runtime.count);
     };
     return std::min(of(how_.alpha, run_.best_cost()),
                     std::nextafter(of(how_.bound, run_.initial_cost()),

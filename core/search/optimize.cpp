@@ -27,8 +27,12 @@ void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result
   ContestOptions options;
   options.max_seconds = config.confirm_seconds;
   options.seed = config.search.seed;
-  result.contest = confirm_on_cpu(graph, result.contenders, config.confirm_threads, options);
-  take_winner(graph, result.contenders, result.contest.winner, result.search);
+  options.stop = config.search.stop;
+  const ContestResult contest =
+      confirm_on_cpu(graph, result.contenders, config.confirm_threads, options);
+  if (options.stop.requested()) return;
+  result.contest = contest;
+  take_winner(graph, result.contenders, contest.winner, result.search);
 }
 
 }  // namespace
@@ -52,7 +56,7 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;
   result.contenders = contenders_of(start, result.search, config.contenders);
-  if (config.confirm) confirm(graph, config, result);
+  if (config.confirm && !options.stop.requested()) confirm(graph, config, result);
   result.cost_source = cost->name();
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;

@@ -45,7 +45,7 @@ struct Optimized {
   SearchResult search;  ///< with what was confirmed as its best graph
   Cost promised;        ///< of the best graph before anything was confirmed
   std::vector<Contender> contenders;
-  ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed
+  ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
   std::string cost_source;
   int64_t weight_bytes_before = 0;
   int64_t weight_bytes_after = 0;

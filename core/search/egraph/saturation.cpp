@@ -81,7 +81,10 @@ void Saturation::match() {
   for (const NodeId node : changed)
     for (const MatchProgram::Anchor& anchor : program_.anchors(egraph_.graph().op(node))) {
       const auto rule = static_cast<size_t>(anchor.rule);
-      if (roots_[rule].size() > 1 && iterations_ >= options_.multi_iterations) continue;
+      if (roots_[rule].size() > 1 && iterations_ >= options_.multi_iterations) {
+        stopped_ = true;
+        continue;
+      }
       // Each match is found once: at the first of its operators that stands for a changed node.
       matcher.find(
           program_.rules()[rule], anchor.op, node,
@@ -162,6 +165,7 @@ bool Saturation::seen(int rule, const Binding& binding) {
   };
   for (const NodeId node : binding.nodes) add(2 * static_cast<uint64_t>(node.index));
   for (const ValueId value : binding.values) add(2 * static_cast<uint64_t>(value.index) + 1);
+  for (const int32_t offset : binding.offsets) key = hash_combine(key, static_cast<uint64_t>(offset));
   return !seen_.insert(key).second;
 }
 
