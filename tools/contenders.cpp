@@ -4,7 +4,7 @@
 
 #include "core/exec/cpu/cpu_executor.h"
 #include "core/ir/structural_hash.h"
-#include "core/onnx/export.h"
+#include "core/onnx/symbols.h"
 
 namespace reverie {
 
@@ -57,8 +57,9 @@ Json to_json(const Optimized& result, const OptimizeConfig& config) {
           {"contestants", contestants}};
 }
 
-Json write_contenders(const std::filesystem::path& folder, const ImportedModel& model,
-                      const Optimized& result, const CompareOptions& verify) {
+Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
+                      const ImportedModel& model, const Optimized& result,
+                      const CompareOptions& verify) {
   std::filesystem::create_directories(folder);
   Json written = Json::array();
   for (size_t i = 0; i < result.contenders.size(); ++i) {
@@ -68,7 +69,7 @@ Json write_contenders(const std::filesystem::path& folder, const ImportedModel& 
         is_best ? result.verified : compare(model.graph, contender.graph, verify);
     if (!agreement.agree) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    export_onnx(contender.graph, model.info, file);
+    export_with_symbols(original, model, contender.graph, file, verify);
     written.push_back({{"file", file.string()},
                        {"cost_ms", contender.cost.runtime.milliseconds()},
                        {"rewrites", contender.rewrites.size()}});

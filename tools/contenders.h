@@ -12,9 +12,10 @@ namespace reverie {
 void print_contest(const Optimized& result);
 nlohmann::ordered_json to_json(const Optimized& result, const OptimizeConfig& config);
 
-/// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Returns one
-/// entry for each.
+/// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Symbolic
+/// dimensions of the file `original` stay symbolic where they can. Returns one entry for each.
 nlohmann::ordered_json write_contenders(const std::filesystem::path& folder,
+                                        const std::filesystem::path& original,
                                         const ImportedModel& model, const Optimized& result,
                                         const CompareOptions& verify);
 

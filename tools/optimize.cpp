@@ -253,7 +253,8 @@ void run(const Options& options) {
   Json json = to_json(options.model, result, config, *rules);
   if (config.confirm) json["confirmed"] = to_json(result, config);
   if (!options.contenders_folder.empty())
-    json["contenders"] = write_contenders(options.contenders_folder, model, result, config.verify);
+    json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
+                                          config.verify);
   if (options.json) fmt::print("{}\n", json.dump());
 }
 
