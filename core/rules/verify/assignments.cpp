@@ -12,8 +12,6 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kMostElements = 2048;
-
 /// A number that an assignment may change: an extent of a variable's tensor, or an integer of an
 /// attribute.
 struct Slot {
@@ -129,7 +127,7 @@ class Walk {
           if (extent < 1 || extent > 64) return false;
         elements += tensor.type.elements();
       }
-    return elements <= kMostElements;
+    return elements <= kMostTrialElements;
   }
 
   /// Whether the rule applies to it and it was not seen before.

@@ -9,6 +9,9 @@
 
 namespace reverie {
 
+/// Tensors of examples and of what they become on the way to a verdict have no more elements.
+constexpr int64_t kMostTrialElements = 2048;
+
 /// "x: [2, 3], w: const [4, 3], c.pads = [1, 1]": the shapes and attributes of an example as the rule
 /// language writes them.
 std::string text_of(const RulePattern& pattern, const RuleExample& example);

@@ -179,12 +179,11 @@ class FieldProver {
 }  // namespace
 
 bool applies(const Rule& rule, const RuleExample& example) {
-  constexpr int64_t kMostElements = 2048;
   try {
     const Graph graph = build_example(rule.pattern(), example, 1);
     for (const NodeId node : graph.nodes())
       for (const ValueId value : graph.outputs(node))
-        if (graph.type(value).elements() > kMostElements) return false;
+        if (graph.type(value).elements() > kMostTrialElements) return false;
     const auto alone = std::make_shared<RuleSet>();
     alone->add(rule);
     return state_of(alone, graph).location_count(0) > 0;
