@@ -1,12 +1,8 @@
-#include <algorithm>
-
 #include "core/base/random.h"
 #include "core/search/search_run.h"
 
 namespace reverie {
 namespace {
-
-constexpr size_t kLeastSteps = 10;
 
 void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
   Walk walk(run);
@@ -19,20 +15,21 @@ void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
   }
 }
 
-/// 1.5 times as many steps as greedy takes.
-size_t walk_length(const RewriteState& start, SearchOptions options) {
+/// As long as what greedy calls for, which is no part of the run itself.
+size_t steps_of_a_walk(const RewriteState& start, SearchOptions options) {
   options.on_progress = nullptr;
+  options.threads = 1;
   SearchRun greedy(start, options);
   Walk walk(greedy);
   descend(walk, greedy);
-  return std::max(kLeastSteps, walk.path().size() * 3 / 2);
+  return walk_length(greedy);
 }
 
 }  // namespace
 
 SearchResult random_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  const size_t steps = walk_length(start, options);
+  const size_t steps = steps_of_a_walk(start, options);
   const Rng rng(options.seed);
   run_walks(run, options.budget, [&](SearchRun& part, int64_t i) {
     walk_at_random(part, steps, rng.fork(static_cast<uint64_t>(i)));

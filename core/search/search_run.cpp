@@ -192,6 +192,11 @@ Picoseconds mean_gain(const SearchRun& run) {
   return {std::max<int64_t>((initial - run.best_cost().runtime.count) / steps, 1)};
 }
 
+size_t walk_length(const SearchRun& run) {
+  constexpr size_t kLeastSteps = 10;
+  return std::max(kLeastSteps, run.best_path().size() * 3 / 2);
+}
+
 void run_walks(SearchRun& run, int64_t count,
                const std::function<void(SearchRun& part, int64_t index)>& walk) {
   WorkerPool* pool = run.pool();

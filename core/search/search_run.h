@@ -128,6 +128,10 @@ void finish_greedily(SearchRun& run);
 /// initial cost where it found nothing.
 Picoseconds mean_gain(const SearchRun& run);
 
+/// Steps of a random walk: 1.5 times as many as on the path to the best so far, which greedy found;
+/// at least ten.
+size_t walk_length(const SearchRun& run);
+
 /// Calls visit(step, match) for all locations of all rules, or for one of each class of them where
 /// the options say so; false when the time ended it early.
 template <class Visit>

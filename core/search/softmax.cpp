@@ -8,8 +8,6 @@
 namespace reverie {
 namespace {
 
-constexpr size_t kLeastSteps = 10;
-
 struct Candidates {
   std::vector<RewriteStep> steps;
   std::vector<double> changes;
@@ -72,7 +70,7 @@ SearchResult softmax_search(const RewriteState& start, const SearchOptions& opti
     Walk greedy(run);
     descend(greedy, run);
   }
-  const size_t steps = std::max(kLeastSteps, run.best_path().size() * 3 / 2);
+  const size_t steps = walk_length(run);
   const double temperature =
       options.softmax.temperature * static_cast<double>(mean_gain(run).count);
   const Rng rng(options.seed);
