@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/hash.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 
@@ -59,8 +60,7 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
   for (const NodeId node : changed)
     if (graph.alive(node)) affected.push_back(node);
   const auto make_unique = [&] {
-    std::sort(affected.begin(), affected.end());
-    affected.erase(std::unique(affected.begin(), affected.end()), affected.end());
+    sort_unique(affected);
   };
   make_unique();
   for (const NodeId node : affected) compute(graph, node, 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 
@@ -131,8 +132,7 @@ int64_t Change::weight_bytes_delta() const {
     for (const ValueId input : graph_.inputs(node)) note(input);
     for (const ValueId output : graph_.outputs(node)) note(output);
   }
-  std::sort(affected.begin(), affected.end());
-  affected.erase(std::unique(affected.begin(), affected.end()), affected.end());
+  sort_unique(affected);
   int64_t delta = 0;
   for (const ValueId value : affected) {
     const auto users = graph_.users(value);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
+#include "core/base/sort_unique.h"
 #include "core/rules/change.h"
 
 namespace reverie {
@@ -42,8 +43,7 @@ class ChangeHash {
         if (!change_.is_removed(user)) nodes.push_back(user);
     };
     const auto tidy = [&] {
-      std::sort(nodes.begin(), nodes.end());
-      nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+      sort_unique(nodes);
     };
     for (const auto& move : change_.moved_) add_users(move.first);
     tidy();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 namespace {
@@ -91,8 +92,7 @@ std::vector<int> find_risky_values(const RulePattern& pattern) {
     for (size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i] && !before[i]) risky.push_back(static_cast<int>(i));
   }
-  std::sort(risky.begin(), risky.end());
-  risky.erase(std::unique(risky.begin(), risky.end()), risky.end());
+  sort_unique(risky);
   return risky;
 }
 
@@ -172,8 +172,7 @@ void Matcher::extend(size_t step) {
   std::vector<NodeId> candidates;
   for (const NodeId user : graph_.users(value))
     if (&graph_.op(user) == op) candidates.push_back(user);
-  std::sort(candidates.begin(), candidates.end());
-  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  sort_unique(candidates);
   for (const NodeId candidate : candidates) try_node(step, candidate);
 }
 

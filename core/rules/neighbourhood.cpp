@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 namespace {
@@ -18,11 +19,6 @@ void for_each_neighbour(const Graph& graph, NodeId node, const Use& use) {
     if (input.valid()) use(graph.producer(input));
   for (const ValueId output : graph.outputs(node))
     for (const NodeId user : graph.users(output)) use(user);
-}
-
-void make_unique(std::vector<NodeId>& nodes) {
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 }  // namespace
@@ -64,7 +60,7 @@ std::vector<NodeId> Neighbourhoods::update(const Graph& graph, std::span<const N
   std::vector<NodeId> affected;
   for (const NodeId node : changed)
     if (graph.alive(node)) affected.push_back(node);
-  make_unique(affected);
+  sort_unique(affected);
   for (const NodeId node : affected)
     if (node.index >= known)
       colours_.edit(static_cast<size_t>(node.index))[0] = own_colour(graph, node);
@@ -79,7 +75,7 @@ std::vector<NodeId> Neighbourhoods::update(const Graph& graph, std::span<const N
     if (level == kRadius) return different;
     for (const NodeId node : different)
       for_each_neighbour(graph, node, [&](NodeId other) { affected.push_back(other); });
-    make_unique(affected);
+    sort_unique(affected);
   }
   return {};
 }

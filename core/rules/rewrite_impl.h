@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,12 +19,6 @@
 
 namespace reverie {
 
-template <class T>
-void make_unique(std::vector<T>& items) {
-  std::sort(items.begin(), items.end());
-  items.erase(std::unique(items.begin(), items.end()), items.end());
-}
-
 /// What a RewriteState holds: rewrite_matching.cpp finds matches, rewrite_listing.cpp puts them in
 /// order and into classes, rewrite_state.cpp takes steps.
 struct RewriteState::Impl {
@@ -38,7 +31,7 @@ struct RewriteState::Impl {
   void match_all();
   void match_at(NodeId node, const NodeMarks& marks, std::vector<int32_t>& found);
   void consider(int rule, const Embedding& embedding, std::vector<int32_t>& found);
-  uint64_t instance_key(int rule, const Embedding& embedding) const;
+  uint64_t key_of(int rule, const Embedding& embedding) const;
   NodeMarks marks_of(const Change::Applied& applied) const;
   Mark watched(const StoredMatch& match) const;
   std::vector<int32_t> stale_matches(const NodeMarks& marks);

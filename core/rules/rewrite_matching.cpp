@@ -1,31 +1,15 @@
-#include <algorithm>
-
-#include "core/base/hash.h"
 #include "core/rules/rewrite_impl.h"
 
+#include "core/base/sort_unique.h"
+#include "core/rules/instance_key.h"
+
 namespace reverie {
-namespace {
-
-uint64_t node_signature(const OpSchema& op, const Attributes& attributes) {
-  return hash_combine(static_cast<uint64_t>(op.id), attributes.hash());
-}
-
-/// What conditions and types may read of a value, its uses aside.
-uint64_t value_signature(const Graph& graph, ValueId value) {
-  const NodeId producer = graph.producer(value);
-  uint64_t hash = hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
-  const WeightPtr& weight = graph.weight(producer);
-  return weight != nullptr && weight->is_small() ? hash_combine(hash, weight->identity()) : hash;
-}
-
-}  // namespace
-
 void RewriteState::Impl::describe(NodeId node) {
   node_costs.extend(static_cast<size_t>(graph.node_capacity()));
   node_signatures.extend(static_cast<size_t>(graph.node_capacity()));
   value_signatures.extend(static_cast<size_t>(graph.value_capacity()));
   node_signatures.edit(static_cast<size_t>(node.index)) =
-      node_signature(graph.op(node), graph.attributes(node));
+      node_signature(graph, node);
   operators.add(graph, node);
   for (const ValueId output : graph.outputs(node))
     value_signatures.edit(static_cast<size_t>(output.index)) = value_signature(graph, output);
@@ -59,26 +43,18 @@ void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks,
   }
 }
 
-uint64_t RewriteState::Impl::instance_key(int rule, const Embedding& embedding) const {
-  uint64_t key = mix64(static_cast<uint64_t>(rule));
-  for (const NodeId node : embedding.nodes())
-    key = hash_combine(key, node_signatures[static_cast<size_t>(node.index)]);
-  const auto& values = program->rules()[static_cast<size_t>(rule)].pattern->values;
-  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
-    const auto tensors = embedding.values(i);
-    if (values[static_cast<size_t>(i)].sequence) key = hash_combine(key, tensors.size());
-    for (const ValueId value : tensors)
-      key = hash_combine(
-          key, value.valid() ? value_signatures[static_cast<size_t>(value.index)] : 0);
-  }
-  return key;
+uint64_t RewriteState::Impl::key_of(int rule, const Embedding& embedding) const {
+  return instance_key(
+      rule, *program->rules()[static_cast<size_t>(rule)].pattern, embedding,
+      [&](NodeId node) { return node_signatures[static_cast<size_t>(node.index)]; },
+      [&](ValueId value) { return value_signatures[static_cast<size_t>(value.index)]; });
 }
 
 void RewriteState::Impl::consider(int rule, const Embedding& embedding,
                                   std::vector<int32_t>& found) {
   const MatchRule& match_rule = program->rules()[static_cast<size_t>(rule)];
   const RulePattern& pattern = *match_rule.pattern;
-  const uint64_t key = instance_key(rule, embedding);
+  const uint64_t key = key_of(rule, embedding);
   const InstanceCache::Entry* entry = cache->find(key);
   if (entry != nullptr && entry->instance == nullptr) return;
   auto binding = std::make_shared<const Binding>(embedding.binding());
@@ -131,7 +107,7 @@ std::vector<int32_t> RewriteState::Impl::stale_matches(const NodeMarks& marks) {
         matches.edit(slot).cost_known = false;
       }
     }
-  make_unique(stale);
+  sort_unique(stale);
   return stale;
 }
 
@@ -148,7 +124,7 @@ std::vector<int32_t> RewriteState::Impl::moved_matches(const NodeOrder::Moved& m
     for (const ValueId output : graph.outputs(node))
       for (const NodeId user : graph.users(output)) note(user);
   }
-  make_unique(found);
+  sort_unique(found);
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/sort_unique.h"
 #include "core/rules/rewrite_impl.h"
 
 namespace reverie {
@@ -142,7 +143,7 @@ void RewriteState::Impl::commit(const Rewrite& rewrite) {
     note(slot);
     if (!moved.all) list(slot, before);
   }
-  make_unique(dirty);
+  sort_unique(dirty);
   if (moved.all) {
     dirty.resize(static_cast<size_t>(rules->size()));
     std::iota(dirty.begin(), dirty.end(), 0);

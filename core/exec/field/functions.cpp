@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/prime_field.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 
@@ -59,8 +60,7 @@ uint64_t FieldFunctions::extreme(Extreme which, std::span<const uint64_t> elemen
     if (at == known.end()) leaves.push_back(element);
     else leaves.insert(leaves.end(), at->second.begin(), at->second.end());
   }
-  std::sort(leaves.begin(), leaves.end());
-  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  sort_unique(leaves);
   if (leaves.size() == 1) return leaves[0];
   const uint64_t name = hash_string(which == Extreme::kGreatest ? "greatest" : "least");
   const uint64_t result = value(hash_combine(key_, name), leaves);

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 
@@ -187,8 +188,7 @@ void EGraph::rebuild() {
 
 std::vector<NodeId> EGraph::take_changed() {
   std::vector<NodeId> result = std::exchange(changed_, {});
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
+  sort_unique(result);
   std::erase_if(result, [&](NodeId node) { return !alive(node); });
   return result;
 }

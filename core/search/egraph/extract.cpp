@@ -1,16 +1,10 @@
 #include "core/search/egraph/extract.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
+#include "core/base/sort_unique.h"
 
 namespace reverie {
 namespace {
-
-void sort_unique(std::vector<int>& numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-}
 
 /// Copies chosen nodes of an e-graph into a graph.
 class Builder {

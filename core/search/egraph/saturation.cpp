@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/rules/instance_key.h"
 
 namespace reverie {
 namespace {
@@ -35,6 +36,15 @@ bool intersect(const std::vector<ValueId>& a, const std::vector<ValueId>& b) {
     else ++y;
   }
   return false;
+}
+
+/// The number at an index, computed where it is not known (0).
+template <class Compute>
+uint64_t remembered(std::vector<uint64_t>& known, int32_t index, const Compute& compute) {
+  const auto i = static_cast<size_t>(index);
+  if (i >= known.size()) known.resize(2 * i + 1, 0);
+  if (known[i] == 0) known[i] = compute();
+  return known[i];
 }
 
 }  // namespace
@@ -142,7 +152,7 @@ bool Saturation::overlaps(int rule, const Embedding& embedding) {
 
 void Saturation::consider(int rule, const Embedding& embedding) {
   if (overlaps(rule, embedding)) return;
-  const uint64_t key = instance_key(rule, embedding);
+  const uint64_t key = key_of(rule, embedding);
   const InstanceCache::Entry* entry = cache_.find(key);
   if (entry != nullptr && entry->instance == nullptr) return;
   Found found{rule, 0, embedding.binding(), nullptr};
@@ -169,41 +179,17 @@ bool Saturation::seen(int rule, const Binding& binding) {
   return !seen_.insert(key).second;
 }
 
-uint64_t Saturation::node_signature(NodeId node) {
-  const auto i = static_cast<size_t>(node.index);
-  if (i >= node_signatures_.size()) node_signatures_.resize(2 * i + 1, 0);
-  if (node_signatures_[i] == 0)
-    node_signatures_[i] = hash_combine(static_cast<uint64_t>(egraph_.graph().op(node).id),
-                                       egraph_.graph().attributes(node).hash());
-  return node_signatures_[i];
-}
-
-uint64_t Saturation::value_signature(ValueId value) {
+uint64_t Saturation::key_of(int rule, const Embedding& embedding) {
   const Graph& graph = egraph_.graph();
-  const auto i = static_cast<size_t>(value.index);
-  if (i >= value_signatures_.size()) value_signatures_.resize(2 * i + 1, 0);
-  if (value_signatures_[i] == 0) {
-    const NodeId producer = graph.producer(value);
-    uint64_t hash = hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
-    const WeightPtr& weight = graph.weight(producer);
-    if (weight != nullptr && weight->is_small()) hash = hash_combine(hash, weight->identity());
-    value_signatures_[i] = hash;
-  }
-  return value_signatures_[i];
-}
-
-/// Of all that decides the replacement: equal keys have one instance.
-uint64_t Saturation::instance_key(int rule, const Embedding& embedding) {
-  uint64_t key = mix64(static_cast<uint64_t>(rule));
-  for (const NodeId node : embedding.nodes()) key = hash_combine(key, node_signature(node));
-  const auto& values = program_.rules()[static_cast<size_t>(rule)].pattern->values;
-  for (int i = 0; i < static_cast<int>(values.size()); ++i) {
-    const auto tensors = embedding.values(i);
-    if (values[static_cast<size_t>(i)].sequence) key = hash_combine(key, tensors.size());
-    for (const ValueId value : tensors)
-      key = hash_combine(key, value.valid() ? value_signature(value) : 0);
-  }
-  return key;
+  return instance_key(
+      rule, *program_.rules()[static_cast<size_t>(rule)].pattern, embedding,
+      [&](NodeId node) {
+        return remembered(node_signatures_, node.index, [&] { return node_signature(graph, node); });
+      },
+      [&](ValueId value) {
+        return remembered(value_signatures_, value.index,
+                          [&] { return value_signature(graph, value); });
+      });
 }
 
 // --- Applying -------------------------------------------------------------------------------------

@@ -51,9 +51,7 @@ class Saturation {
   const std::vector<ValueId>& parts_of(NodeId node);
   bool overlaps(int rule, const Embedding& embedding);
   bool seen(int rule, const Binding& binding);
-  uint64_t instance_key(int rule, const Embedding& embedding);
-  uint64_t node_signature(NodeId node);
-  uint64_t value_signature(ValueId value);
+  uint64_t key_of(int rule, const Embedding& embedding);
   int64_t gain(const Found& found) const;
   bool apply(const Found& found);
   bool is_loop(const Found& found) const;
