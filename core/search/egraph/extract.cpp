@@ -78,7 +78,8 @@ Extraction::Extraction(const EGraph& egraph, int64_t weight_limit)
   sort_unique(problem_.roots);
   sort_unique(root_weights);
   for (const int stored : root_weights) {
-    problem_.weight_limit -= problem_.weight_bytes[static_cast<size_t>(stored)];
+    if (problem_.limited())
+      problem_.weight_limit -= problem_.weight_bytes[static_cast<size_t>(stored)];
     problem_.weight_bytes[static_cast<size_t>(stored)] = 0;
   }
   for (size_t i = 0; i < names_.size(); ++i)  // grows meanwhile

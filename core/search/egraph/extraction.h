@@ -26,6 +26,7 @@ struct ExtractionProblem {
   /// Most bytes that the weights of the nodes chosen may have together.
   int64_t weight_limit = std::numeric_limits<int64_t>::max();
 
+  bool limited() const { return weight_limit != std::numeric_limits<int64_t>::max(); }
   int class_count() const { return static_cast<int>(members.size()); }
 };
 

@@ -156,7 +156,7 @@ class Program {
       if (column >= 0) column = column_count_++;
     for (int& column : class_column_)
       if (column >= 0) column = column_count_++;
-    if (problem_.weight_limit == std::numeric_limits<int64_t>::max()) return;
+    if (!problem_.limited()) return;
     for (size_t i = 0; i < problem_.weight_bytes.size(); ++i)
       weight_column_.push_back(column_count_++);
   }

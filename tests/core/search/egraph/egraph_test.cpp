@@ -132,5 +132,15 @@ TEST(EGraph, HoldsWhatItWasMadeFrom) {
   }
 }
 
+TEST(EGraph, OutputsThatAreWeightsTakeFromALimitAlone) {
+  constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+  OpCost cost({});
+  Graph graph;
+  graph.add_output("w", graph.add_constant(Weight::constant({DType::kFloat32, {4}}, 1)));
+  const EGraph egraph(graph, cost);
+  EXPECT_FALSE(Extraction(egraph, kUnlimited).problem().limited());
+  EXPECT_EQ(Extraction(egraph, 100).problem().weight_limit, 84);
+}
+
 }  // namespace
 }  // namespace reverie
