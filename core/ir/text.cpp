@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/ir/formula.h"
 
 namespace reverie {
 namespace {
@@ -48,9 +49,15 @@ std::string show(const AttrValue& value) {
   return fmt::format("[{}]", fmt::join(shown, ", "));
 }
 
+constexpr std::string_view kIdentityKernel = "identity kernel";
+
 std::string describe_weight(const Weight& weight) {
   const std::string name =
       weight.name().empty() ? "" : fmt::format(", name={}", quoted(weight.name()));
+  if (is_formula(weight) && is_floating(weight.type().dtype) && weight.is_fill())
+    return fmt::format("{{constant={}}}", weight.fill_value());
+  if (is_formula(weight) && !weight.is_fill())
+    return fmt::format("{{formula=\"{}\"}}", kIdentityKernel);
   if (weight.is_fill()) return fmt::format("{{fill={}{}}}", weight.fill_value(), name);
   if (weight.type().elements() > Weight::kSmallWeight)
     return fmt::format("{{weight={:016x}{}}}", weight.identity(), name);
@@ -206,25 +213,17 @@ class Line {
   Kind kind_ = Kind::kEnd;
 };
 
-template <typename T, typename Convert>
-bool read_number(const std::string& word, T& value, Convert&& convert) {
-  try {
-    size_t used = 0;
-    value = convert(word, &used);
-    return used == word.size();
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-bool read_integer(const std::string& word, int64_t& value) {
-  return read_number(word, value, [](const std::string& w, size_t* n) { return std::stoll(w, n); });
+template <typename T>
+bool read_number(const std::string& word, T& value) {
+  const char* end = word.data() + word.size();
+  const char* begin = word.data() + word.starts_with('+');
+  const auto [last, error] = std::from_chars(begin, end, value);
+  return error == std::errc() && last == end;
 }
 
 double read_double(const std::string& word) {
   double value = 0;
-  if (!read_number(word, value, [](const std::string& w, size_t* n) { return std::stod(w, n); }))
-    throw InputError("'{}' is no number", word);
+  if (!read_number(word, value)) throw InputError("'{}' is no number", word);
   return value;
 }
 
@@ -233,7 +232,8 @@ AttrValue read_scalar(Line& line) {
   const std::string word = line.name();
   int64_t integer = 0;
   if (text) return word;
-  if (read_integer(word, integer)) return integer;
+  const bool is_negative_zero = word == "-0";  // of a float
+  if (!is_negative_zero && read_number(word, integer)) return integer;
   return read_double(word);
 }
 
@@ -287,7 +287,7 @@ TensorType read_type(Line& line) {
   for (size_t at = 0; at <= extents.size();) {
     const size_t end = std::min(extents.find('x', at), extents.size());
     int64_t extent = 0;
-    if (!read_integer(extents.substr(at, end - at), extent) || extent < 0)
+    if (!read_number(extents.substr(at, end - at), extent) || extent < 0)
       throw InputError("'{}' is no shape", extents);
     type.shape.push_back(extent);
     at = end + 1;
@@ -338,12 +338,19 @@ WeightPtr elided_weight(const std::string& digits, const TensorType& type, const
   return Weight::lazy(type, identity, refuse, name);
 }
 
+WeightPtr formula_named(const std::string& name, const TensorType& type) {
+  if (name == kIdentityKernel) return Weight::identity_kernel(type);
+  throw InputError("no formula '{}'; there is '{}'", name, kIdentityKernel);
+}
+
 WeightPtr read_weight(const Attributes& attributes, const TensorType& type) {
   const std::string name = attributes.text("name", "");
   if (attributes.has("weight")) return elided_weight(attributes.text("weight", ""), type, name);
   if (attributes.has("fill")) return Weight::fill(type, attributes.number("fill"), name);
+  if (attributes.has("constant")) return Weight::constant(type, attributes.number("constant"));
+  if (attributes.has("formula")) return formula_named(attributes.text("formula"), type);
   if (!attributes.has("value"))
-    throw InputError("a constant needs 'value', 'fill' or 'weight'");
+    throw InputError("a constant needs 'value', 'constant', 'formula', 'fill' or 'weight'");
   const AttrValue& value = *attributes.find("value");
   const auto tensor_of = [&](const auto& list) {
     if (static_cast<int64_t>(list.size()) != type.elements())

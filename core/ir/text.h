@@ -17,9 +17,10 @@ namespace reverie {
 ///     %3, %4 = Split(%2) {axis=0, split=[1, 1]} : float32 1x3, float32 1x3
 ///     output y = %3
 ///
-/// Names that are no plain words stand in double quotes; an absent optional input is "-". A small
-/// dense constant shows its elements, a fill its value, any other weight its identity only
-/// (`{weight=0123456789abcdef, name="w"}`).
+/// Names that are no plain words stand in double quotes; an absent optional input is "-". A constant
+/// of at most Weight::kSmallWeight elements shows these. A larger one is `{constant=0.5}` or
+/// `{formula="identity kernel"}` where that is part of what the graph means, `{fill=0.5, name="w"}` for a
+/// fill that is known by its name, and else shows its identity only (`{weight=0123456789abcdef, name="w"}`).
 std::string to_text(const Graph& graph);
 
 /// Reads what to_text writes, and gives an isomorphic graph. Blank lines and lines that begin with '#' are skipped; types of nodes

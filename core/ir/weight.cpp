@@ -12,10 +12,14 @@ bool counts_as_small(const TensorType& type) {
   return type.elements() <= Weight::kSmallWeight || !is_floating(type.dtype);
 }
 
-Tensor filled(const TensorType& type, double value) {
+Tensor element_of(double value, DType dtype) {
   Tensor scalar({DType::kFloat64, {}});
   scalar.data<double>()[0] = value;
-  const Tensor element = scalar.cast(type.dtype);
+  return scalar.cast(dtype);
+}
+
+Tensor filled(const TensorType& type, double value) {
+  const Tensor element = element_of(value, type.dtype);
   Tensor tensor(type);
   const auto source = element.bytes();
   const auto target = tensor.bytes();
@@ -61,6 +65,7 @@ WeightPtr Weight::dense(Tensor tensor, const std::string& name) {
 
 WeightPtr Weight::fill(TensorType type, double value, const std::string& name) {
   if (type.elements() <= kSmallWeight) return dense(filled(type, value), name);
+  value = element_of(value, type.dtype).to_doubles()[0];
   auto weight = std::shared_ptr<Weight>(new Weight());
   weight->small_ = counts_as_small(type);
   const uint64_t meaning =
@@ -75,6 +80,7 @@ WeightPtr Weight::fill(TensorType type, double value, const std::string& name) {
 
 WeightPtr Weight::constant(TensorType type, double value) {
   if (counts_as_small(type)) return fill(std::move(type), value, "");
+  value = element_of(value, type.dtype).to_doubles()[0];
   auto weight = std::shared_ptr<Weight>(new Weight());
   weight->small_ = true;
   weight->identity_ = hash_combine(hash_of(type), hash_bytes(&value, sizeof(value), 1));

@@ -93,12 +93,45 @@ TEST(Text, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal(x + "y = Relu(x) {alpha=1}"), HasSubstr("no attribute 'alpha'"));
   EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float32 2"), HasSubstr("1 elements"));
   EXPECT_THAT(refusal(x + "y = Constant {weight=12y} : float32 2"), HasSubstr("'12y' is no identity"));
-  EXPECT_THAT(refusal(x + "y = Constant : float32 2"), HasSubstr("'value', 'fill' or 'weight'"));
+  EXPECT_THAT(refusal(x + "y = Constant : float32 2"), HasSubstr("'fill' or 'weight'"));
+  EXPECT_THAT(refusal(x + "y = Constant {formula=\"odd\"} : float32 2"), HasSubstr("no formula 'odd'"));
+  EXPECT_THAT(refusal(x + "y = Constant {formula=\"identity kernel\"} : float32 2"),
+              HasSubstr("first two extents must be equal"));
   EXPECT_THAT(refusal(x + "y = Constant {value=[1]} : float99 1"), HasSubstr("float99"));
   EXPECT_THAT(refusal(x + "y, z = Relu(x)"), HasSubstr("1 outputs, 2 names"));
   EXPECT_THAT(refusal(x + "y = Relu(x) )"), HasSubstr("not ')'"));
   EXPECT_THAT(refusal("x = Input : float32 2x"), HasSubstr("no shape"));
   EXPECT_THAT(refusal("x = Input : float32 \"2"), HasSubstr("closing quote"));
+}
+
+TEST(Text, EveryKindOfWeightReadsBackAsItself) {
+  const TensorType large{DType::kFloat32, {40, 40}};
+  const Tensor signs = Tensor::of<float>({2}, {-0.0F, 0.0F});
+  const Tensor tiny = Tensor::of<double>({2}, {5e-324, 1e-310});
+  Tensor numbers({DType::kInt64, {100}});
+  for (int64_t i = 0; i < 100; ++i) numbers.data<int64_t>()[static_cast<size_t>(i)] = i;
+  for (const WeightPtr& weight :
+       {Weight::constant(large, 0.5), Weight::constant(large, -0.0), Weight::constant(large, 1.0 / 9),
+        Weight::identity_kernel(large), Weight::identity_kernel({DType::kFloat16, {9, 9, 3, 3}}),
+        Weight::fill(large, 0.5, "w"), Weight::fill(large, 0.5, ""), Weight::fill(large, -0.0, "v"),
+        Weight::constant({DType::kInt64, {100}}, 3), Weight::fill({DType::kInt64, {100}}, 3, "i"),
+        Weight::identity_kernel({DType::kFloat32, {2, 2}}), Weight::dense(signs, "s"),
+        Weight::dense(tiny), Weight::dense(numbers, "n"), Weight::dense(Tensor(large), "d")}) {
+    Graph graph;
+    graph.add_output("y", graph.add_constant(weight));
+    const std::string text = to_text(graph);
+    const Graph read = parse_graph(text);
+    const WeightPtr& again = read.weight(read.producer(read.outputs()[0].value));
+    EXPECT_TRUE(isomorphic(read, graph)) << text;
+    EXPECT_EQ(to_text(read), text);
+    EXPECT_EQ(again->name(), weight->name()) << text;
+    EXPECT_EQ(again->is_small(), weight->is_small()) << text;
+    EXPECT_EQ(again->is_fill(), weight->is_fill()) << text;
+    if (text.find("weight=") == std::string::npos)
+      EXPECT_EQ(again->materialize().to_doubles(), weight->materialize().to_doubles()) << text;
+    else
+      EXPECT_THROW(again->materialize(), InputError) << text;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#include "core/ir/formula.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace reverie {
+namespace {
+
+bool all_equal(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  const auto size = static_cast<size_t>(size_of(tensor.type().dtype));
+  return bytes.size() > size &&
+         std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
+
+/// nullptr where the shape has none.
+WeightPtr identity_kernel_of(const TensorType& type) {
+  const Shape& shape = type.shape;
+  return shape.size() >= 2 && shape[0] == shape[1] ? Weight::identity_kernel(type) : nullptr;
+}
+
+}  // namespace
+
+bool is_formula(const Weight& weight) {
+  if (!weight.is_small() || weight.type().elements() <= Weight::kSmallWeight) return false;
+  if (weight.is_fill()) return true;
+  const WeightPtr identity = identity_kernel_of(weight.type());
+  return identity != nullptr && identity->identity() == weight.identity();
+}
+
+WeightPtr known_weight(const Tensor& tensor) {
+  const TensorType& type = tensor.type();
+  if (type.elements() > Weight::kSmallWeight) {
+    if (all_equal(tensor)) {
+      const WeightPtr fill = Weight::constant(type, tensor.to_doubles()[0]);
+      if (same_bytes(fill->materialize(), tensor)) return fill;
+    }
+    const WeightPtr identity = identity_kernel_of(type);
+    if (identity != nullptr && same_bytes(identity->materialize(), tensor)) return identity;
+  }
+  WeightPtr dense = Weight::dense(tensor);
+  return dense->is_small() ? dense : nullptr;
+}
+
+}  // namespace reverie
