@@ -39,7 +39,18 @@ std::optional<Values> shape_from_input(Source& source, std::string_view name) {
   return with_first_input(source);
 }
 
-std::optional<Values> expand(Source& source) { return shape_from_input(source, "shape"); }
+/// One element that is known by its value makes a tensor that is, too.
+std::optional<Values> expand(Source& source) {
+  auto result = shape_from_input(source, "shape");
+  if (!result || source.type(0).elements() != 1) return result;
+  const auto element = source.constant(0);
+  if (!element) return result;
+  const double number = element->to_doubles()[0];
+  if (!is_floating(element->type().dtype) && std::abs(number) > kExactIntegers) return result;
+  const TensorType type = source.graph.type(result->at(0));
+  return Values{source.graph.add_constant(Weight::constant(type, number))};
+}
+
 std::optional<Values> tile(Source& source) { return shape_from_input(source, "repeats"); }
 
 std::optional<Values> squeeze(Source& source) {

@@ -18,6 +18,8 @@ struct ExportOptions {
   /// Reshape copies and infers what extents it can. Whether the graph holds for other extents is not
   /// looked at here: see core/onnx/symbols.h.
   std::set<std::string> symbols = {};
+  /// Otherwise what is computed from constants stays operators.
+  bool fold_constants = true;
 };
 
 /// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The
@@ -28,6 +30,11 @@ struct ExportOptions {
 /// graph isomorphic to lower(graph), as long as nothing had to be spelled out and large fills and
 /// lazy weights keep their identity (the former: names are unique; the latter: the identity is that
 /// of the content).
+///
+/// A large fill that is known by its name becomes a ConstantOfShape. One that is known by its formula
+/// (core/ir/formula.h) becomes an Expand of one element where it is very large; smaller ones and
+/// identities are stored with their elements and say so in the initializer's doc_string. So each is
+/// read as what it was.
 ///
 /// InputError when the folder cannot be written to, or when other nodes need a newer opset than the
 /// one that opaque nodes were written for.

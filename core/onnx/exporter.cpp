@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/ir/formula.h"
 #include "core/onnx/captures.h"
+#include "core/onnx/lower.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
@@ -33,12 +35,26 @@ bool is_stored_as_fill(const Weight& weight, int opset) {
          weight.type().dtype != DType::kBFloat16;
 }
 
+/// Smaller fills are stored with their elements: some runtimes want a filter as an initializer, and
+/// compute an Expand whenever the model runs.
+constexpr int64_t kLargestStoredFill = 64 << 10;
+
+bool is_stored_as_expand(const Weight& weight, int opset) {
+  const int since = weight.type().dtype == DType::kBFloat16 ? 13 : 8;
+  return is_formula(weight) && weight.is_fill() && opset >= since &&
+         weight.type().bytes() > kLargestStoredFill;
+}
+
 /// Takes back the symbols among them that are to be kept.
 void restore_symbols(const onnx::TensorShapeProto& declared, const std::set<std::string>& symbols,
                      onnx::TensorShapeProto* shape) {
   for (int i = 0; i < declared.dim_size() && i < shape->dim_size(); ++i)
     if (!declared.dim(i).has_dim_value() && symbols.contains(symbol_of(declared.dim(i))))
       *shape->mutable_dim(i) = declared.dim(i);
+}
+
+Tensor element_of(const Weight& fill, const Shape& shape) {
+  return Weight::constant({fill.type().dtype, shape}, fill.fill_value())->materialize();
 }
 
 }  // namespace
@@ -175,6 +191,8 @@ void Exporter::write_constants() {
     const std::string& name = name_of_value(graph_.output(id));
     if (is_stored_as_fill(*weight, opset_)) {
       write_fill(name, *weight);
+    } else if (is_stored_as_expand(*weight, opset_)) {
+      write_expand(name, *weight);
     } else {
       skeleton_.weights.push_back({name, weight});
     }
@@ -191,8 +209,17 @@ void Exporter::write_fill(const std::string& name, const Weight& weight) {
   auto* attribute = node.add_attribute();
   attribute->set_name("value");
   attribute->set_type(onnx::AttributeProto::TENSOR);
-  const Tensor element = Tensor::of<double>({1}, {weight.fill_value()}).cast(weight.type().dtype);
-  write_tensor(element, "", attribute->mutable_t());
+  write_tensor(element_of(weight, {1}), "", attribute->mutable_t());
+}
+
+void Exporter::write_expand(const std::string& name, const Weight& weight) {
+  onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
+  Target target = {&graph, opset_, [&](const std::string& stem) { return fresh_name(stem); }};
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type("Expand");
+  node.add_input(target.add_constant(element_of(weight, {}), name + "_value"));
+  node.add_input(target.add_integers(weight.type().shape, name + "_shape"));
+  node.add_output(name);
 }
 
 void Exporter::write_opaque(NodeId id) {
@@ -214,7 +241,7 @@ void Exporter::write_nodes() {
   Target target = {skeleton_.model.mutable_graph(), opset_,
                    [&](const std::string& stem) { return fresh_name(stem); }, !symbols_.empty()};
   for (const NodeId id : graph_.topological_order()) {
-    if (!graph_.is_work(id)) continue;
+    if (!is_operation(graph_, id)) continue;
     if (&graph_.op(id) == &opaque_op()) {
       write_opaque(id);
       skeleton_.has_opaque_nodes = true;

@@ -44,6 +44,7 @@ class Exporter {
   void write_interface();
   void write_constants();
   void write_fill(const std::string& name, const Weight& weight);
+  void write_expand(const std::string& name, const Weight& weight);
   void write_opaque(NodeId node);
   void write_nodes();
   void write_outputs();

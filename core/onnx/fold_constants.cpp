@@ -1,28 +1,24 @@
 #include "core/onnx/fold_constants.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "core/exec/reference/reference.h"
+#include "core/ir/formula.h"
 
 namespace reverie {
 namespace {
 
-bool all_equal(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  const auto size = static_cast<size_t>(size_of(tensor.type().dtype));
-  return bytes.size() > size &&
-         std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
-}
-
-bool uses_large_fill(const Graph& graph, ValueId value) {
+/// Whether one of the stored weights that `value` is computed from is such.
+bool uses(const Graph& graph, ValueId value, bool (*is_such)(const Weight&)) {
   const auto order = graph.topological_order({&value, 1});
   return std::any_of(order.begin(), order.end(), [&](NodeId node) {
-    const WeightPtr& weight = graph.weight(node);
-    return weight != nullptr && weight->is_fill() && !weight->is_small();
+    return graph.weight(node) != nullptr && is_such(*graph.weight(node));
   });
 }
+
+bool is_drawn(const Weight& weight) { return !weight.is_small(); }
+bool is_drawn_fill(const Weight& weight) { return weight.is_fill() && is_drawn(weight); }
 
 }  // namespace
 
@@ -37,16 +33,16 @@ WeightPtr fold_small(const Graph& graph, ValueId value) {
       return nullptr;
   }
   if (graph.type(value).elements() > kMaxElements) return nullptr;
-  return Weight::dense(fold(graph, value));
+  return known_weight(fold(graph, value));
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {
   const Tensor tensor = fold(graph, value);
-  if (uses_large_fill(graph, value) && tensor.elements() > Weight::kSmallWeight &&
-      is_floating(tensor.type().dtype) && all_equal(tensor)) {
-    Tensor element({tensor.type().dtype, {}});
-    std::copy_n(tensor.bytes().begin(), element.bytes().size(), element.bytes().begin());
-    return Weight::fill(tensor.type(), element.to_doubles()[0], name);
+  const WeightPtr known = known_weight(tensor);
+  if (known != nullptr && is_formula(*known)) {
+    if (!uses(graph, value, is_drawn)) return known;
+    if (known->is_fill() && is_floating(tensor.type().dtype) && uses(graph, value, is_drawn_fill))
+      return Weight::fill(tensor.type(), known->fill_value(), name);
   }
   return Weight::dense(tensor, name);
 }

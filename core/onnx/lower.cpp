@@ -13,8 +13,8 @@ namespace {
 
 class Lowering {
  public:
-  explicit Lowering(const Graph& graph)
-      : graph_(graph), image_(static_cast<size_t>(graph.value_capacity())) {
+  Lowering(const Graph& graph, bool fold)
+      : graph_(graph), fold_(fold), image_(static_cast<size_t>(graph.value_capacity())) {
     for (const NodeId node : graph.nodes())
       if (const WeightPtr& weight = graph.weight(node)) names_.insert(weight->name());
   }
@@ -24,7 +24,7 @@ class Lowering {
       set(input, 0,
           result_.add_input(graph_.input_name(input), graph_.type(graph_.output(input))));
     for (const NodeId node : graph_.topological_order())
-      if (graph_.is_work(node)) lower_node(node);
+      if (is_operation(graph_, node) && !(fold_ && graph_.is_constant(node))) lower_node(node);
     for (const GraphOutput& output : graph_.outputs())
       result_.add_output(output.name, mapped(output.value));
     return result_.compacted();
@@ -134,6 +134,7 @@ class Lowering {
   }
 
   const Graph& graph_;
+  bool fold_;
   Graph result_;
   std::vector<ValueId> image_;
   std::unordered_map<uint64_t, ValueId> constants_;
@@ -143,6 +144,10 @@ class Lowering {
 
 }  // namespace
 
-Graph lower(const Graph& graph) { return Lowering(graph).run(); }
+bool is_operation(const Graph& graph, NodeId node) {
+  return graph.weight(node) == nullptr && &graph.op(node) != &input_op();
+}
+
+Graph lower(const Graph& graph, bool fold) { return Lowering(graph, fold).run(); }
 
 }  // namespace reverie

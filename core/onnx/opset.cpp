@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/import.h"
+#include "core/onnx/lower.h"
 #include "core/onnx/write_node.h"
 
 namespace reverie::proto {
@@ -47,7 +48,7 @@ std::vector<onnx::NodeProto> untouched_nodes(const Graph& graph, const ModelInfo
 /// The first operator that cannot be written at that opset; empty when all can.
 std::string obstacle_at(const Graph& graph, int opset) {
   for (const NodeId id : graph.nodes())
-    if (graph.is_work(id) && &graph.op(id) != &opaque_op() && !can_write(graph, id, opset))
+    if (is_operation(graph, id) && &graph.op(id) != &opaque_op() && !can_write(graph, id, opset))
       return graph.op(id).name;
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/ir/formula.h"
 #include "core/onnx/lower.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/spell_out.h"
@@ -135,6 +136,8 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
       append_external(stored, *data, graph->add_initializer());
     else
       write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
+    if (is_formula(*stored.weight))
+      graph->mutable_initializer()->rbegin()->set_doc_string(kFormulaMark);
   }
   if (data) data->finish();
   require_accepted(verdict(&model, path.parent_path()), skeleton, path);
@@ -153,7 +156,8 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
                  const ExportOptions& options) {
   proto::ModelSkeleton skeleton = with_context(path.string(), [&] {
     const proto::OpsetRange range = proto::opset_range(graph, info);
-    const Graph spelled = proto::spell_out(lower(graph), range);
+    const bool fold = options.fold_constants;
+    const Graph spelled = proto::spell_out(lower(graph, fold), range, fold);
     return proto::Exporter(spelled, info, proto::common_opset(spelled, range), options.symbols)
         .run();
   });

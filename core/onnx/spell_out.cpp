@@ -77,7 +77,7 @@ std::optional<ValueId> in_older_words(Graph& graph, NodeId node, int opset) {
 bool replace_newer(Graph& graph, int opset) {
   bool replaced = false;
   for (const NodeId node : graph.nodes()) {
-    const bool stays = !graph.is_work(node) || &graph.op(node) == &opaque_op() ||
+    const bool stays = !is_operation(graph, node) || &graph.op(node) == &opaque_op() ||
                        can_write(graph, node, opset);
     if (stays) continue;
     const std::optional<ValueId> value = in_older_words(graph, node, opset);
@@ -89,10 +89,10 @@ bool replace_newer(Graph& graph, int opset) {
   return replaced;
 }
 
-Graph spell_out(Graph graph, const OpsetRange& range) {
+Graph spell_out(Graph graph, const OpsetRange& range, bool fold) {
   if (find_common_opset(graph, range)) return graph;
   replace_newer(graph, range.newest);
-  return lower(graph);
+  return lower(graph, fold);
 }
 
 }  // namespace reverie::proto

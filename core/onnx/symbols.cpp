@@ -93,7 +93,8 @@ std::set<std::string> symbols_that_hold(const std::filesystem::path& original,
   const ScratchFile scratch(path.string() + ".symbolic");
   const auto all_hold = [&](const std::set<std::string>& kept) {
     try {
-      export_onnx(graph, model.info, scratch.path(), {.symbols = with_outputs(kept, model)});
+      export_onnx(graph, model.info, scratch.path(),
+                  {.symbols = with_outputs(kept, model), .fold_constants = false});
       return holds_for(kept, original, model, scratch.path(), options);
     } catch (const InputError&) {
       return false;

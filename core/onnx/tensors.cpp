@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/ir/formula.h"
 
 namespace reverie::proto {
 namespace {
@@ -118,9 +119,7 @@ std::string describe(const onnx::TensorProto& tensor) {
   return fmt::format("tensor '{}'", tensor.name());
 }
 
-}  // namespace
-
-WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
+WeightPtr stored_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
   return with_context(describe(tensor), [&] {
     const TensorType type = type_of(tensor);
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
@@ -134,6 +133,15 @@ WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
     const auto bytes = range.file->bytes().subspan(range.offset, static_cast<size_t>(type.bytes()));
     return Weight::lazy(type, Weight::content_identity(type, bytes), load, tensor.name());
   });
+}
+
+}  // namespace
+
+WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
+  const WeightPtr weight = stored_weight(tensor, files);
+  if (tensor.doc_string() != kFormulaMark) return weight;
+  const WeightPtr known = known_weight(weight->materialize());
+  return known != nullptr ? known : weight;
 }
 
 Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files) {

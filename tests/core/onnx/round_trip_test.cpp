@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
@@ -230,6 +231,105 @@ TEST(Export, ListsAnOutputAsOftenAsTheModelDid) {
   EXPECT_TRUE(isomorphic(again, imported.graph));
   const Agreement agreement = compare(imported.graph, again);
   EXPECT_TRUE(agreement.agree) << agreement.reason;
+}
+
+/// Large weights of every kind, each multiplied by an input of its type.
+Graph graph_of_weights(const std::vector<WeightPtr>& weights) {
+  Graph graph;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const ValueId x = graph.add_input(fmt::format("x{}", i), weights[i]->type());
+    const ValueId product = graph.add("Mul", {x, graph.add_constant(weights[i])});
+    graph.add_output(fmt::format("y{}", i), product);
+  }
+  return graph;
+}
+
+std::vector<WeightPtr> weights_of(const Graph& graph) {
+  std::vector<WeightPtr> weights;
+  for (const NodeId node : graph.nodes())
+    if (graph.weight(node) != nullptr) weights.push_back(graph.weight(node));
+  return weights;
+}
+
+class Formulas : public ::testing::TestWithParam<std::pair<int, int64_t>> {};
+
+/// At any opset, inside of the model or beside it.
+TEST_P(Formulas, AreReadBackAsWhatTheyAre) {
+  const auto [opset, max_inline_bytes] = GetParam();
+  const TensorType matrix{DType::kFloat32, {200, 200}};
+  const Graph graph = graph_of_weights(
+      {Weight::constant(matrix, 1.0 / 9), Weight::constant({DType::kFloat32, {65}}, -0.0),
+       Weight::constant({DType::kFloat16, {300, 300}}, 0.1),
+       Weight::constant({DType::kInt64, {100}}, 7), Weight::identity_kernel(matrix),
+       Weight::identity_kernel({DType::kFloat64, {9, 9, 3, 2}})});
+  const TemporaryDirectory folder;
+  ModelInfo info;
+  info.opset_imports[""] = opset;
+  export_onnx(graph, info, folder / "model.onnx", {.max_inline_bytes = max_inline_bytes});
+  const ImportedModel again = import_onnx(folder / "model.onnx");
+  EXPECT_EQ(again.info.opset_imports.at(""), opset);
+  EXPECT_TRUE(isomorphic(again.graph, lower(graph)));
+  for (const WeightPtr& weight : weights_of(again.graph))
+    EXPECT_TRUE(weight->is_small()) << weight->name();
+  const Agreement agreement = compare(graph, again.graph);
+  EXPECT_TRUE(agreement.agree) << agreement.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(OpsetsAndPlaces, Formulas,
+                         ::testing::Values(std::pair{7, int64_t{1} << 30}, std::pair{13, int64_t{1} << 30},
+                                           std::pair{17, int64_t{1} << 30}, std::pair{17, int64_t{0}}));
+
+TEST(Export, StoresALargeFillAsAnExpandAndASmallerOneWithItsElements) {
+  const TemporaryDirectory folder;
+  const Graph graph = graph_of_weights({Weight::constant({DType::kFloat32, {2000, 1000}}, 1),
+                                        Weight::constant({DType::kFloat32, {100}}, 1)});
+  export_onnx(graph, {}, folder / "model.onnx");
+  EXPECT_TRUE(isomorphic(import_onnx(folder / "model.onnx").graph, graph));
+  EXPECT_LT(std::filesystem::file_size(folder / "model.onnx"), 2000u);
+  const auto model = testing::read_message<onnx::ModelProto>(folder / "model.onnx");
+  int expands = 0;
+  for (const auto& node : model.graph().node()) expands += node.op_type() == "Expand";
+  EXPECT_EQ(expands, 1);
+}
+
+/// Both hold the same numbers, yet one is drawn anew where graphs are compared.
+TEST(Export, KeepsAFormulaApartFromAWeightThatIsLeftOut) {
+  const TemporaryDirectory folder;
+  const TensorType type{DType::kFloat32, {200, 200}};
+  const Graph graph =
+      graph_of_weights({Weight::constant(type, 0.5), Weight::fill(type, 0.5, "left out")});
+  export_onnx(graph, {}, folder / "model.onnx");
+  const Graph again = import_onnx(folder / "model.onnx").graph;
+  EXPECT_TRUE(isomorphic(again, graph));
+  expect_same_values(graph, again, 1);
+  for (const WeightPtr& weight : weights_of(again))
+    EXPECT_EQ(weight->is_small(), weight->name() != "left out");
+}
+
+/// What comes from a weight that is left out is left out, too.
+TEST(Export, FoldsFormulasToAFormulaAndFillsToAFill) {
+  const TensorType type{DType::kFloat32, {20, 20}};
+  Graph graph;
+  const ValueId known = graph.add_constant(Weight::constant(type, 2));
+  const ValueId left_out = graph.add_constant(Weight::fill(type, 2, "w"));
+  graph.add_output("a", graph.add("Mul", {known, known}));
+  graph.add_output("b", graph.add("Mul", {known, left_out}));
+  const Graph lowered = lower(graph);
+  const std::vector<WeightPtr> weights = weights_of(lowered);
+  ASSERT_EQ(weights.size(), 2u);
+  for (const WeightPtr& weight : weights) EXPECT_EQ(weight->fill_value(), 4);
+  EXPECT_NE(weights[0]->is_small(), weights[1]->is_small());
+}
+
+/// A dense weight of a model that happens to hold ones or an identity is as any other.
+TEST(Import, DoesNotLookForFormulasInWeights) {
+  const TemporaryDirectory folder;
+  const TensorType type{DType::kFloat32, {20, 20}};
+  export_onnx(graph_of_weights({Weight::dense(Weight::constant(type, 1)->materialize(), "ones"),
+                                Weight::dense(Weight::identity_kernel(type)->materialize(), "eye")}),
+              {}, folder / "model.onnx");
+  for (const WeightPtr& weight : weights_of(import_onnx(folder / "model.onnx").graph))
+    EXPECT_FALSE(weight->is_small()) << weight->name();
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 
+#include <numeric>
+
+#include "core/base/random.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -90,6 +93,106 @@ TEST_F(Symbols, AreNoneWhereAllExtentsAreNumbers) {
       "<ir_version: 8, opset_import: [\"\" : 13]> g (float[2] x) => (float[2] y) { y = Relu(x) }", {});
   EXPECT_THAT(symbols_of(model), IsEmpty());
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+}
+
+/// What a rewrite makes of constants holds for other extents as much as the original does.
+class RewrittenConstants : public Symbols {
+ protected:
+  /// `body` in terms of the input x, with the weight w [16, 16] of random numbers.
+  ImportedModel import_body(const std::string& body) {
+    onnx::ModelProto model;
+    const std::string text = R"(<ir_version: 8, opset_import: ["" : 13]>
+        g (float[batch,16] x) => (float[batch,n] y) {)" + body + "}";
+    const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+    EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    Tensor numbers({DType::kFloat32, {16, 16}});
+    Rng rng(1);
+    for (float& number : numbers.data<float>()) number = static_cast<float>(rng.normal());
+    proto::write_tensor(numbers, "w", model.mutable_graph()->add_initializer());
+    testing::write_message(model, original_);
+    return import_onnx(original_, {{"x=2,16"}});
+  }
+  static WeightPtr weight_named(const Graph& graph, const std::string& name) {
+    for (const NodeId node : graph.nodes())
+      if (graph.weight(node) != nullptr && graph.weight(node)->name() == name)
+        return graph.weight(node);
+    return nullptr;
+  }
+  std::set<std::string> replaced(const ImportedModel& model) {
+    EXPECT_TRUE(compare(model.graph, graph_).agree);
+    return export_with_symbols(original_, model, graph_, written_);
+  }
+
+  Graph graph_;
+  ValueId x_ = graph_.add_input("x", {DType::kFloat32, {2, 16}});
+};
+
+TEST_F(RewrittenConstants, FoldedWeightsHoldForOtherExtents) {
+  const ImportedModel model = import_body("h = MatMul(x, w) y = Add(h, h)");
+  const ValueId w = graph_.add_constant(weight_named(model.graph, "w"));
+  graph_.add_output("y", graph_.add("MatMul", {x_, graph_.add("Add", {w, w})}));
+  EXPECT_THAT(replaced(model), IsEmpty());
+}
+
+TEST_F(RewrittenConstants, FoldedFillsHoldForOtherExtents) {
+  const ImportedModel model = import_body(R"(
+      extents = Constant <value = int64[2] {16, 16}> ()
+      v = ConstantOfShape <value = float[1] {0.5}> (extents)
+      a = MatMul(x, v) b = MatMul(x, w) y = Concat <axis = 1> (a, b))");
+  const ValueId v = graph_.add_constant(weight_named(model.graph, "v"));
+  const ValueId w = graph_.add_constant(weight_named(model.graph, "w"));
+  const ValueId both = graph_.add("Concat", {v, w}, {{"axis", int64_t{1}}});
+  graph_.add_output("y", graph_.add("MatMul", {x_, both}));
+  EXPECT_THAT(replaced(model), IsEmpty());
+}
+
+TEST_F(RewrittenConstants, LargeFormulasHoldForOtherExtents) {
+  const ImportedModel model = import_body("a = MatMul(x, w) b = Relu(x) y = Concat <axis = 1> (a, b)");
+  const TensorType type{DType::kFloat32, {16, 16}};
+  const ValueId w = graph_.add_constant(weight_named(model.graph, "w"));
+  const ValueId same = graph_.add("MatMul", {graph_.add("Relu", {x_}),
+                                             graph_.add_constant(Weight::identity_kernel(type))});
+  const ValueId ones = graph_.add_constant(Weight::constant(type, 1));
+  const ValueId product = graph_.add("MatMul", {x_, graph_.add("Mul", {w, ones})});
+  graph_.add_output("y", graph_.add("Concat", {product, same}, {{"axis", int64_t{1}}}));
+  EXPECT_THAT(replaced(model), IsEmpty());
+}
+
+TEST_F(RewrittenConstants, LargeOnesMadeFromSmallOnesHoldForOtherExtents) {
+  const ImportedModel model = import_body(R"(
+      c = Constant <value = float[16] {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> ()
+      wide = Concat <axis = 1> (x, x, x, x, x, x, x, x)
+      all = Concat <axis = 0> (c, c, c, c, c, c, c, c)
+      y = Mul(wide, all))");
+  Tensor numbers({DType::kFloat32, {16}});
+  std::iota(numbers.data<float>().begin(), numbers.data<float>().end(), 1.0F);
+  const ValueId part = graph_.add("Mul", {x_, graph_.add_constant(Weight::dense(numbers))});
+  graph_.add_output("y", graph_.add("Tile", {part}, {{"repeats", std::vector<int64_t>{1, 8}}}));
+  EXPECT_THAT(replaced(model), IsEmpty());
+}
+
+/// The original multiplies by its number of rows.
+TEST_F(RewrittenConstants, AFormulaOfTheBoundExtentDoesNotHoldForOthers) {
+  const ImportedModel model = import_body(R"(
+      s = Shape(x) zero = Constant <value = int64[1] {0}> () rows = Gather(s, zero)
+      factor = Cast <to = 1> (rows)
+      wide = Concat <axis = 1> (x, x, x, x, x, x, x, x)
+      y = Mul(wide, factor))");
+  const ValueId wide =
+      graph_.add("Tile", {x_}, {{"repeats", std::vector<int64_t>{1, 8}}});
+  const ValueId twos = graph_.add_constant(Weight::constant({DType::kFloat32, {128}}, 2));
+  graph_.add_output("y", graph_.add("Mul", {wide, twos}));
+  EXPECT_THAT(replaced(model), ElementsAre("batch"));
+}
+
+TEST_F(RewrittenConstants, AConstantWithTheBoundExtentDoesNotHoldForOthers) {
+  const ImportedModel model = import_body(
+      "c = Constant <value = float {0.5}> () h = Relu(x) z = Mul(h, c) y = MatMul(z, w)");
+  const ValueId halves = graph_.add_constant(Weight::constant({DType::kFloat32, {2, 16}}, 0.5));
+  const ValueId half = graph_.add("Mul", {graph_.add("Relu", {x_}), halves});
+  graph_.add_output("y", graph_.add("MatMul", {half, graph_.add_constant(
+                                                         weight_named(model.graph, "w"))}));
+  EXPECT_THAT(replaced(model), ElementsAre("batch"));
 }
 
 }  // namespace
