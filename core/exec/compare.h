@@ -29,15 +29,15 @@ struct Agreement {
 
 /// Runs both graphs in double precision on the same random inputs and compares every output.
 ///
-/// Weights: one that is small, integral or known by a formula (Weight::is_small) keeps its value. A large
-/// one is drawn by its identity, hence equal on both sides exactly where the identities are: the content of a
-/// stored one, the name of a large fill (Weight::identity). What was folded from drawn weights is another weight,
-/// so that a graph that is to be compared must not be folded. Uniform with variance 2 / fan-in where it is a filter, 1 / fan-in where it is a
-/// matrix, 1 otherwise; in [0.5, 1.5] where the original takes its root or logarithm, or divides by
-/// it, then in every other set of inputs with both signs; smaller where the original would otherwise
-/// leave the range of numbers. The candidate has no say in that: it must hold wherever the original
-/// does. Graph inputs: floats as weights without a role; integers in {0, 1}, or below the extent of
-/// the table that they index.
+/// Weights: one that is small, integral or known by a formula (Weight::is_small) keeps its value. A
+/// large one is drawn by its identity, hence equal on both sides exactly where the identities are: the
+/// content of a stored one, the name of a large fill (Weight::identity). What was folded from drawn
+/// weights is another weight, so that a graph has to be compared before that. Drawn uniform with
+/// variance 2 / fan-in where it is a filter, 1 / fan-in where it is a matrix, 1 otherwise; in [0.5, 1.5]
+/// where the original takes its root or logarithm, or divides by it, then in every other set of inputs
+/// with both signs; smaller where the original would otherwise leave the range of numbers. The candidate
+/// has no say in that: it must hold wherever the original does. Graph inputs: floats as weights without
+/// a role; integers in {0, 1}, or below the extent of the table that they index.
 ///
 /// Opaque nodes cannot be run. Both graphs are cut there: the nodes are paired by their attributes,
 /// in topological order among equal ones; the inputs of a pair must agree, its outputs are drawn

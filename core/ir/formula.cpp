@@ -40,8 +40,8 @@ WeightPtr known_weight(const Tensor& tensor) {
     const WeightPtr identity = identity_kernel_of(type);
     if (identity != nullptr && same_bytes(identity->materialize(), tensor)) return identity;
   }
-  WeightPtr dense = Weight::dense(tensor);
-  return dense->is_small() ? dense : nullptr;
+  const bool is_known = type.elements() <= Weight::kSmallWeight || !is_floating(type.dtype);
+  return is_known ? Weight::dense(tensor) : nullptr;
 }
 
 }  // namespace reverie

@@ -29,6 +29,8 @@ constexpr int kNewestOpset = 17;
 /// operator table:
 ///  - `Constant`, `ConstantOfShape` of a constant, initializers and Identity of them are constants;
 ///    weights that lie in external files stay there until needed;
+///  - a large `ConstantOfShape` is a weight that is known by its name, whatever its value; an Expand of
+///    one known element is known by its value, and so is what export_onnx wrote as a formula;
 ///  - Identity and Dropout vanish; shape computations are folded;
 ///  - inputs that are initializers too are constants.
 /// What the table cannot express (other operators, custom domains, model-local functions, control
