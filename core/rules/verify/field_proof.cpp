@@ -137,8 +137,14 @@ class FieldProver {
     for (size_t i = 0; i < std::min(matches.size(), kMostMatches); ++i) {
       RewriteState next = state;
       next.commit(state.propose(matches[i]));
-      const std::string difference = compare(original, next.graph(), parts.drawn);
-      if (!difference.empty()) return fail(example, difference);
+      try {
+        const std::string difference = compare(original, next.graph(), parts.drawn);
+        if (!difference.empty()) return fail(example, difference);
+      } catch (const InputError& error) {
+        if (result_.not_covered.empty())
+          result_.not_covered = fmt::format("{}: {}", text_of(rule_.pattern(), example), error.what());
+        return true;  // another assignment may be a counterexample
+      }
       ranks_.insert(original.type(original.output(matches[i].root)).rank());
     }
     result_.assignments.push_back(example);
@@ -155,7 +161,7 @@ class FieldProver {
     constexpr int kMostTries = 8;
     double error = 1;
     for (int point = 0, tries = 0; point < options_.points; ++tries) {
-      if (tries > options_.points + kMostTries) return "it divides by nought";
+      if (tries > options_.points + kMostTries) throw InputError("a divisor is 0 at every point tried");
       const uint64_t key = hash_combine(options_.seed, static_cast<uint64_t>(tries));
       const auto shown = compare_at(original, candidate, drawn, key);
       if (!shown) continue;

@@ -31,7 +31,8 @@ struct FieldProof {
   /// Shapes, output and element in which both sides differ, or an example to which the rule does not
   /// apply.
   std::string counterexample;
-  /// What of the rule has no meaning over the field.
+  /// What of the rule has no meaning over the field, or an assignment where a divisor is always 0. What
+  /// a point shows at which a divisor is 0, on either side, counts neither for the rule nor against it.
   std::string not_covered;
 
   bool proved() const { return counterexample.empty() && not_covered.empty() && compared > 0; }

@@ -79,6 +79,36 @@ example a: [2], b: [2]
   EXPECT_EQ(proof.counterexample, "");
 }
 
+/// Both are undefined everywhere, so that nothing is seen of either.
+TEST(FieldProof, ADivisionByZeroIsNoCounterexample) {
+  const FieldProof proof = proof_of(R"(
+rule always_undefined
+match
+  y = Div(Add(a, b), Sub(c, c))
+replace
+  d = Sub(c, c)
+  y = Add(Div(a, d), Div(b, d))
+example a: [2], b: [2], c: [2]
+)");
+  EXPECT_FALSE(proof.proved());
+  EXPECT_EQ(proof.counterexample, "");
+  EXPECT_THAT(proof.not_covered, HasSubstr("c: [2]"));
+  EXPECT_THAT(proof.not_covered, HasSubstr("a divisor is 0 at every point tried"));
+}
+
+TEST(FieldProof, AnotherAssignmentThanOneThatDividesByZeroIsACounterexample) {
+  const FieldProof proof = proof_of(R"(
+rule undefined_for_one_row
+match
+  y = Div(a, b)
+replace
+  y = Div(a, Mul(b, fill(dim(a, 0) - 1, [1], dtype(a))))
+example a: [1, 3], b: [1, 3]
+)");
+  EXPECT_THAT(proof.not_covered, HasSubstr("a: [1, 3]"));
+  EXPECT_THAT(proof.counterexample, HasSubstr("differs at ["));
+}
+
 TEST(FieldProof, TheSameSeedGivesTheSameProof) {
   const Rule& rule = RuleSet::builtin()[RuleSet::builtin().find("conv_batchnorm")];
   const FieldProof a = prove_over_field(rule);
