@@ -12,6 +12,20 @@
 namespace reverie {
 namespace field {
 
+uint64_t element_of(double number) {
+  constexpr int kMostDenominator = 64;
+  const auto rounded = static_cast<float>(number);
+  if (!std::isfinite(rounded)) throw InputError("{} is no element of the field", number);
+  for (int denominator = 3; denominator <= kMostDenominator; ++denominator) {
+    const double numerator = std::round(double{rounded} * denominator);
+    if (numerator != 0 && std::abs(numerator) <= kMostDenominator &&
+        static_cast<float>(numerator / denominator) == rounded)
+      return multiply(of_integer(static_cast<int64_t>(numerator)),
+                      inverse(static_cast<uint64_t>(denominator)));
+  }
+  return of_number(rounded);
+}
+
 std::span<const uint64_t> Call::data(size_t index) const {
   const Tensor& tensor = inputs[index].elements;
   if (tensor.type().dtype != DType::kUInt64)
@@ -125,35 +139,13 @@ FieldTensor draw_field_tensor(const TensorType& type, Rng rng) {
   return result;
 }
 
-namespace {
-
-/// The element for a number that a graph holds. The nearest 32-bit number to a fraction with a
-/// denominator of at most 64 stands for that fraction: rules mean it so when they write 1 / 9.
-uint64_t element_of(float number) {
-  constexpr int kMostDenominator = 64;
-  for (int denominator = 3; denominator <= kMostDenominator; ++denominator) {
-    const double numerator = std::round(double{number} * denominator);
-    if (numerator != 0 && std::abs(numerator) <= kMostDenominator &&
-        static_cast<float>(numerator / denominator) == number)
-      return field::multiply(field::of_integer(static_cast<int64_t>(numerator)),
-                             field::inverse(static_cast<uint64_t>(denominator)));
-  }
-  return field::of_number(number);
-}
-
-}  // namespace
-
 FieldTensor to_field(const Tensor& tensor) {
   const DType dtype = tensor.type().dtype;
   if (!is_floating(dtype)) return {tensor.cast(reference::carrier_of(dtype)), {}};
   FieldTensor result{Tensor({DType::kUInt64, tensor.shape()}), {}};
   const std::vector<double> numbers = tensor.to_doubles();
   const auto elements = result.elements.data<uint64_t>();
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    const auto rounded = static_cast<float>(numbers[i]);
-    if (!std::isfinite(rounded)) throw InputError("{} is no element of the field", numbers[i]);
-    elements[i] = element_of(rounded);
-  }
+  std::transform(numbers.begin(), numbers.end(), elements.begin(), field::element_of);
   return result;
 }
 

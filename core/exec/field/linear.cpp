@@ -80,9 +80,9 @@ std::vector<FieldTensor> general_product(const Call& call) {
   const auto elements = result.elements.data<uint64_t>();
   const Shape& shape = result.elements.shape();
   multiply_matrices(matrix(kA, "transA"), matrix(kB, "transB"), shape[0], inner, shape[1], elements.data());
-  const uint64_t alpha = of_number(static_cast<float>(call.attributes.number("alpha")));
+  const uint64_t alpha = element_of(call.attributes.number("alpha"));
   for (uint64_t& x : elements) x = multiply(alpha, x);
-  epilogue(call, result, of_number(static_cast<float>(call.attributes.number("beta"))));
+  epilogue(call, result, element_of(call.attributes.number("beta")));
   return {result};
 }
 

@@ -17,7 +17,7 @@ std::vector<FieldTensor> pad(const Call& call) {
     return reference::find_kernel("Pad")->run({{&tensor, 1}, {&type, 1}, noughts}).at(0);
   };
   FieldTensor result{padded(call.inputs[0].elements), call.degree(0)};
-  const uint64_t value = of_number(static_cast<float>(call.attributes.number("value")));
+  const uint64_t value = element_of(call.attributes.number("value"));
   if (value == 0) return {result};
   Tensor ones({DType::kUInt64, call.shape(0)});
   std::ranges::fill(ones.data<uint64_t>(), uint64_t{1});

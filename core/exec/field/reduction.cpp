@@ -156,7 +156,7 @@ std::vector<FieldTensor> softmax(const Call& call) {
 /// The random function that stands for square roots, of a sum with the operator's epsilon.
 std::vector<uint64_t> roots(const Call& call, std::span<const uint64_t> variances,
                             FieldDegree degree) {
-  const uint64_t epsilon = of_number(static_cast<float>(call.attributes.number("epsilon")));
+  const uint64_t epsilon = element_of(call.attributes.number("epsilon"));
   const uint64_t number =
       call.functions.declare("Sqrt", static_cast<int64_t>(variances.size()), degree);
   std::vector<uint64_t> result;

@@ -109,6 +109,19 @@ example a: [1, 3], b: [1, 3]
   EXPECT_THAT(proof.counterexample, HasSubstr("differs at ["));
 }
 
+/// A weight and an attribute that hold the same number hold the same element.
+TEST(FieldProof, ANumberIsTheSameFractionEverywhere) {
+  const FieldProof proof = proof_of(R"(
+rule scaled_product
+match
+  y = Gemm(a, b; alpha = 0.1, beta = 1.0, transA = 0, transB = 0, activation = "none")
+replace
+  y = Mul(Gemm(a, b; like y, alpha = 1.0), fill(0.1, [1], dtype(a)))
+example a: [2, 3], b: [3, 4]
+)");
+  EXPECT_TRUE(proof.proved()) << proof.counterexample << proof.not_covered;
+}
+
 TEST(FieldProof, TheSameSeedGivesTheSameProof) {
   const Rule& rule = RuleSet::builtin()[RuleSet::builtin().find("conv_batchnorm")];
   const FieldProof a = prove_over_field(rule);
