@@ -1,6 +1,8 @@
 #include "core/rules/prove/symbolic.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 
 #include "core/base/error.h"
 
@@ -210,7 +212,7 @@ class Evaluator {
     if (name == "-") return (x - y).simplify();
     if (name == "*") return (x * y).simplify();
     if (name == "/" && x.is_int() && y.is_int()) return quotient_of(x, y);
-    if (name == "%" && as_number(y)) return z3::mod(x, y).simplify();
+    if (name == "%" && x.is_int() && y.is_int()) return remainder_of(x, y);
     if (name == "<") return x < y;
     if (name == "<=") return x <= y;
     if (name == ">") return x > y;
@@ -223,6 +225,53 @@ class Evaluator {
   const SymbolicScope& scope_;
   z3::context& context_;
 };
+
+/// A lower bound by its form, where there is one: of extents, which are 1 at least, and what choices,
+/// sums, products and quotients make of them.
+std::optional<int64_t> least_of(const z3::expr& e) {
+  if (const auto number = as_number(e)) return number;
+  if (!e.is_app()) return {};
+  const auto kind = e.decl().decl_kind();
+  if (kind == Z3_OP_UNINTERPRETED)
+    return e.decl().name().str() == "extent" ? std::optional<int64_t>(1) : std::nullopt;
+  if (kind == Z3_OP_IDIV || kind == Z3_OP_MOD)
+    return least_of(e.arg(0)).value_or(-1) >= 0 && least_of(e.arg(1)).value_or(0) > 0
+               ? std::optional<int64_t>(0)
+               : std::nullopt;
+  if (kind == Z3_OP_ITE) {
+    const auto x = least_of(e.arg(1)), y = least_of(e.arg(2));
+    return x && y ? std::optional<int64_t>(std::min(*x, *y)) : std::nullopt;
+  }
+  if (kind != Z3_OP_ADD && kind != Z3_OP_MUL) return {};
+  int64_t result = kind == Z3_OP_ADD ? 0 : 1;
+  for (unsigned i = 0; i < e.num_args(); ++i) {
+    const auto least = least_of(e.arg(i));
+    if (!least || (kind == Z3_OP_MUL && *least < 0)) return {};
+    if (kind == Z3_OP_ADD ? __builtin_add_overflow(result, *least, &result)
+                          : __builtin_mul_overflow(result, *least, &result))
+      return {};
+  }
+  return result;
+}
+
+/// A whole number from two: of numbers by `rounded`, as the rule language has it; `exact`, as Z3 has
+/// it, where both agree.
+template <typename Rounded, typename Exact>
+z3::expr divided(const z3::expr& a, const z3::expr& b, const char* name, Rounded rounded, Exact exact) {
+  z3::context& context = a.ctx();
+  const auto x = as_number(a), y = as_number(b);
+  if (x && y && *y != 0 && *y != -1) return context.int_val(rounded(*x, *y));
+  if (y.value_or(0) > 0 && least_of(a).value_or(-1) >= 0) return exact(a, b).simplify();
+  const z3::sort integer = context.int_sort();
+  return context.function(name, integer, integer, integer)(a, b);
+}
+
+/// All digits; a double has at most 1074 behind the point.
+std::string exact_text(double number) {
+  if (!std::isfinite(number)) throw InputError("{} has no term", number);
+  std::string text = fmt::format("{:.1074f}", number);
+  return text.erase(text.find_last_not_of('0') + 1) + "0";
+}
 
 }  // namespace
 
@@ -246,16 +295,19 @@ z3::expr all_of(z3::context& context, const std::vector<z3::expr>& conditions) {
 }
 
 z3::expr quotient_of(const z3::expr& a, const z3::expr& b) {
-  if (as_number(b).value_or(0) > 0) return (a / b).simplify();
-  z3::context& context = a.ctx();
-  const z3::sort integer = context.int_sort();
-  return context.function("quotient", integer, integer, integer)(a, b);
+  return divided(a, b, "quotient", std::divides<int64_t>(),
+                 [](const z3::expr& x, const z3::expr& y) { return x / y; });
+}
+
+z3::expr remainder_of(const z3::expr& a, const z3::expr& b) {
+  return divided(a, b, "remainder", std::modulus<int64_t>(),
+                 [](const z3::expr& x, const z3::expr& y) { return z3::mod(x, y); });
 }
 
 SymbolicValue symbolic(z3::context& context, const AttrValue& value) {
   if (const auto* x = std::get_if<int64_t>(&value)) return context.int_val(*x);
   if (const auto* x = std::get_if<double>(&value))
-    return context.real_val(fmt::format("{:.20f}", *x).c_str());
+    return context.real_val(exact_text(*x).c_str());
   if (const auto* x = std::get_if<std::vector<int64_t>>(&value)) {
     std::vector<z3::expr> list;
     for (const int64_t element : *x) list.push_back(context.int_val(element));

@@ -201,6 +201,34 @@ example x: [3, 4], w1: [4, 2], w2: [4, 2]
 )").proved());
 }
 
+/// Whether two constants are proved to be the same, by no axiom.
+bool same_constant(const std::string& given, const std::string& made) {
+  return by_axioms("rule r\nmatch\n  y = Max(x, c)\nwhere\n  splat(c) == " + given +
+                   "\nreplace\n  y = Max(x, fill(" + made +
+                   ", shape(c), dtype(c)))\nexample x: [7], c: const [7] = 0.5\n").proved();
+}
+
+TEST(AxiomProof, NumbersAreExact) {
+  EXPECT_TRUE(same_constant("0.1", "0.1"));
+  EXPECT_TRUE(same_constant("1e-25", "1e-25"));
+  EXPECT_FALSE(same_constant("1e-25", "0.0"));
+  EXPECT_FALSE(same_constant("1e-310", "2e-310"));
+  EXPECT_FALSE(same_constant("1e300", "2e300"));
+}
+
+/// The rule language rounds towards 0, Z3 does not.
+TEST(AxiomProof, QuotientsOfNegativeNumbersAreThoseOfTheRuleLanguage) {
+  EXPECT_TRUE(same_constant("(1 - 4) / 2", "-1"));
+  EXPECT_FALSE(same_constant("(1 - 4) / 2", "-2"));
+  EXPECT_TRUE(same_constant("(1 - 4) % 2", "-1"));
+  EXPECT_FALSE(same_constant("(1 - 4) % 2", "1"));
+  EXPECT_TRUE(same_constant("(dim(x, 0) + 4) / 2", "dim(x, 0) / 2 + 2"));
+  EXPECT_FALSE(same_constant("(dim(x, 0) - 4) / 2", "dim(x, 0) / 2 - 2"));  // not for an extent of 1
+  EXPECT_TRUE(same_constant("(dim(x, 0) - 1) / 2", "(dim(x, 0) + 1) / 2 - 1"));
+  EXPECT_TRUE(same_constant("(dim(x, 0) + 4) % 2", "dim(x, 0) % 2"));
+  EXPECT_FALSE(same_constant("(dim(x, 0) - 4) % 2", "dim(x, 0) % 2"));
+}
+
 TEST(AxiomProof, SaysWhatNoAxiomSpeaksOf) {
   const AxiomProof proof = by_axioms(
       "rule r\nmatch\n  y = Slice(x; axes = [0], starts = [0], ends = [1], steps = [1])\nreplace\n"
