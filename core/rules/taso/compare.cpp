@@ -115,12 +115,11 @@ class Comparer {
   void search(const Rule& rule, CompareOutcome& outcome) const {
     const std::vector<Ends> ends = ends_of(rule);
     if (ends.size() < 2) return;  // nothing to confirm a chain on
-    auto found = derive(ends[0].source, ends[0].target, library_, options_.limits);
-    if (!found) return;
-    outcome.states = found->states;
-    if (!confirms(found->chain, ends[1].source, ends[1].target, *library_)) return;
+    Derivation found = derive(ends[0].source, ends[0].target, library_, options_.limits);
+    outcome.states = found.states;
+    if (!found.chain || !confirms(*found.chain, ends[1].source, ends[1].target, *library_)) return;
     outcome.status = CompareStatus::kDerived;
-    outcome.chain = std::move(found->chain);
+    outcome.chain = std::move(*found.chain);
   }
 
   std::shared_ptr<const RuleSet> library_;

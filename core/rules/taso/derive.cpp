@@ -202,9 +202,8 @@ std::string expression_of(const Graph& graph) {
   return text;
 }
 
-std::optional<Derivation> derive(const Graph& source, const Graph& target,
-                                 const std::shared_ptr<const RuleSet>& library,
-                                 const DerivationLimits& limits) {
+Derivation derive(const Graph& source, const Graph& target,
+                  const std::shared_ptr<const RuleSet>& library, const DerivationLimits& limits) {
   const Walker walker(library);
   Side forward(walker, source, false), backward(walker, target, true);
   const int most_nodes = std::max(forward.most_nodes(), backward.most_nodes()) + limits.more_nodes;
@@ -221,10 +220,11 @@ std::optional<Derivation> derive(const Graph& source, const Graph& target,
     meeting = side.expand(ahead ? backward : forward, most_nodes,
                           static_cast<size_t>(limits.states));
   }
-  if (!meeting) return {};
-  Derivation result{forward.path(*meeting), static_cast<int>(forward.states() + backward.states())};
-  std::vector<DerivationStep> rest = backward.path(*meeting);
-  result.chain.insert(result.chain.end(), rest.rbegin(), rest.rend());
+  Derivation result{{}, static_cast<int>(forward.states() + backward.states())};
+  if (!meeting) return result;
+  result.chain = forward.path(*meeting);
+  const std::vector<DerivationStep> rest = backward.path(*meeting);
+  result.chain->insert(result.chain->end(), rest.rbegin(), rest.rend());
   return result;
 }
 

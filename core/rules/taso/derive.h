@@ -29,8 +29,9 @@ struct DerivationLimits {
 };
 
 struct Derivation {
-  std::vector<DerivationStep> chain;  ///< from the source to the target
-  int states = 0;
+  /// From the source to the target; nothing where none was found.
+  std::optional<std::vector<DerivationStep>> chain;
+  int states = 0;  ///< graphs visited
 };
 
 /// Equal for graphs that compute their outputs by the same expressions: same operators, attributes,
@@ -38,10 +39,9 @@ struct Derivation {
 std::string expression_of(const Graph& graph);
 
 /// A chain of rules that turns `source` into a graph with the expression of `target`, found from both
-/// ends, breadth first, so that none is shorter; nothing where there is none within the limits.
-std::optional<Derivation> derive(const Graph& source, const Graph& target,
-                                 const std::shared_ptr<const RuleSet>& library,
-                                 const DerivationLimits& limits = {});
+/// ends, breadth first, so that none is shorter; without a chain where there is none within the limits.
+Derivation derive(const Graph& source, const Graph& target,
+                  const std::shared_ptr<const RuleSet>& library, const DerivationLimits& limits = {});
 
 /// Whether the rules of the chain, in its order and its directions, lead from `source` to `target` at
 /// some locations; for another assignment of shapes than the one on which the chain was found.
