@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "core/rules/prove/prove.h"
 #include "core/rules/taso/import.h"
 #include "core/rules/taso/translate.h"
+#include "core/rules/verify/write_proofs.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
@@ -41,42 +43,66 @@ class Stages {
   std::optional<Progress> bar_;
 };
 
+/// What importing and proving a rule came to.
+struct Tested {
+  std::string text;     ///< with its proof; empty where the rule is refused
+  std::string refusal;  ///< why
+  bool narrowed = false;  ///< it holds under a condition that its graphs do not state
+};
+
+/// Tests each rule once.
+class Tester {
+ public:
+  explicit Tester(uint64_t seed) {
+    options_.prefix = "generated";
+    options_.seed = seed;
+    options_.derived_groups = true;
+  }
+
+  const Tested& test(size_t number, const TasoRule& rule) {
+    const auto [at, is_new] = known_.try_emplace(number);
+    if (!is_new) return at->second;
+    options_.first = number;
+    const TasoOutcome outcome = import_taso_rules({rule}, options_).at(0);
+    Tested& tested = at->second;
+    tested.narrowed = !outcome.narrowing.empty();
+    tested.refusal = outcome.refusal;
+    if (!outcome.counterexample.empty()) tested.refusal += ": " + outcome.counterexample;
+    if (outcome.accepted()) add_proof(outcome, tested);
+    return tested;
+  }
+
+ private:
+  static void add_proof(const TasoOutcome& outcome, Tested& tested) {
+    const RuleSet rules = RuleSet::parse(outcome.text, outcome.name);
+    const ProofReport report = prove(rules[0], {.with_axioms = false});
+    tested.refusal = !report.refutation().empty() ? report.refutation()
+                     : !report.field.proved()     ? "not proved: " + report.field.not_covered
+                                                  : "";
+    if (tested.refusal.empty())
+      tested.text = with_proofs(outcome.text, outcome.name, {{outcome.name, report.proof}});
+  }
+
+  TasoImportOptions options_;
+  std::map<size_t, Tested> known_;
+};
+
 struct Written {
   size_t accepted = 0, refused = 0;
 };
 
-/// The text of a rule with its proof; why there is none in `refusal`.
-std::string proved(const TasoOutcome& outcome, std::string& refusal) {
-  if (!outcome.accepted()) {
-    refusal = outcome.refusal;
-    if (!outcome.counterexample.empty()) refusal += ": " + outcome.counterexample;
-    return "";
-  }
-  try {
-    return proved_file(outcome.text, outcome.name);
-  } catch (const InputError& error) {
-    refusal = error.what();
-    return "";
-  }
-}
-
-Written write_rules(const Arguments& arguments, const GenerateResult& result) {
-  TasoImportOptions options;
-  options.prefix = "generated";
-  options.seed = arguments.options.seed;
-  options.derived_groups = true;
-  const std::vector<TasoOutcome> outcomes = import_taso_rules(result.rules, options);
-  Progress bar("proofs", static_cast<int64_t>(outcomes.size()), "rules",
+Written write_rules(const Arguments& arguments, const GenerateResult& result, Tester& tester) {
+  Progress bar("proofs", static_cast<int64_t>(result.rules.size()), "rules",
                progress_style(arguments.quiet));
   Written written;
   std::string refused, accepted;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    std::string refusal;
-    const std::string text = proved(outcomes[i], refusal);
-    if (refusal.empty()) accepted += "\n" + text;
-    else refused += fmt::format("# Refused: {}: {}\n#   {}\n", outcomes[i].name, refusal,
-                                canonical_form(result.rules[i]));
-    ++(refusal.empty() ? written.accepted : written.refused);
+  for (size_t i = 0; i < result.rules.size(); ++i) {
+    const Tested& tested = tester.test(i, result.rules[i]);
+    const bool is_refused = tested.text.empty();
+    if (is_refused) refused += fmt::format("# Refused: generated_{:03}: {}\n#   {}\n", i, tested.refusal,
+                                           canonical_form(result.rules[i]));
+    else accepted += "\n" + tested.text;
+    ++(is_refused ? written.refused : written.accepted);
     bar.update(static_cast<int64_t>(i) + 1);
   }
   write_file(arguments.out, description(arguments.options, result.counts) +
@@ -118,9 +144,15 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
 
 void generate(const Arguments& arguments) {
   const StopToken stop = stop_on_interrupt();
+  Tester tester(arguments.options.seed);
+  GenerateOptions options = arguments.options;
+  options.accepts = [&](size_t number, const TasoRule& rule) {
+    const Tested& tested = tester.test(number, rule);
+    return !tested.text.empty() && !tested.narrowed;
+  };
   std::optional<Stages> stages(progress_style(arguments.quiet));
   const GenerateResult result =
-      generate_rules(arguments.options, stop, [&](const std::string& what, int64_t done,
+      generate_rules(options, stop, [&](const std::string& what, int64_t done,
                                                   int64_t total) { stages->update(what, done, total); });
   stages.reset();
   if (!result.complete)
@@ -129,7 +161,7 @@ void generate(const Arguments& arguments) {
                          ? ""
                          : fmt::format(" (the same command goes on from '{}')",
                                        arguments.options.checkpoint));
-  const Written written = write_rules(arguments, result);
+  const Written written = write_rules(arguments, result, tester);
   if (!arguments.options.checkpoint.empty()) std::filesystem::remove(arguments.options.checkpoint);
   print_result(arguments, result.counts, result.rules.size(), written);
 }

@@ -20,7 +20,7 @@ bool comes_before(const ValueTable& values, const Application& x, const Applicat
 void Basis::keep(const Identity& identity) {
   const size_t index = identities_.size();
   identities_.push_back(identity);
-  if (identity.variables > static_cast<int>(kMostVariables)) return;
+  if (!identity.is_accepted || identity.variables > static_cast<int>(kMostVariables)) return;
   if (identity.left.size() > 1) {
     of_two_outputs_.push_back(index);
     return;
@@ -34,6 +34,7 @@ void Basis::keep(const Identity& identity) {
 
 void Basis::clear() {
   identities_.clear();
+  unproved_.clear();
   of_two_outputs_.clear();
   for (std::vector<Pattern>& patterns : by_operator_) patterns.clear();
 }
@@ -104,7 +105,8 @@ ValueId Basis::resolve(const Identity& identity, int at, const Binding& binding)
   const Identity::Node& node = identity.nodes[static_cast<size_t>(at)];
   if (node.op < 0) return binding[static_cast<size_t>(node.variable)];
   Application application;
-  return resolve_root(identity, at, binding, application) ? values_.find(application) : kNoValue;
+  const bool known = resolve_root(identity, at, binding, application) && !unproved_.contains(application);
+  return known ? values_.find(application) : kNoValue;
 }
 
 bool Basis::is_well_formed(const Application& application) const {
@@ -145,7 +147,9 @@ bool Basis::follows(const Candidate& candidate) const {
   std::vector<Application> reached = {candidate.application};
   const auto visit = [&](const Application& result) {
     if (values_.operators_of(result) > most) return false;
-    if (result == first || comes_before(values_, result, candidate.application)) return true;
+    if (result == first) return true;
+    if (unproved_.contains(result)) return false;
+    if (comes_before(values_, result, candidate.application)) return true;
     if (std::find(reached.begin(), reached.end(), result) == reached.end())
       reached.push_back(result);
     return false;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/rules/generate/enumerate.h"
@@ -13,21 +14,25 @@ namespace reverie::generate {
 /// so that what is general comes before its instances.
 bool comes_before(const ValueTable& values, const Application& x, const Application& y);
 
-/// What is kept so far, to tell what follows from it.
+/// What is kept so far, to tell what follows from those of it that are accepted.
 class Basis {
  public:
   explicit Basis(const ValueTable& values) : values_(values) {}
 
   const std::vector<Identity>& identities() const { return identities_; }
   void keep(const Identity& identity);
+  /// Applications that have a known value in the enumeration, and for which no accepted identity says so.
+  /// No chain leads over them.
+  const std::set<Application>& unproved() const { return unproved_; }
+  void distrust(const Application& application) { unproved_.insert(application); }
   void clear();
 
-  /// Whether a chain of instances of what is kept, through graphs of at most one operator more, turns the
-  /// candidate's application into one that comes before it, or into the first one of its value. If every earlier application of the value
-  /// is proved equal to the first one, then so is this one.
+  /// Whether a chain of instances of what is accepted, through graphs of at most one operator more, turns
+  /// the candidate's application into the first one of its value, or into one that comes before it and
+  /// was not found unproved: that one is equal to the first one.
   bool follows(const Candidate& candidate) const;
   /// Whether the parts of the value `whole` along the axis of `split` are known to be `first` and
-  /// `second` by an instance of something kept that has two outputs.
+  /// `second` by an instance of something accepted that has two outputs.
   bool follows(uint8_t split, ValueId whole, ValueId first, ValueId second) const;
 
  private:
@@ -57,6 +62,7 @@ class Basis {
 
   const ValueTable& values_;
   std::vector<Identity> identities_;
+  std::set<Application> unproved_;
   std::array<std::vector<Pattern>, 256> by_operator_;
   std::vector<size_t> of_two_outputs_;
 };

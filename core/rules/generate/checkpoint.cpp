@@ -9,7 +9,7 @@
 namespace reverie::generate {
 namespace {
 
-constexpr char kMagic[] = "reverie generate 3\n";
+constexpr char kMagic[] = "reverie generate 4\n";
 
 void put(std::string& bytes, const void* data, size_t size) {
   bytes.append(static_cast<const char*>(data), size);
@@ -56,7 +56,8 @@ Candidate take_candidate(Reader& reader) {
 
 void put(std::string& bytes, const Identity& identity) {
   const uint64_t head[] = {identity.nodes.size(), identity.left.size(),
-                           static_cast<uint64_t>(identity.variables), identity.is_sayable};
+                           static_cast<uint64_t>(identity.variables), identity.is_sayable,
+                           identity.is_accepted};
   put(bytes, head, sizeof head);
   put(bytes, identity.nodes.data(), identity.nodes.size() * sizeof(Identity::Node));
   for (const std::vector<int>* roots : {&identity.left, &identity.right})
@@ -68,6 +69,7 @@ Identity take_identity(Reader& reader) {
   const uint64_t nodes = reader.number(), outputs = reader.number();
   identity.variables = static_cast<int>(reader.number());
   identity.is_sayable = reader.number() != 0;
+  identity.is_accepted = reader.number() != 0;
   const auto fill = [&](auto& list, uint64_t count) {
     const size_t size = count * sizeof list[0];
     const char* bytes = reader.take(count < (uint64_t{1} << 20) ? size : ~size_t{0});
@@ -87,11 +89,13 @@ void write_checkpoint(const std::string& path, const std::string& options, const
   const uint64_t head[] = {options.size(),       state.parts,           state.counts.graphs,
                            state.counts.values,  state.counts.pairs,    state.candidates.size(),
                            state.considered,     state.pruned.follows,  state.pruned.unequal,
-                           state.pruned.repeated, state.identities.size()};
+                           state.pruned.repeated, state.identities.size(),
+                           state.unproved.size()};
   put(bytes, head, sizeof head);
   bytes += options;
   for (const Candidate& candidate : state.candidates) put(bytes, candidate);
   for (const Identity& identity : state.identities) put(bytes, identity);
+  for (const Application& application : state.unproved) put(bytes, Candidate{application, kNoValue, {}});
   const uint32_t sum = crc32c(bytes);
   put(bytes, &sum, sizeof sum);
   write_file(path, bytes);
@@ -109,7 +113,7 @@ std::optional<Checkpoint> read_checkpoint(const std::string& path, const std::st
   const uint64_t count = reader.number();
   state.considered = reader.number();
   state.pruned = {reader.number(), reader.number(), reader.number()};
-  const uint64_t identities = reader.number();
+  const uint64_t identities = reader.number(), unproved = reader.number();
   const std::string made_for(reader.take(length), length);
   if (made_for != options)
     throw InputError("'{}' is a checkpoint of '{}', not of '{}': give the same options, or remove it",
@@ -117,6 +121,7 @@ std::optional<Checkpoint> read_checkpoint(const std::string& path, const std::st
   reader.take(count > bytes.size() ? bytes.size() : 0);
   for (uint64_t i = 0; i < count; ++i) state.candidates.push_back(take_candidate(reader));
   for (uint64_t i = 0; i < identities; ++i) state.identities.push_back(take_identity(reader));
+  for (uint64_t i = 0; i < unproved; ++i) state.unproved.push_back(take_candidate(reader).application);
   uint32_t sum = 0;
   const size_t end = reader.at();
   std::memcpy(&sum, reader.take(sizeof sum), sizeof sum);

@@ -24,6 +24,7 @@ struct Checkpoint {
   uint64_t considered = 0;  ///< of the candidates, in the order in which they are
   PruneCounts pruned;       ///< since the beginning, as are the identities; both when considered > 0
   std::vector<Identity> identities;
+  std::vector<Application> unproved;  ///< as the identities
   bool operator==(const Checkpoint&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -41,10 +42,8 @@ class Generator {
     result_.counts.values = values_.size();
     for (int level = 1; level <= options_.depth && result_.complete; ++level) run_level(level);
     if (result_.complete) add_two_outputs();
-    for (const Identity& identity : basis_.identities())
-      if (identity.is_sayable) add_rules(identity);
-      else ++result_.counts.narrow;
     result_.counts.identities = basis_.identities().size();
+    for (const Identity& identity : basis_.identities()) result_.counts.narrow += !identity.is_sayable;
     return std::move(result_);
   }
 
@@ -72,13 +71,17 @@ class Generator {
     result_.counts.values += state.counts.values;
     result_.counts.pairs += state.counts.pairs;
     prune(level, state);
-    if (!last) note_equal(state.candidates);
+    if (!last && result_.complete) note_equal(in_order(level, std::move(state.candidates)));
   }
 
+  /// Applications that are proved equal to the first one of their value. Those with inputs renamed were
+  /// not considered by themselves.
   void note_equal(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const uint32_t support = values_.support_of(candidate.application);
-      if ((support & ~values_[candidate.value].support) == 0)
+      if (is_renamed(candidate) && !basis_.follows(candidate)) basis_.distrust(candidate.application);
+      if ((support & ~values_[candidate.value].support) == 0 &&
+          !basis_.unproved().contains(candidate.application))
         values_.add_equal(candidate.value, candidate.application);
     }
   }
@@ -102,6 +105,7 @@ class Generator {
     if (options_.checkpoint.empty() || (!end && now - saved_ < kBetween)) return;
     state.pruned = {result_.counts.follows, result_.counts.unequal, result_.counts.repeated};
     state.identities = basis_.identities();
+    state.unproved.assign(basis_.unproved().begin(), basis_.unproved().end());
     write_checkpoint(options_.checkpoint, asked(), state);
     saved_ = now;
   }
@@ -113,7 +117,8 @@ class Generator {
   }
 
   void prune(int level, Checkpoint& state) {
-    const std::vector<Candidate> candidates = in_order(level, state.candidates);
+    std::vector<Candidate> candidates = in_order(level, state.candidates);
+    std::erase_if(candidates, [&](const Candidate& candidate) { return is_renamed(candidate); });
     result_.counts.renamed += state.candidates.size() - candidates.size();
     if (state.considered > 0) restore(state);
     for (uint64_t done = state.considered; done < candidates.size(); ++done) {
@@ -134,11 +139,8 @@ class Generator {
     }
   }
 
-  /// Those whose inputs are the first of each kind, what is general before its instances.
-  std::vector<Candidate> in_order(int level, const std::vector<Candidate>& all) const {
-    std::vector<Candidate> candidates;
-    for (const Candidate& candidate : all)
-      if (!is_renamed(candidate)) candidates.push_back(candidate);
+  /// What is general before its instances.
+  std::vector<Candidate> in_order(int level, std::vector<Candidate> candidates) const {
     const auto least = [&](const Candidate& candidate) {
       return candidate.value == kNoValue ? level : int{values_[candidate.value].operators};
     };
@@ -152,10 +154,13 @@ class Generator {
   void restore(const Checkpoint& state) {
     basis_.clear();
     known_.clear();
+    result_.rules.clear();
     for (const Identity& identity : state.identities) {
-      known_.insert(either_way(identity));
+      known_.emplace(either_way(identity), identity.is_accepted);
       basis_.keep(identity);
+      if (identity.is_sayable) add_rules(identity);
     }
+    for (const Application& application : state.unproved) basis_.distrust(application);
     result_.counts.follows = state.pruned.follows;
     result_.counts.unequal = state.pruned.unequal;
     result_.counts.repeated = state.pruned.repeated;
@@ -174,21 +179,35 @@ class Generator {
     const Application& first = candidate.value == kNoValue
                                    ? candidate.first
                                    : values_[candidate.value].application;
-    keep(maker_.make({first}, {candidate.application}));
+    if (!keep(maker_.make({first}, {candidate.application}))) basis_.distrust(candidate.application);
   }
 
-  void keep(const Identity& identity) {
+  /// Whether it is one that is accepted, or an instance of one.
+  bool keep(const Identity& identity) {
     if (!maker_.holds(identity)) {
       ++result_.counts.unequal;
-      return;
+      return false;
     }
     Identity general = maker_.generalised(identity);
-    if (!known_.insert(either_way(general)).second) {
+    const auto [known, is_new] = known_.emplace(either_way(general), false);
+    if (!is_new) {
       ++result_.counts.repeated;
-      return;
+      return known->second;
     }
     general.is_sayable = maker_.holds_for_all_kernels(general);
+    const size_t first = result_.rules.size();
+    if (general.is_sayable) add_rules(general);
+    general.is_accepted = any_accepted(first);
     basis_.keep(general);
+    return known->second = general.is_accepted;
+  }
+
+  /// Of the rules from that number on.
+  bool any_accepted(size_t first) const {
+    bool any = false;
+    for (size_t i = first; i < result_.rules.size() && !any; ++i)
+      any = !options_.accepts || options_.accepts(i, result_.rules[i]);
+    return any;
   }
 
   struct Parts {
@@ -276,7 +295,7 @@ class Generator {
   ValueTable values_;
   IdentityMaker maker_;
   Basis basis_;
-  std::set<std::string> known_;
+  std::map<std::string, bool> known_;  ///< identities, and whether they are accepted
   GenerateResult result_;
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
@@ -296,7 +315,7 @@ std::string description(const GenerateOptions& options, const GenerateCounts& co
   return fmt::format(
       "# reverie rules generate --depth {} --operators {} --seed {}\n"
       "# {} graphs, {} distinct values, {} pairs of equal ones.\n"
-      "# Left out: {} with inputs renamed, {} that follow from what is kept, {} that differ on other\n"
+      "# Left out: {} with inputs renamed, {} that follow from accepted ones, {} that differ on other\n"
       "# inputs, {} that repeat an identity. Kept: {} identities, each in the directions in which it\n"
       "# is a rule, but for {} that hold only for some extents of kernels.\n",
       options.depth, options.operators, options.seed, counts.graphs, counts.values, counts.pairs,

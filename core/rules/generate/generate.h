@@ -15,6 +15,10 @@ struct GenerateOptions {
   std::string operators = "taso";  ///< or "all", or names separated by commas
   uint64_t seed = 1;
   int threads = 1;  ///< no effect on the result
+  /// Whether a rule, the result's one of that number, is sound as it stands. What follows from an
+  /// identity is left out only where that is a rule which is accepted, in one direction at least. Without
+  /// this function every rule is.
+  std::function<bool(size_t number, const TasoRule& rule)> accepts;
   /// Where the last level's state is kept now and then and after a stop, to go on from; empty: nowhere.
   std::string checkpoint;
 };
@@ -24,7 +28,7 @@ struct GenerateCounts {
   uint64_t values = 0;     ///< distinct values among them
   uint64_t pairs = 0;      ///< graphs with the value of an earlier one
   uint64_t renamed = 0;    ///< pairs that are others with their inputs renamed
-  uint64_t follows = 0;    ///< instances of what is kept, or chains of them
+  uint64_t follows = 0;    ///< instances of what is accepted, or chains of them
   uint64_t unequal = 0;    ///< pairs that differ on fresh inputs or other extents
   uint64_t repeated = 0;   ///< the same as one kept, made more general
   uint64_t identities = 0; ///< kept

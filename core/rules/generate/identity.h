@@ -23,6 +23,7 @@ struct Identity {
   std::vector<int> left, right;  ///< nodes
   int variables = 0;
   bool is_sayable = true;  ///< false: it holds only for some extents of kernels
+  bool is_accepted = true;  ///< false: nothing is taken to follow from it
 
   bool operator==(const Identity&) const = default;
   /// Whether the right side reads only what the left side reads, and the left side computes something.

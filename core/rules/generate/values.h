@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,7 +20,7 @@ struct Application {
   uint8_t op = 0;
   ValueId a = kNoValue;
   ValueId b = kNoValue;
-  bool operator==(const Application&) const = default;
+  auto operator<=>(const Application&) const = default;
 };
 
 /// A tensor that some graph of few operators computes, with the first such graph.

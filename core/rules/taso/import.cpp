@@ -143,7 +143,7 @@ std::vector<TasoOutcome> import_taso_rules(const std::vector<TasoRule>& rules,
   std::vector<TasoOutcome> outcomes;
   std::map<std::string, std::string> known;
   for (size_t i = 0; i < rules.size(); ++i) {
-    const std::string name = fmt::format("{}_{:03}", options.prefix, i);
+    const std::string name = fmt::format("{}_{:03}", options.prefix, options.first + i);
     std::string remark;
     try {
       const auto [first, fresh] = known.emplace(canonical_form(rules[i]), name);

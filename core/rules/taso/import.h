@@ -11,6 +11,7 @@ namespace reverie {
 
 struct TasoImportOptions {
   std::string prefix = "taso";  ///< rule number 7 becomes taso_007
+  size_t first = 0;   ///< number of the first rule
   int shapes = 64;    ///< drawn assignments of shapes on which both sides are compared
   int draws = 2;      ///< sets of random inputs for each
   int examples = 3;   ///< assignments that the written rule keeps

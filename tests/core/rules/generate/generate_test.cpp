@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "core/base/error.h"
@@ -52,6 +53,35 @@ TEST(Generate, MatrixProductsAreAssociativeAndNothingElse) {
                     {form("matmul", "matmul(matmul(a,b),c) = matmul(a,matmul(b,c))"),
                      form("matmul", "matmul(a,matmul(b,c)) = matmul(matmul(a,b),c)")}))
         << depth;
+}
+
+/// What was left out because it follows from associativity comes back where that is not accepted.
+TEST(Generate, NothingFollowsFromWhatIsNotAccepted) {
+  GenerateOptions options;
+  options.operators = "matmul";
+  options.depth = 3;
+  options.accepts = [](size_t, const TasoRule&) { return true; };
+  EXPECT_EQ(generate_rules(options).rules.size(), 2u);
+  const std::string text = "matmul(matmul(matmul(a,b),c),d) = matmul(a,matmul(b,matmul(c,d)))";
+  options.accepts = [](size_t, const TasoRule& rule) { return rule.source.size() > 2; };
+  const GenerateResult result = generate_rules(options);
+  EXPECT_THAT(forms_of(result), Contains(form("matmul", text)));
+  EXPECT_GT(result.rules.size(), 2u);
+}
+
+TEST(Generate, EveryRuleIsAskedForByItsNumberAndOneOfAnIdentityIsEnough) {
+  GenerateOptions options;
+  options.operators = "matmul,add";
+  options.depth = 2;
+  std::map<size_t, std::string> asked;
+  options.accepts = [&](size_t number, const TasoRule& rule) {
+    asked.emplace(number, canonical_form(rule));
+    return number % 2 == 1;  // the other direction
+  };
+  const GenerateResult result = generate_rules(options);
+  const std::vector<std::string> forms = forms_of(result);
+  for (const auto& [number, form] : asked) EXPECT_EQ(forms.at(number), form);
+  EXPECT_EQ(forms, forms_of(generate_with("matmul,add", 2)));
 }
 
 TEST(Generate, DistributivityIsFoundOnceForEachSide) {
@@ -204,6 +234,7 @@ TEST(Generate, AResumedRunGivesTheSame) {
   const TemporaryDirectory directory;
   GenerateOptions options;
   options.depth = 3;
+  options.accepts = [](size_t number, const TasoRule&) { return number % 7 != 0; };
   const GenerateResult whole = generate_rules(options);
   options.checkpoint = directory / "state";
   int stops = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/rules/generate/basis.h"
 #include "core/rules/taso/translate.h"
 #include "tests/support/identities.h"
 
@@ -41,6 +42,7 @@ class Table {
                        ValueTable::fingerprint(to, out.data()), out);
   }
   IdentityMaker& maker() { return maker_; }
+  const ValueTable& values() const { return values_; }
   std::string form(const Identity& identity) const {
     return canonical_form(to_taso(identity, values_.operators()));
   }
@@ -125,6 +127,26 @@ TEST(Identity, ARuleReadsOnlyWhatItsSourceReads) {
   EXPECT_TRUE(parser.parse("split_0_0_2(concat_0_2(a,b)) = a").is_rule());
   EXPECT_FALSE(parser.parse("split_0_0_2(concat_0_2(a,b)) = a").reversed().is_rule());
   EXPECT_FALSE(parser.parse("relu(a) = split_0_0_2(relu(concat_0_2(a,b)))").is_rule());
+}
+
+TEST(Basis, NoChainLeadsOverWhatIsUnproved) {
+  Table table;
+  const ValueId x = table.input(InputKind::kMatrix, 0), y = table.input(InputKind::kMatrix, 1);
+  const Application once = table.apply(Kind::kRelu, x);
+  const ValueId relu = table.add(once);
+  const Application twice = table.apply(Kind::kRelu, relu);
+  Identity identity = table.maker().make({twice}, {once});
+  const Candidate candidate{twice, y, {}};  // as if `twice`, and `once`, had the value of y by chance
+  Basis basis(table.values());
+  EXPECT_FALSE(basis.follows(candidate));
+  identity.is_accepted = false;
+  basis.keep(identity);
+  EXPECT_FALSE(basis.follows(candidate));
+  identity.is_accepted = true;
+  basis.keep(identity);
+  EXPECT_TRUE(basis.follows(candidate));
+  basis.distrust(once);
+  EXPECT_FALSE(basis.follows(candidate));
 }
 
 }  // namespace
