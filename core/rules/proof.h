@@ -18,7 +18,7 @@ struct RuleProof {
     bool operator==(const Field&) const = default;
   };
   /// The target follows from the source by axioms, for all shapes to which the rule applies
-  /// (core/rules/axioms/axiom_proof.h).
+  /// (core/rules/prove/axiom_proof.h).
   struct Axioms {
     std::vector<int> ranks;  ///< of the first mapped output for which it follows, ascending
     std::vector<std::string> used;

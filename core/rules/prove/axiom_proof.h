@@ -11,8 +11,8 @@
 namespace reverie {
 
 /// What is taken for granted of operators, in the rule language: each is an equation that holds for
-/// all extents for which its conditions and both sides are well-formed. Tests compare both sides of
-/// each over the prime field, on many shapes.
+/// all extents for which its conditions and both sides are well-formed, with x / 0 = 0 as well. Tests
+/// compare both sides of each over the prime field, on many shapes and where divisors are 0.
 const RuleSet& axioms();
 
 struct AxiomProofOptions {
