@@ -63,6 +63,13 @@ std::string method_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string method_table() {
+  std::string table;
+  for (const NamedMethod& method : search_methods())
+    table += fmt::format("  {:<18} {}\n", method.name, method.what);
+  return table + fmt::format("  {:<18} {}\n", "policy", "a policy that `dream_train` wrote");
+}
+
 SearchMethod method_named(const std::string& name, const std::string& policy,
                           const std::shared_ptr<const RuleSet>& rules,
                           const std::shared_ptr<CostModel>& cost) {
@@ -199,7 +206,10 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
 
 /// Where it is known, how many expansions there will be.
 int64_t budget_of(const OptimizeConfig& config) {
-  return config.method == "taso" || config.method == "beam" ? config.search.budget : 0;
+  for (const NamedMethod& method : search_methods())
+    if (method.name == config.method && method.budget_unit == "expansions")
+      return config.search.budget;
+  return 0;
 }
 
 /// Shows expansions and the best cost as the search goes on.
@@ -270,8 +280,7 @@ void register_optimize(CLI::App& app) {
       ->type_name("FILE");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          "taso, beam: expansions; rulelist: rule orders; random: walks; softmax: samples; annealing: "
-          "chains; policy: sampled episodes");
+          fmt::format("So many {}, sampled episodes (policy)", budget_units()));
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
@@ -303,7 +312,8 @@ void register_optimize(CLI::App& app) {
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer([] {
     OptimizeConfig defaults;
-    return "Keys for --config and --set:\n" + ConfigFields(defaults).help();
+    return fmt::format("Methods:\n{}\nKeys for --config and --set:\n{}", method_table(),
+                       ConfigFields(defaults).help());
   });
   command->callback([options] { run(*options); });
 }

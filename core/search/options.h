@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "core/base/config.h"
 #include "core/base/stop.h"
@@ -80,6 +81,9 @@ struct ExhaustiveOptions {
   }
 };
 
+/// What the budget counts, for help: "expansions (taso, ...), rollouts (mcts), ...".
+std::string budget_units();
+
 struct SearchOptions {
   /// taso: a successor is kept when its cost is below alpha times the best known.
   double alpha = 1.05;
@@ -116,10 +120,7 @@ struct SearchOptions {
   void fields(V& v) {
     v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
             at_least(1));
-    v.field("budget", budget,
-            "Expansions (taso, beam), rollouts (mcts), rule lists (rulelist), chains (annealing), "
-            "samples (softmax) or walks (random)",
-            at_least(0));
+    v.field("budget", budget, "So many " + budget_units(), at_least(0));
     v.field("finish", finish,
             "Descend greedily from the best when the budget is spent (taso, beam)");
     v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none",

@@ -126,9 +126,11 @@ SearchResult saturation_ilp_search(const RewriteState& start, const SearchOption
 
 struct NamedMethod {
   std::string name;
+  std::string what;         ///< it does, in a few words
+  std::string budget_unit;  ///< what `budget` counts; empty where it counts nothing
   SearchMethod run;
 };
-/// All methods, by the names they have on the command line.
+/// All methods, by the names they have on the command line. Help and README say what stands here.
 std::span<const NamedMethod> search_methods();
 
 /// Applies a path. InternalError when a location does not exist.

@@ -1,7 +1,11 @@
 #include "core/search/search.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -12,6 +16,8 @@
 namespace reverie {
 namespace {
 
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 using testing::unary_state;
 
 constexpr int64_t kNanosecond = 1000;
@@ -265,6 +271,19 @@ TEST(Annealing, ProposesSoManyMovesPerLocation) {
   options.annealing.sweeps = 25;
   const SearchResult result = annealing_search(start, options);
   EXPECT_EQ(result.steps, 3 * 50);
+}
+
+TEST(Methods, HelpAndReadmeSayWhatTheBudgetCounts) {
+  std::ifstream file(std::string(REVERIE_SOURCE_DIR) + "/README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  for (const NamedMethod& method : search_methods()) {
+    const std::string unit = method.budget_unit.empty() ? "" : method.budget_unit + " ";
+    const std::string row = fmt::format("| `{}` | {} | {}|", method.name, method.what, unit);
+    EXPECT_THAT(readme, HasSubstr(row));
+    if (!unit.empty()) {
+      EXPECT_THAT(budget_units(), ContainsRegex(unit + "\\([a-z_, ]*" + method.name + "[,)]"));
+    }
+  }
 }
 
 class EveryMethod : public ::testing::TestWithParam<int> {
