@@ -15,13 +15,14 @@ struct Edge {
   Picoseconds change;
   int child = -1;
   int64_t visits = 0;
-  bool closed = false;  ///< leads back to where the trail has been, or weights grow too much
+  bool closed = false;  ///< leads back to where the trail has been, to a done node, or to too many weights
 };
 
 /// A state of the tree. Its matches are not kept: a selection steps through the states anew.
 struct Node {
   Graph graph;
   bool listed = false;
+  bool done = false;        ///< all edges are closed: whatever it leads to is in the tree
   std::vector<Edge> edges;  ///< by what they change, the largest gain first
   int64_t visits = 0;
   double total = 0;         ///< of the gains of all visits, in picoseconds
@@ -47,7 +48,7 @@ class TreeSearch {
       evaluate_root();
       --left;
     }
-    while (left > 0 && !run_.out_of_time()) {
+    while (left > 0 && !nodes_[0].done && !run_.out_of_time()) {
       std::vector<Leaf> leaves;
       for (int64_t i = 0; i < std::min(left, options_.batch) && !run_.out_of_time(); ++i)
         leaves.push_back(select());
@@ -55,6 +56,7 @@ class TreeSearch {
       roll_out(leaves);
       for (const Leaf& leaf : leaves) back_up(leaf);
     }
+    if (!run_.out_of_time() && (nodes_.empty() || !nodes_[0].done)) run_.out_of_budget();
   }
 
  private:
@@ -104,15 +106,16 @@ class TreeSearch {
   }
 
   /// An edge not tried yet while there are fewer than the visits allow, otherwise the best by UCT;
-  /// edges.size() when all are closed.
-  size_t choose(const Node& node) const {
+  /// edges.size() when all are closed, and then the node is done.
+  size_t choose(Node& node) const {
     const auto allowed = static_cast<int64_t>(
         std::ceil(options_.widening * std::sqrt(static_cast<double>(node.visits))));
     int64_t open = 0;
     size_t best = node.edges.size();
     double best_score = -1e300;
     for (size_t i = 0; i < node.edges.size(); ++i) {
-      const Edge& edge = node.edges[i];
+      Edge& edge = node.edges[i];
+      edge.closed |= edge.child >= 0 && nodes_[static_cast<size_t>(edge.child)].done;
       if (edge.closed) continue;
       if (edge.child < 0) return open < allowed || best == node.edges.size() ? i : best;
       ++open;
@@ -121,6 +124,7 @@ class TreeSearch {
         best = i;
       }
     }
+    node.done = best == node.edges.size();
     return best;
   }
 
@@ -211,7 +215,6 @@ class TreeSearch {
 SearchResult mcts_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
   TreeSearch(run, options.mcts).search();
-  if (!run.out_of_time()) run.out_of_budget();
   return run.finish();
 }
 

@@ -89,7 +89,7 @@ SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptio
 /// node that was visited n times has ceil(`mcts.widening` sqrt(n)) children, those first that gain
 /// most. A new state is worth what `mcts.random_steps` random steps and a greedy descent from there
 /// reach. `budget` counts these rollouts, the first is from the start; `mcts.batch` of them are
-/// chosen before any is run.
+/// chosen before any is run. Ends, exhausted, when every state that can be reached is in the tree.
 SearchResult mcts_search(const RewriteState& start, const SearchOptions& options);
 
 /// The best state seen by `budget` random walks of equal length, 1.5 times as long as greedy's

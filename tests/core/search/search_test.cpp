@@ -228,6 +228,16 @@ TEST(TreeSearch, StatesReachedInSeveralWaysAreOneNode) {
   EXPECT_GT(result.duplicates, 0);
 }
 
+TEST(TreeSearch, SaysThatItSawEveryState) {
+  const RewriteState start = unary_state({{"Tanh", "Exp", "Sqrt"}, {"Relu", "Exp"}});
+  const SearchResult result = mcts_search(start, wide(1, 1 << 20));
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+  EXPECT_EQ(nanoseconds(result.best_cost), least_of(reachable(start)));
+  EXPECT_LT(result.steps, 1 << 16);
+  EXPECT_EQ(mcts_search(start, wide(1, 3)).stopped_by, StoppedBy::kBudget);
+  EXPECT_EQ(mcts_search(start, wide(1, 0)).stopped_by, StoppedBy::kBudget);
+}
+
 TEST(TunedRuleList, FindsWhatToForce) {
   const RewriteState start = unary_state({{"Tanh", "Exp", "Sqrt"}, {"Relu", "Tanh"}, {"Sqrt"}});
   const SearchResult result = rule_list_cmaes_search(start, wide(1, 200));
