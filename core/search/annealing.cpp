@@ -73,10 +73,7 @@ void anneal(Walk& walk, SearchRun& run, const Schedule& schedule, Rng& rng) {
 
 SearchResult annealing_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  if (options.budget > 0) {
-    Walk greedy(run);
-    descend(greedy, run);
-  }
+  if (options.budget > 0) begin_greedily(run);
   const Schedule schedule = schedule_for(run);
   const std::vector<RewriteStep> path = run.best_path();
   const Rng seeds(options.seed);

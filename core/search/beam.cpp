@@ -20,6 +20,7 @@ class BeamSearch {
   explicit BeamSearch(SearchRun& run) : run_(run), left_(run.options().budget) {}
 
   void search() {
+    if (run_.options().greedy_first) begin_greedily(run_);
     beam_.push_back(run_.reached_start());
     known_.add(run_.start());
     while (!beam_.empty() && !run_.out_of_time()) {

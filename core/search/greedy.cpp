@@ -36,8 +36,7 @@ void descend(Walk& walk, SearchRun& run) {
 
 SearchResult greedy_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  Walk walk(run);
-  descend(walk, run);
+  begin_greedily(run);
   return run.finish();
 }
 

@@ -60,11 +60,13 @@ class TreeSearch {
   }
 
  private:
+  /// By greedy search.
   void evaluate_root() {
     std::vector<Leaf> leaves(1, {{0}, {}, run_.reached_start(), true});
     node_of(leaves[0].at);
     ++nodes_[0].visits;
-    roll_out(leaves);
+    begin_greedily(run_);
+    note(leaves[0], static_cast<double>((run_.initial_cost() - run_.best_cost()).runtime.count));
     back_up(leaves[0]);
   }
 
@@ -179,12 +181,14 @@ class TreeSearch {
       if (leaves[place].fresh)
         gains[place] = roll_out(part, leaves[place].at, seeds.fork(static_cast<uint64_t>(i)));
     });
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (!leaves[i].fresh) continue;
-      nodes_[static_cast<size_t>(leaves[i].trail.back())].value = gains[i];
-      lowest_ = std::min(lowest_, gains[i]);
-      highest_ = std::max(highest_, gains[i]);
-    }
+    for (size_t i = 0; i < leaves.size(); ++i)
+      if (leaves[i].fresh) note(leaves[i], gains[i]);
+  }
+
+  void note(const Leaf& leaf, double gain) {
+    nodes_[static_cast<size_t>(leaf.trail.back())].value = gain;
+    lowest_ = std::min(lowest_, gain);
+    highest_ = std::max(highest_, gain);
   }
 
   double roll_out(SearchRun& part, const Reached& from, Rng rng) const {

@@ -92,6 +92,8 @@ struct SearchOptions {
   /// taso, beam: when the budget is spent, the best graph is finished by a greedy descent, whose
   /// expansions come on top.
   bool finish = true;
+  /// beam, saturation: greedy search comes first, on top of the budget.
+  bool greedy_first = true;
   /// Seconds after which the best graph so far is returned; 0: no limit.
   double time_limit = 0;
   uint64_t seed = 0;
@@ -123,6 +125,8 @@ struct SearchOptions {
     v.field("budget", budget, "So many " + budget_units(), at_least(0));
     v.field("finish", finish,
             "Descend greedily from the best when the budget is spent (taso, beam)");
+    v.field("greedy_first", greedy_first,
+            "Begin with greedy search, on top of the budget (beam, saturation)");
     v.field("time_limit", time_limit, "Seconds after which the best so far is returned, 0: none",
             at_least(0));
     v.field("seed", seed, "Seed of the random methods");

@@ -20,8 +20,7 @@ size_t steps_of_a_walk(const RewriteState& start, SearchOptions options) {
   options.on_progress = nullptr;
   options.threads = 1;
   SearchRun greedy(start, options);
-  Walk walk(greedy);
-  descend(walk, greedy);
+  begin_greedily(greedy);
   return walk_length(greedy);
 }
 

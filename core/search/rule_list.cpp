@@ -50,8 +50,9 @@ Picoseconds run_list(SearchRun& run, const RuleList& list) {
 
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
+  if (options.budget > 0) begin_greedily(run);
   const Rng rng(options.seed);
-  run_walks(run, options.budget, [&](SearchRun& part, int64_t i) {
+  run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
     run_list(part, draw(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
   });
   if (!run.out_of_time()) run.out_of_budget();

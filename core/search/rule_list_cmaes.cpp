@@ -63,7 +63,8 @@ SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptio
   SearchRun run(start, options);
   const Rng seeds(options.seed);
   const auto size = static_cast<size_t>(start.rules().size()) * 2;
-  int64_t left = options.budget;
+  if (options.budget > 0) begin_greedily(run);
+  int64_t left = options.budget - 1;
   for (uint64_t restart = 0; left > 0 && size > 0 && !run.out_of_time(); ++restart) {
     Rng rng = seeds.fork(restart);
     std::vector<double> mean(size, 0.0);

@@ -18,7 +18,8 @@ class Round {
       : run_(run),
         egraph_(start, run.start().cost_model()),
         saturation_(egraph_, run.start().rules(), run.start().cost_model(),
-                    run.options().saturation, [&run] { return run.out_of_time(); }) {
+                    run.options().saturation, [&run] { return run.out_of_time(); }),
+        best_cost_(graph_cost(run.start().cost_model(), start)) {
     for (int32_t i = 0; i < egraph_.graph().node_capacity(); ++i) best_nodes_.push_back({i});
   }
 
@@ -51,6 +52,8 @@ class Round {
     run_.out_of_time();
   }
 
+  /// Whether it found a better graph than it began with.
+  bool gained() const { return gained_; }
   bool saturated() const { return saturation_.saturated(); }
 
   /// Adds what this e-graph was to the report.
@@ -81,8 +84,12 @@ class Round {
     const std::vector<NodeId> nodes = extraction.nodes_of(selection);
     Cost cost;
     for (const NodeId node : nodes) cost += egraph_.cost(node);
+    if (cost.runtime < best_cost_.runtime) {
+      gained_ = true;
+      best_cost_ = cost;
+      best_nodes_ = nodes;
+    }
     if (!run_.improves(cost)) return;
-    best_nodes_ = nodes;
     const Graph graph = extraction.build(selection);
     REVERIE_CHECK(graph_cost(run_.start().cost_model(), graph) == cost,
                   "the graph does not cost what its nodes do, {} ps", cost.runtime.count);
@@ -93,6 +100,8 @@ class Round {
   EGraph egraph_;
   Saturation saturation_;
   std::vector<NodeId> best_nodes_;  // of the e-graph, inputs first
+  Cost best_cost_;                  // of these
+  bool gained_ = false;
   std::string extraction_ = "greedy";
 };
 
@@ -100,20 +109,22 @@ class Round {
 /// limits left something out. The solver comes where descent gains no more.
 SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& options, bool solve) {
   SearchRun run(start, options);
+  if (options.greedy_first) begin_greedily(run);
   SaturationReport report;
   double solver_seconds = options.saturation.solver_seconds;
   while (report.rounds < options.saturation.rounds && !run.out_of_time()) {
-    const Picoseconds before = run.best_cost().runtime;
-    Round round(run, run.best_graph());
+    Round round(run, report.rounds == 0 ? start.graph() : run.best_graph());
     round.saturate();
     const bool last = report.rounds + 1 == options.saturation.rounds;
-    if (solve && (last || round.saturated() || run.best_cost().runtime == before))
+    if (solve && (last || round.saturated() || !round.gained()))
       round.solve(solver_seconds);
     round.report(report);
-    if (round.saturated() || run.best_cost().runtime == before) break;
+    if (round.saturated() || !round.gained()) break;
   }
   if (!report.saturated && !run.out_of_time()) run.out_of_budget();
-  return run.finish(std::move(report));
+  SearchResult result = run.finish();
+  result.saturation = std::move(report);
+  return result;
 }
 
 }  // namespace

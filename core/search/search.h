@@ -35,7 +35,7 @@ struct SearchResult {
   Graph best;  ///< `rewrites` applied to the start, or what saturation took out of an e-graph
   Cost initial_cost;
   Cost best_cost;
-  std::vector<RewriteStep> rewrites;  ///< empty where `saturation` is there
+  std::vector<RewriteStep> rewrites;  ///< empty where no path leads to the best
   /// The best so far each time it improved, the start first.
   std::vector<SearchProgress> trace;
   /// What the trace passed through, in that order, the start left out.
@@ -55,7 +55,10 @@ struct SearchResult {
 /// The best graph never costs more than the start.
 using SearchMethod = std::function<SearchResult(const RewriteState&, const SearchOptions&)>;
 
-/// Takes the rewrite that lowers the cost most until none does.
+/// Takes the rewrite that lowers the cost most until none does. mcts, annealing, softmax, rulelist and
+/// rulelist_cmaes do this as the first of what their budget counts, beam and saturation before they
+/// begin (`greedy_first`); the queues of taso and of exhaustive search go down the same path first. So
+/// none of these comes out worse where greedy search fits into the time.
 SearchResult greedy_search(const RewriteState& start, const SearchOptions& options);
 
 /// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost;
@@ -74,12 +77,12 @@ SearchResult taso_published_search(const RewriteState& start, const SearchOption
 /// looked like another (`classes`).
 SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options);
 
-/// The best of `budget` random rule orders. An order lists all rules once; each is applied
+/// The best of greedy search and `budget` - 1 random rule orders. An order lists all rules once; each is applied
 /// wherever it gains, in the order of its locations, and a random quarter of them wherever it
 /// matches, whatever that costs; then all are repeated where they gain, until none does.
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options);
 
-/// The best of `budget` rule lists of the same kind whose order, and what is forced, are tuned to the
+/// The best of greedy search and `budget` - 1 rule lists of the same kind whose order, and what is forced, are tuned to the
 /// graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for each rule. It begins anew
 /// elsewhere when it stagnates.
 SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptions& options);
@@ -88,7 +91,7 @@ SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptio
 /// seen, states reached in several ways kept once, and progressive widening (Chaslot et al., 2008): a
 /// node that was visited n times has ceil(`mcts.widening` sqrt(n)) children, those first that gain
 /// most. A new state is worth what `mcts.random_steps` random steps and a greedy descent from there
-/// reach. `budget` counts these rollouts, the first is from the start; `mcts.batch` of them are
+/// reach. `budget` counts these rollouts, the first is greedy search; `mcts.batch` of them are
 /// chosen before any is run. Ends, exhausted, when every state that can be reached is in the tree.
 SearchResult mcts_search(const RewriteState& start, const SearchOptions& options);
 
@@ -98,7 +101,7 @@ SearchResult random_search(const RewriteState& start, const SearchOptions& optio
 
 /// Beam search: at each depth the `beam.width` cheapest distinct successors of the states kept at
 /// the depth before, whether they gain or not; no state is kept twice, at whatever depth. `budget`
-/// counts expansions.
+/// counts expansions, greedy's left out.
 SearchResult beam_search(const RewriteState& start, const SearchOptions& options);
 
 /// Simulated annealing (Kirkpatrick et al., Science 1983), the best of `budget` chains. A move is
@@ -118,7 +121,8 @@ SearchResult softmax_search(const RewriteState& start, const SearchOptions& opti
 /// Equality saturation (Yang et al., "TENSAT", MLSys 2021): all graphs that the rules lead to, as far
 /// as the limits go, are held at once in an e-graph, and the best one is taken out of it, so that the
 /// order of rewrites does not matter. Conditions on uses are not looked at. There is no path: the
-/// result is the graph. An expansion is an iteration over all rules, a candidate a match applied.
+/// result is the graph. An expansion is an iteration over all rules, a candidate a match applied;
+/// those of greedy search, the first best, come on top.
 /// Taken out bottom-up (select_bottom_up) and by descent (descend) from there and from the start.
 SearchResult saturation_greedy_search(const RewriteState& start, const SearchOptions& options);
 /// The same, and at the end the best graph of all by an integer linear program (extract_by_ilp).

@@ -61,7 +61,6 @@ void SearchRun::count_expansion() {
 
 void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
   record({cost, std::move(path), {}});
-  result_.rewrites = result_.improvements.back().rewrites;
 }
 
 void SearchRun::improve(const Cost& cost, const Graph& graph) { record({cost, {}, graph}); }
@@ -69,6 +68,7 @@ void SearchRun::improve(const Cost& cost, const Graph& graph) { record({cost, {}
 void SearchRun::record(Improvement improvement) {
   REVERIE_CHECK_LT(improvement.cost.runtime.count, result_.best_cost.runtime.count);
   result_.best_cost = improvement.cost;
+  result_.rewrites = improvement.rewrites;
   result_.improvements.push_back(std::move(improvement));
   result_.trace.push_back(progress());
 }
@@ -103,23 +103,18 @@ void SearchRun::merge(SearchRun part) {
 }
 
 SearchResult SearchRun::finish() {
+  result_.best = best_graph();
+  result_.seconds = elapsed();
+  return std::move(result_);
+}
+
+Graph SearchRun::best_graph() const {
+  if (!result_.improvements.empty() && result_.improvements.back().graph)
+    return *result_.improvements.back().graph;
   const RewriteState best = replay(start_, result_.rewrites);
   REVERIE_CHECK(best.cost() == result_.best_cost, "the best path costs {} ps by difference, {} ps",
                 result_.best_cost.runtime.count, best.cost().runtime.count);
-  result_.best = best.graph();
-  result_.seconds = elapsed();
-  return std::move(result_);
-}
-
-const Graph& SearchRun::best_graph() const {
-  return result_.improvements.empty() ? start_.graph() : *result_.improvements.back().graph;
-}
-
-SearchResult SearchRun::finish(SaturationReport report) {
-  result_.best = best_graph();
-  result_.saturation = std::move(report);
-  result_.seconds = elapsed();
-  return std::move(result_);
+  return best.graph();
 }
 
 Reached successor(const Reached& from, const RewriteStep& step, const Match& match) {
@@ -175,6 +170,11 @@ std::optional<RewriteStep> draw_step(const RewriteState& state, Rng& rng) {
   const int rule = usable[rng.below(usable.size())];
   const auto count = static_cast<uint64_t>(state.location_count(rule));
   return RewriteStep{rule, static_cast<int>(rng.below(count))};
+}
+
+void begin_greedily(SearchRun& run) {
+  Walk walk(run);
+  descend(walk, run);
 }
 
 void finish_greedily(SearchRun& run) {

@@ -29,8 +29,8 @@ class SearchRun {
   const SearchOptions& options() const { return options_; }
   const Cost& initial_cost() const { return result_.initial_cost; }
   const Cost& best_cost() const { return result_.best_cost; }
-  /// Where no paths are kept: the graph given last to `improve`, or the start.
-  const Graph& best_graph() const;
+  /// By replay where a path leads to it.
+  Graph best_graph() const;
   const std::vector<RewriteStep>& best_path() const { return result_.rewrites; }
   bool improves(const Cost& cost) const { return cost.runtime < result_.best_cost.runtime; }
   /// Whether taking the match leaves the weights within their bound.
@@ -63,10 +63,8 @@ class SearchRun {
   /// The threads that the options ask for; null where that is one, and for parts.
   WorkerPool* pool() const { return pool_.get(); }
 
-  /// Builds the best graph by replay. Call once, at the end.
+  /// Builds the best graph. Call once, at the end.
   SearchResult finish();
-  /// The same for a saturation, which keeps no paths.
-  SearchResult finish(SaturationReport report);
 
  private:
   void record(Improvement improvement);
@@ -120,6 +118,10 @@ std::optional<RewriteStep> draw_step(const RewriteState& state, Rng& rng);
 /// Descends greedily from where the walk stands: each step takes the rewrite that lowers the cost
 /// most, the first one among equals.
 void descend(Walk& walk, SearchRun& run);
+
+/// Greedy search, to begin with. Methods that may end above it in little time have it as their first
+/// best, so that none of them comes out worse where greedy search fits into the time.
+void begin_greedily(SearchRun& run);
 
 /// Descends greedily from the best, if the options ask for it.
 void finish_greedily(SearchRun& run);

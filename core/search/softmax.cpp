@@ -66,10 +66,7 @@ void sample(SearchRun& run, size_t steps, double temperature, Rng rng) {
 
 SearchResult softmax_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  if (options.budget > 0) {
-    Walk greedy(run);
-    descend(greedy, run);
-  }
+  if (options.budget > 0) begin_greedily(run);
   const size_t steps = walk_length(run);
   const double temperature =
       options.softmax.temperature * static_cast<double>(mean_gain(run).count);

@@ -133,6 +133,13 @@ TEST(RuleList, CombinesForcedRulesWithGains) {
   EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
 }
 
+TEST(RuleList, TheFirstIsGreedySearch) {
+  const RewriteState start = unary_state({{"Tanh", "Sqrt", "Exp"}, {"Sqrt", "Relu"}});
+  const std::vector<RewriteStep> greedy = greedy_search(start, {}).rewrites;
+  EXPECT_EQ(rule_list_search(start, wide(1, 1)).rewrites, greedy);
+  EXPECT_EQ(rule_list_cmaes_search(start, wide(1, 1)).rewrites, greedy);
+}
+
 TEST(RandomSearch, WalksAllEquallyLong) {
   const RewriteState start = unary_state({{"Exp"}, {"Exp"}});  // a walk never ends by itself
   const SearchResult result = random_search(start, wide(1.05, 7));
@@ -211,7 +218,6 @@ TEST(Classes, GreedyTakesTheSamePath) {
 TEST(TreeSearch, TheBudgetCountsRolloutsOfWhichTheFirstIsGreedy) {
   const RewriteState start = unary_state({{"Tanh", "Sqrt", "Sqrt"}, {"Sqrt"}});
   SearchOptions options = wide(1, 1);
-  options.mcts.random_steps = 0;
   const SearchResult first = mcts_search(start, options);
   EXPECT_EQ(first.rewrites, greedy_search(start, {}).rewrites);
   EXPECT_EQ(first.expansions, greedy_search(start, {}).expansions);
@@ -249,6 +255,7 @@ TEST(Beam, FindsTheOptimumOfEveryReachableStateWhenItIsWide) {
   const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Exp", "Tanh"}, {"Sqrt"}});
   const std::map<uint64_t, int64_t> states = reachable(start);
   SearchOptions options = wide();
+  options.greedy_first = false;
   options.beam.width = 1000;
   const SearchResult result = beam_search(start, options);
   EXPECT_EQ(nanoseconds(result.best_cost), least_of(states));
@@ -259,7 +266,7 @@ TEST(Beam, FindsTheOptimumOfEveryReachableStateWhenItIsWide) {
 TEST(Beam, TheBudgetCountsExpansions) {
   const RewriteState start = unary_state({{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}});
   SearchOptions options = wide(1, 8);
-  options.finish = false;
+  options.greedy_first = options.finish = false;
   options.beam.width = 3;
   const SearchResult result = beam_search(start, options);
   EXPECT_EQ(result.expansions, 8);
@@ -339,6 +346,22 @@ TEST_P(EveryMethod, AnyNumberOfThreadsGivesTheSame) {
       EXPECT_EQ(many.trace[i].expansions, one.trace[i].expansions);
     }
   }
+}
+
+TEST_P(EveryMethod, IsAtLeastGreedyWhereGreedyFitsIntoTheTime) {
+  if (name() == "random") return;  // what chance alone does
+  std::vector<std::vector<std::string>> operators(12, {"Exp", "Tanh", "Log"});
+  operators.push_back(std::vector<std::string>(20, "Sqrt"));
+  const RewriteState start = unary_state(operators);
+  SearchOptions options = wide(1.05, 1 << 30);
+  int64_t looks = 0;
+  options.clock = [&] { return static_cast<double>(looks++); };
+  options.time_limit = 1e9;
+  const SearchResult greedy = greedy_search(start, options);
+  options.time_limit = static_cast<double>(looks) * 1.5;
+  looks = 0;
+  const SearchResult result = search(start, options);
+  EXPECT_LE(result.best_cost.runtime, greedy.best_cost.runtime);
 }
 
 TEST_P(EveryMethod, LooksAtTheClockBetweenAnyTwoPiecesOfWork) {

@@ -133,6 +133,7 @@ TEST(Saturation, RulesWithSeveralRootsStopAfterTheirIterations) {
                            std::make_shared<OpCost>(std::map<std::string, int64_t>{
                                {"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
+  options.greedy_first = false;
   options.saturation.rounds = 1;
   options.saturation.multi_iterations = 0;
   const SearchResult none = saturation_greedy_search(start, options);
@@ -147,6 +148,7 @@ TEST(Saturation, LimitsEndItAndKeepTheBest) {
                            std::make_shared<OpCost>(std::map<std::string, int64_t>{
                                {"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
+  options.greedy_first = false;
   options.saturation.rounds = 1;
   options.saturation.node_limit = 60;
   const SearchResult few_nodes = saturation_greedy_search(start, options);
@@ -155,6 +157,7 @@ TEST(Saturation, LimitsEndItAndKeepTheBest) {
   EXPECT_LT(few_nodes.saturation->nodes, 70);
   EXPECT_LT(few_nodes.best_cost.runtime, start.cost().runtime);
   options = {};
+  options.greedy_first = false;
   options.saturation.rounds = 1;
   options.saturation.iterations = 1;
   const SearchResult one = saturation_greedy_search(start, options);
@@ -170,6 +173,7 @@ TEST(Saturation, ARoundBeginsAtTheBestOfTheOneBefore) {
                            std::make_shared<OpCost>(std::map<std::string, int64_t>{
                                {"MatMul", 100}, {"Split", 10}}));
   SearchOptions options;
+  options.greedy_first = false;
   options.saturation.iterations = 1;
   options.saturation.rounds = 2;
   const SearchResult two = saturation_greedy_search(start, options);
@@ -180,6 +184,21 @@ TEST(Saturation, ARoundBeginsAtTheBestOfTheOneBefore) {
   const SearchResult many = saturation_greedy_search(start, options);
   EXPECT_LT(many.saturation->rounds, 10);  // none follows one without a gain
   EXPECT_LT(many.best_cost.runtime, two.best_cost.runtime);
+}
+
+TEST(Saturation, ARoundBeginsAtGreedysGraphWhereThatIsTheBest) {
+  const RewriteState start(parallel_products(6), builtin(),
+                           std::make_shared<OpCost>(std::map<std::string, int64_t>{
+                               {"MatMul", 100}, {"Split", 10}}));
+  SearchOptions options;
+  options.saturation.iterations = 1;
+  options.saturation.rounds = 1;
+  const SearchResult one = saturation_greedy_search(start, options);
+  EXPECT_EQ(one.rewrites, greedy_search(start, {}).rewrites);
+  EXPECT_FALSE(one.rewrites.empty());
+  options.saturation.rounds = 100;
+  const SearchResult many = saturation_greedy_search(start, options);
+  EXPECT_GT(many.saturation->rounds, 1) << "the first gains, though less than greedy search";
 }
 
 /// x = T(T(x)): the classes of the e-graph read each other.
