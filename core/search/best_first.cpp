@@ -112,7 +112,7 @@ class Search {
   }
 
   bool in_question(const Candidate& candidate) const {
-    return !how_.expand_once || static_cast<double>(candidate.cost.count) < limit();
+    return !how_.expand_once || static_cast<double>(candidate.cost.count) <= limit();
   }
 
   /// The expansion whose turn it is; false when there is none.

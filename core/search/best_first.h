@@ -14,8 +14,8 @@ struct BestFirst {
   /// times the start.
   double alpha = std::numeric_limits<double>::infinity();
   double bound = std::numeric_limits<double>::infinity();
-  /// A state that was reached before, however, is not expanded again, nor is one that no longer costs
-  /// less than alpha times the best.
+  /// A state that was reached before, however, is not expanded again, nor is one that costs more than
+  /// alpha times the best when its turn comes.
   bool expand_once = true;
 };
 

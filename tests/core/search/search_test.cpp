@@ -91,6 +91,11 @@ TEST(Taso, AlphaBoundsTheRise) {
   EXPECT_THROW(taso_search(start, wide(0.99)), InputError);
 }
 
+TEST(Taso, WithoutARiseItDescends) {
+  const RewriteState start = unary_state({{"Sqrt", "Sqrt"}, {"Sqrt"}});
+  EXPECT_EQ(taso_search(start, wide(1)).best_cost, greedy_search(start, {}).best_cost);
+}
+
 TEST(Taso, ExpandsEachStateOnceThoughRewritesCommute) {
   const RewriteState start = unary_state({{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}});
   const SearchResult result = taso_search(start, wide());
