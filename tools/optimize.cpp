@@ -142,6 +142,9 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
              result.cost_source, config.method, result.search.rewrites.size(), result.search.seconds,
              result.search.expansions, result.search.candidates, result.search.duplicates,
              name_of(result.search.stopped_by));
+  if (result.search.forgotten > 0)
+    fmt::print("the queue was full: {} successors left it before their turn (--set queue=N)\n",
+               result.search.forgotten);
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
   if (const auto& saturation = result.search.saturation)
     fmt::print("e-graph {}: {} nodes in {} classes after {} iterations in all{}; extraction: {}\n",
@@ -182,6 +185,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
           {"duplicates", result.search.duplicates},
+          {"forgotten", result.search.forgotten},
           {"seconds", result.search.seconds},
           {"seconds_to_best", result.search.trace.back().seconds},
           {"peak_memory_bytes", result.peak_memory_bytes},

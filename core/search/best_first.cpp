@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/search/known_states.h"
@@ -102,6 +103,25 @@ class Search {
       queue_.push_back({cost.runtime, generated_++, expansion.at, step});
       std::push_heap(queue_.begin(), queue_.end());
     }
+    if (++parents_ > how_.states) make_room();
+  }
+
+  /// Counts the states that the queue holds, and drops its dearest until three quarters of those
+  /// allowed are left.
+  void make_room() {
+    std::sort_heap(queue_.begin(), queue_.end());
+    std::reverse(queue_.begin(), queue_.end());  // a heap as well
+    std::unordered_set<const Reached*> parents;
+    size_t kept = 0;
+    for (; kept < queue_.size(); ++kept) {
+      parents.insert(queue_[kept].parent.get());
+      if (static_cast<int64_t>(parents.size()) > std::max<int64_t>(how_.states * 3 / 4, 1)) break;
+    }
+    run_.count_forgotten(static_cast<int64_t>(queue_.size() - kept));
+    end_.dropped |= kept < queue_.size();
+    queue_.resize(kept);
+    parents_ = static_cast<int64_t>(parents.size());
+    ahead_.clear();
   }
 
   Candidate pop() {
@@ -172,6 +192,7 @@ class Search {
   std::unordered_map<int64_t, Expansion> ahead_;  // by the order of its candidate
   KnownStates known_;
   int64_t generated_ = 0;
+  int64_t parents_ = 0;  // of the queue's candidates, at most
 };
 
 }  // namespace

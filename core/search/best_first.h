@@ -17,11 +17,13 @@ struct BestFirst {
   /// A state that was reached before, however, is not expanded again, nor is one that costs more than
   /// alpha times the best when its turn comes.
   bool expand_once = true;
+  /// Expanded states whose successors wait, at most; beyond, the dearest successors leave the queue.
+  int64_t states = std::numeric_limits<int64_t>::max();
 };
 
 struct BestFirstEnd {
   bool exhausted = false;  ///< the queue is empty
-  bool dropped = false;    ///< a successor was dropped for its cost
+  bool dropped = false;    ///< a successor was dropped for its cost, or where the queue was full
 };
 
 /// Several threads look ahead: while one expands the state whose turn it is, the others expand those

@@ -44,6 +44,7 @@ struct SearchResult {
   int64_t candidates = 0;
   int64_t steps = 0;       ///< rewrites carried out, over all paths
   int64_t duplicates = 0;  ///< states reached again and not expanded again
+  int64_t forgotten = 0;   ///< successors that left a full queue (`queue`) before their turn
   double seconds = 0;
   /// Every state that can be reached within the bounds of weights was looked at: none is cheaper.
   bool optimal = false;
@@ -64,12 +65,13 @@ SearchResult greedy_search(const RewriteState& start, const SearchOptions& optio
 /// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost;
 /// a successor enters when it costs less than alpha times the best. Unlike the published algorithm
 /// no state is expanded twice, also when independent rewrites were applied in another order, nor
-/// one that is above alpha times the best when its turn comes. `budget` counts expansions. With
-/// several threads (see BestFirst) the order of expansions is still that of one.
+/// one that is above alpha times the best when its turn comes, and the queue's memory is bounded:
+/// successors of at most `queue` states wait in it. `budget` counts expansions. With several threads
+/// (see BestFirst) the order of expansions is still that of one.
 SearchResult taso_search(const RewriteState& start, const SearchOptions& options);
 
-/// The same as published: a state is expanded as often as it is reached, and as soon as the budget
-/// of expansions is spent the search ends.
+/// The same as published: a state is expanded as often as it is reached, the queue has no bound, and
+/// as soon as the budget of expansions is spent the search ends.
 SearchResult taso_published_search(const RewriteState& start, const SearchOptions& options);
 
 /// Every state that can be reached, the cheapest first, at most `exhaustive.states`. The result says

@@ -49,6 +49,7 @@ class SearchRun {
   void count_candidates(int64_t count) { result_.candidates += count; }
   void count_step() { ++result_.steps; }
   void count_duplicate() { ++result_.duplicates; }
+  void count_forgotten(int64_t count) { result_.forgotten += count; }
   /// Records a new best. `cost` must improve.
   void improve(const Cost& cost, std::vector<RewriteStep> path);
   /// The same for a graph that no path led to.

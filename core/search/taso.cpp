@@ -16,6 +16,7 @@ SearchResult taso_search(const RewriteState& start, const SearchOptions& options
   BestFirst how;
   how.budget = options.budget;
   how.alpha = options.alpha;
+  how.states = options.queue;
   const BestFirstEnd end = search_best_first(run, how);
   if (!end.exhausted) finish_greedily(run);
   return run.finish();

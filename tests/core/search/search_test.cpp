@@ -131,6 +131,24 @@ TEST(Taso, FinishesTheBestGraphWhenTheBudgetIsSpent) {
   EXPECT_EQ(nanoseconds(taso_search(start, options).best_cost), 4 + 4 + 4 + 1);
 }
 
+TEST(Taso, TheDearestLeaveAFullQueueAndAreCounted) {
+  const RewriteState start =
+      unary_state({{"Tanh", "Exp"}, {"Exp", "Tanh"}, {"Exp", "Sqrt"}, {"Exp"}, {"Exp"}});
+  SearchOptions options = wide(10);
+  const SearchResult all = taso_search(start, options);
+  EXPECT_EQ(all.forgotten, 0);
+  options.queue = 4;
+  const SearchResult few = taso_search(start, options);
+  EXPECT_GT(few.forgotten, 0);
+  EXPECT_LT(few.expansions, all.expansions);
+  EXPECT_LE(few.best_cost.runtime, greedy_search(start, {}).best_cost.runtime);
+  options.threads = 3;
+  const SearchResult many = taso_search(start, options);
+  EXPECT_EQ(many.rewrites, few.rewrites);
+  EXPECT_EQ(many.forgotten, few.forgotten);
+  EXPECT_EQ(many.expansions, few.expansions);
+}
+
 TEST(RuleList, CombinesForcedRulesWithGains) {
   const RewriteState start = unary_state({{"Tanh", "Sqrt"}, {"Tanh"}});
   const SearchResult result = rule_list_search(start, wide(1.05, 50));
