@@ -165,7 +165,7 @@ void add_rule_file(CLI::App& command, Arguments& arguments) {
 }  // namespace
 
 void register_rules(CLI::App& app) {
-  CLI::App* group = app.add_subcommand("rules", "Import, generate, compare, list, show, verify and export substitutions");
+  CLI::App* group = app.add_subcommand("rules", "Import, generate, compare, list, show, apply, verify and export substitutions");
   group->require_subcommand(1);
   const auto arguments = std::make_shared<Arguments>();
 
@@ -189,6 +189,7 @@ void register_rules(CLI::App& app) {
   register_rules_generate(*group);
   register_rules_verify(*group);
   register_rules_compare(*group);
+  register_rules_apply(*group);
 
   CLI::App* list = add_command(*group, "list", "Names and sizes of rules", arguments, list_rules);
   add_rule_file(*list, *arguments);

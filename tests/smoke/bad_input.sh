@@ -79,6 +79,9 @@ refuses "input 'input' is 1,3,64,64" reverie optimize good.onnx --shape input=1,
 refuses "nonsense.*reverie rules list" reverie rules show nonsense
 refuses 'bad.rules:' reverie rules verify bad.rules
 refuses 'missing.rules' reverie rules list missing.rules
+refuses "nonsense" reverie rules apply good.onnx nonsense --out new.onnx
+refuses 'missing.onnx' reverie rules apply missing.onnx --out new.onnx
+refuses 'nowhere' reverie rules apply good.onnx --out nowhere/new.onnx
 for rules in random.onnx bad.rules missing.pb; do
   refuses "$rules" reverie rules import $rules --out new.rules
 done

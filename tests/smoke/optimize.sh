@@ -53,6 +53,15 @@ status=0
 if [[ -e lie.onnx || $status -ne 2 ]]; then fail "an untrue rule ended with status $status"; fi
 grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
 
+# Rules wherever they match, whatever that costs; an untrue one is refused here too.
+"$reverie" rules apply model.onnx conv_of_concat concat_single --out applied.onnx --json >applied.txt
+grep -q '"taken":{"conv_of_concat":[1-9]' applied.txt || fail "nothing is applied: $(cat applied.txt)"
+"$reverie" inspect applied.onnx >/dev/null || fail "what was applied cannot be read"
+status=0
+"$reverie" rules apply model.onnx --rules lie.rules --out lie.onnx >/dev/null 2>err || status=$?
+if [[ -e lie.onnx || $status -ne 2 ]]; then fail "applying an untrue rule ended with status $status"; fi
+grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
+
 # An interrupt ends the search, and what it found is verified and written.
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
   --out stopped.onnx --quiet >stopped.txt & search=$!

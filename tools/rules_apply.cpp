@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/exec/compare.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/rules/apply_everywhere.h"
+#include "tools/command.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string model;
+  std::vector<std::string> names;
+  std::vector<std::string> files;
+  std::string out;
+  CompareOptions verify;
+  bool json = false;
+};
+
+RuleSet rules_of(const Arguments& arguments) {
+  RuleSet all;
+  if (arguments.files.empty()) all = RuleSet::builtin();
+  for (const std::string& file : arguments.files) all.append(RuleSet::load(file));
+  return arguments.names.empty() ? all : all.subset(arguments.names);
+}
+
+void print(const RuleSet& rules, const std::vector<int64_t>& taken, const Arguments& arguments) {
+  Json counts = Json::object();
+  for (int i = 0; i < rules.size(); ++i) {
+    const int64_t count = taken[static_cast<size_t>(i)];
+    if (count == 0) continue;
+    counts[rules.name(i)] = count;
+    if (!arguments.json) fmt::print("{:>6} x {}\n", count, rules.name(i));
+  }
+  if (arguments.json) fmt::print("{}\n", Json{{"model", arguments.model}, {"taken", counts}}.dump());
+}
+
+void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
+  const Agreement verified = compare(model.graph, graph, arguments.verify);
+  if (!verified.agree)
+    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
+                     arguments.model, verified.reason);
+  export_onnx(graph, model.info, arguments.out);
+}
+
+void apply(const Arguments& arguments) {
+  constexpr int kRounds = 16;
+  const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
+  const ImportedModel model = import_onnx(arguments.model);
+  RewriteState state(model.graph, rules, make_cost_model("roofline:cpu"));
+  const std::vector<int64_t> taken = apply_everywhere(state, kRounds);
+  if (!arguments.out.empty()) verify_and_write(arguments, model, state.graph());
+  print(*rules, taken, arguments);
+}
+
+}  // namespace
+
+void register_rules_apply(CLI::App& group) {
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->verify.inputs = 1;
+  CLI::App* command = group.add_subcommand(
+      "apply", "Apply rules to a model wherever they match, whatever that costs, until none does");
+  command->add_option("MODEL", arguments->model, "ONNX model")->required();
+  command->add_option("NAME", arguments->names, "Rules, in this order; without names all");
+  command->add_option("--rules", arguments->files,
+                      "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
+      ->type_name("FILE")->expected(1)->take_all();
+  command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
+  command->add_option("--inputs", arguments->verify.inputs, "Sets of random inputs on which it must")
+      ->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_flag("--json", arguments->json, "One line of JSON");
+  command->callback([arguments] { apply(*arguments); });
+}
+
+}  // namespace reverie
