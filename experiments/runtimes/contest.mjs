@@ -25,7 +25,7 @@ export function shuffled(items, random) {
   return order;
 }
 
-const WARM_UP = 2, SCREENING = 2, FINALISTS = 2, FEWEST = 6;
+const WARM_UP = 2, SCREENING = 2, FINALISTS = 3, FEWEST = 6;
 
 export const defaults = { minSittings: 9, maxSittings: 25, spread: 0.005, seconds: 120, sittingSeconds: 0.3, rounds: 5, now: () => performance.now() };
 

@@ -151,7 +151,7 @@ for name in "${names[@]}"; do
     echo "$name, optimizer $level: ${#files[@]} contenders" >&2
     node "$here/measure.mjs" --runtime "$out/runtime" --reverie "$reverie" --level "$level" \
       --seconds "$seconds" "$out/models/$name.onnx" "${files[@]}" >"$out/line" ||
-      echo "run.sh: $name: outputs disagree, see $results" >&2
+      echo "run.sh: $name: left out what disagrees, see $results" >&2
     cat "$out/line" >>"$results"
   done
   keep_best "$name"
