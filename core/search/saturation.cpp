@@ -11,6 +11,10 @@
 namespace reverie {
 namespace {
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 /// One e-graph, grown from a graph.
 class Round {
  public:
@@ -18,14 +22,14 @@ class Round {
       : run_(run),
         egraph_(start, run.start().cost_model()),
         saturation_(egraph_, run.start().rules(), run.start().cost_model(),
-                    run.options().saturation, [&run] { return run.out_of_time(); }),
+                    run.options().saturation, [this] { return must_extract(); }),
         best_cost_(graph_cost(run.start().cost_model(), start)) {
     for (int32_t i = 0; i < egraph_.graph().node_capacity(); ++i) best_nodes_.push_back({i});
   }
 
   void saturate() {
     extract();
-    for (bool more = true; more && !run_.out_of_time();) {
+    for (bool more = true; more && !must_extract();) {
       if (saturation_.full() ||
           saturation_.iterations() >= run_.options().saturation.iterations)
         return;
@@ -46,7 +50,7 @@ class Round {
     if (!Follower(extraction.problem()).cost(start)) return;
     const IlpResult result =
         extract_by_ilp(extraction.problem(), start, seconds, [this] { return run_.must_stop(); });
-    seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds -= seconds_since(begin);
     extraction_ = result.status();
     keep(extraction, result.selection);
     run_.out_of_time();
@@ -54,6 +58,8 @@ class Round {
 
   /// Whether it found a better graph than it began with.
   bool gained() const { return gained_; }
+  /// Whether the time ended it.
+  bool cut_short() const { return cut_short_; }
   bool saturated() const { return saturation_.saturated(); }
 
   /// Adds what this e-graph was to the report.
@@ -67,15 +73,24 @@ class Round {
   }
 
  private:
+  /// Whether no more time is left than extracting may take from an e-graph that has grown since.
+  bool must_extract() {
+    cut_short_ |= run_.out_of_time(2 * extraction_seconds_);
+    return cut_short_;
+  }
+
   /// Takes out the best graph that descents from the best so far and from bottom-up find.
   void extract() {
+    const auto begin = std::chrono::steady_clock::now();
     const Extraction extraction(egraph_, run_.weight_limit());
     consider(extraction, extraction.selection_of(best_nodes_));
     consider(extraction, select_bottom_up(extraction.problem()));
+    extraction_seconds_ = seconds_since(begin);
   }
 
+  /// Descends while there is time; what was found until then counts.
   void consider(const Extraction& extraction, Selection selection) {
-    if (run_.out_of_time() || !Follower(extraction.problem()).cost(selection)) return;
+    if (!Follower(extraction.problem()).cost(selection)) return;
     keep(extraction, descend(extraction.problem(), std::move(selection),
                              [this] { return run_.out_of_time(); }));
   }
@@ -102,6 +117,8 @@ class Round {
   std::vector<NodeId> best_nodes_;  // of the e-graph, inputs first
   Cost best_cost_;                  // of these
   bool gained_ = false;
+  bool cut_short_ = false;
+  double extraction_seconds_ = 0;  // that the last one took
   std::string extraction_ = "greedy";
 };
 
@@ -111,6 +128,7 @@ SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& op
   SearchRun run(start, options);
   if (options.greedy_first) begin_greedily(run);
   SaturationReport report;
+  bool cut_short = false;
   double solver_seconds = options.saturation.solver_seconds;
   while (report.rounds < options.saturation.rounds && !run.out_of_time()) {
     Round round(run, report.rounds == 0 ? start.graph() : run.best_graph());
@@ -119,9 +137,10 @@ SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& op
     if (solve && (last || round.saturated() || !round.gained()))
       round.solve(solver_seconds);
     round.report(report);
+    cut_short = round.cut_short();
     if (round.saturated() || !round.gained()) break;
   }
-  if (!report.saturated && !run.out_of_time()) run.out_of_budget();
+  if (!report.saturated && !cut_short && !run.out_of_time()) run.out_of_budget();
   SearchResult result = run.finish();
   result.saturation = std::move(report);
   return result;

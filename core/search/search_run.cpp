@@ -42,13 +42,13 @@ bool SearchRun::allows(const Reached& from, const Match& match) const {
   return allows_weights(from.weight_bytes + from.state.propose(match).weight_bytes_delta);
 }
 
-bool SearchRun::must_stop() const {
+bool SearchRun::must_stop(double ahead) const {
   return options_.stop.requested() ||
-         (options_.time_limit > 0 && elapsed() >= options_.time_limit);
+         (options_.time_limit > 0 && elapsed() + ahead >= options_.time_limit);
 }
 
-bool SearchRun::out_of_time() {
-  if (!must_stop()) return false;
+bool SearchRun::out_of_time(double ahead) {
+  if (!must_stop(ahead)) return false;
   result_.stopped_by =
       options_.stop.requested() ? StoppedBy::kInterrupt : StoppedBy::kTimeLimit;
   return true;

@@ -39,10 +39,11 @@ class SearchRun {
   bool allows_weights(int64_t bytes) const { return bytes <= weight_limit_; }
   int64_t weight_limit() const { return weight_limit_; }
 
-  /// True once the time is over or a stop was requested; cheap enough for inner loops. `must_stop`
-  /// may be called by any thread, `out_of_time` also records the reason.
-  bool must_stop() const;
-  bool out_of_time();
+  /// True once the time is over, or will be `ahead` seconds later, or a stop was requested; cheap
+  /// enough for inner loops. `must_stop` may be called by any thread, `out_of_time` also records the
+  /// reason.
+  bool must_stop(double ahead = 0) const;
+  bool out_of_time(double ahead = 0);
   void out_of_budget() { result_.stopped_by = StoppedBy::kBudget; }
   void count_expansion();
   void count_candidate() { ++result_.candidates; }

@@ -201,6 +201,25 @@ TEST(Saturation, ARoundBeginsAtGreedysGraphWhereThatIsTheBest) {
   EXPECT_GT(many.saturation->rounds, 1) << "the first gains, though less than greedy search";
 }
 
+/// Fifty of Tanh -> Sigmoid -> Neg; the second iteration adds what pays.
+TEST(Saturation, WhatAnIterationAddedBeforeTheTimeEndedItCounts) {
+  const RewriteState start = unary_state(std::vector(50, std::vector<std::string>{"Tanh"}));
+  SearchOptions options;
+  options.greedy_first = false;
+  int64_t looks = 0;
+  options.clock = [&] { return static_cast<double>(looks++); };
+  int within = 0;
+  for (options.time_limit = 100; options.time_limit < 1000; options.time_limit += 5) {
+    looks = 0;
+    const SearchResult result = saturation_greedy_search(start, options);
+    if (result.saturation->nodes <= 50 * 4 || result.saturation->nodes >= 50 * 5) continue;
+    ++within;
+    EXPECT_LT(result.best_cost.runtime, start.cost().runtime) << options.time_limit;
+    EXPECT_EQ(result.stopped_by, StoppedBy::kTimeLimit);
+  }
+  EXPECT_GT(within, 0);
+}
+
 /// x = T(T(x)): the classes of the e-graph read each other.
 TEST(Saturation, CyclesOfTheEGraphDoNotComeOut) {
   const std::string rules = R"(
