@@ -64,14 +64,22 @@ class Generator {
     }
     if (last && state.considered == 0) save(state, true);
     if (!result_.complete) {
-      if (!last && !file_exists(options_.checkpoint)) save(state = {}, true);
+      if (!last) begin_checkpoint();
       return;
     }
     result_.counts.graphs += state.counts.graphs;
     result_.counts.values += state.counts.values;
     result_.counts.pairs += state.counts.pairs;
     prune(level, state);
-    if (!last && result_.complete) note_equal(in_order(level, std::move(state.candidates)));
+    if (last) return;
+    if (result_.complete) note_equal(in_order(level, std::move(state.candidates)));
+    else begin_checkpoint();
+  }
+
+  /// What a stop before the last level leaves.
+  void begin_checkpoint() {
+    Checkpoint nothing;
+    if (!file_exists(options_.checkpoint)) save(nothing, true);
   }
 
   /// Applications that are proved equal to the first one of their value. Those with inputs renamed were

@@ -230,6 +230,21 @@ TEST(Generate, StopsWhenAsked) {
   EXPECT_FALSE(result.complete);
 }
 
+TEST(Generate, AStopWhileRulesOfAnEarlierLevelAreTestedLeavesACheckpoint) {
+  const TemporaryDirectory directory;
+  const StopToken stop;
+  GenerateOptions options;
+  options.checkpoint = directory / "state";
+  options.accepts = [&](size_t, const TasoRule&) {
+    stop.request();
+    return true;
+  };
+  EXPECT_FALSE(generate_rules(options, stop).complete);
+  EXPECT_TRUE(file_exists(options.checkpoint));
+  options.accepts = nullptr;
+  EXPECT_TRUE(generate_rules(options).complete);
+}
+
 TEST(Generate, AResumedRunGivesTheSame) {
   const TemporaryDirectory directory;
   GenerateOptions options;
