@@ -9,7 +9,6 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/onnx/import.h"
-#include "core/onnx/symbols.h"
 #include "core/search/optimize.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
@@ -17,6 +16,7 @@
 #include "tools/contenders.h"
 #include "tools/interrupt.h"
 #include "tools/policy_search.h"
+#include "tools/rewritten.h"
 
 namespace reverie {
 namespace {
@@ -242,14 +242,6 @@ void check_writable(const std::filesystem::path& file) {
   const AsideFile probe(file.string());
 }
 
-void write_result(const Options& options, const ImportedModel& model, const Graph& graph,
-                  const CompareOptions& verify) {
-  for (const std::string& symbol :
-       export_with_symbols(options.model, model, graph, options.out, verify))
-    fmt::print(stderr, "{}: dimension '{}' is fixed; with other extents the rewritten graph would differ\n",
-               options.out, symbol);
-}
-
 void run(const Options& options) {
   const OptimizeConfig config = resolve(options);
   if (!options.out.empty()) check_writable(options.out);
@@ -258,12 +250,11 @@ void run(const Options& options) {
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   const Optimized result = search_and_verify(model, rules, config, options);
   print_result(result, config, *rules);
-  if (!result.verified.agree)
-    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
-                     options.model, result.verified.reason);
+  require_agreement(options.model, result.verified);
   print_verification(result.verified, config.verify);
   print_contest(result);
-  if (!options.out.empty()) write_result(options, model, result.search.best, config.verify);
+  if (!options.out.empty())
+    write_rewritten(options.model, model, result.search.best, options.out, config.verify);
   Json json = to_json(options.model, result, config, *rules);
   if (config.confirm) json["confirmed"] = to_json(result, config);
   if (!options.contenders_folder.empty())

@@ -3,12 +3,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/base/error.h"
 #include "core/exec/compare.h"
-#include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
 #include "tools/command.h"
+#include "tools/rewritten.h"
 
 namespace reverie {
 namespace {
@@ -43,11 +42,8 @@ void print(const RuleSet& rules, const std::vector<int64_t>& taken, const Argume
 }
 
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
-  const Agreement verified = compare(model.graph, graph, arguments.verify);
-  if (!verified.agree)
-    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
-                     arguments.model, verified.reason);
-  export_onnx(graph, model.info, arguments.out);
+  require_agreement(arguments.model, compare(model.graph, graph, arguments.verify));
+  write_rewritten(arguments.model, model, graph, arguments.out, arguments.verify);
 }
 
 void apply(const Arguments& arguments) {

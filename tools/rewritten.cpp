@@ -1,0 +1,24 @@
+#include "tools/rewritten.h"
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/onnx/symbols.h"
+
+namespace reverie {
+
+void require_agreement(const std::string& original, const Agreement& agreement) {
+  if (!agreement.agree)
+    throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
+                     original, agreement.reason);
+}
+
+void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
+                     const std::string& out, const CompareOptions& verify) {
+  for (const std::string& symbol : export_with_symbols(original, model, graph, out, verify))
+    fmt::print(stderr,
+               "{}: dimension '{}' is fixed; with other extents the rewritten graph would differ\n",
+               out, symbol);
+}
+
+}  // namespace reverie

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "core/exec/compare.h"
+#include "core/onnx/import.h"
+
+namespace reverie {
+
+/// InputError unless the rewritten graph agrees with the model at `original`.
+void require_agreement(const std::string& original, const Agreement& agreement);
+
+/// Writes what the model at `original` was rewritten to. Symbolic dimensions that had to be fixed are
+/// told on standard error.
+void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
+                     const std::string& out, const CompareOptions& verify);
+
+}  // namespace reverie
