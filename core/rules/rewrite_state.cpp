@@ -1,7 +1,6 @@
 #include "core/rules/rewrite_state.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -228,11 +227,10 @@ uint64_t RewriteState::hash_after(const Rewrite& rewrite) const {
 }
 
 void RewriteState::commit(const Rewrite& rewrite) {
-  if (impl_.use_count() > 1) {
-    impl_ = std::make_shared<Impl>(*impl_);
-  } else {
-    std::atomic_thread_fence(std::memory_order_acquire);
-  }
+  // use_count() alone does not order what another thread did with a copy it gave up before what
+  // follows; giving up one more copy does.
+  if (impl_.use_count() > 1) impl_ = std::make_shared<Impl>(*impl_);
+  else std::shared_ptr<Impl>{impl_}.reset();
   impl_->commit(rewrite);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <optional>
 #include <thread>
 
 #include "tests/support/rewrite_checks.h"
@@ -161,6 +163,24 @@ TEST(RewriteState, CopiesAreUsedByManyThreadsAtOnce) {
         threads.emplace_back([&, i, copy = shared] { seen[i] = walk(copy, 10 * seed + i); });
     }
     for (size_t i = 0; i < kThreads; ++i) EXPECT_EQ(seen[i], walk(fresh(), 10 * seed + i));
+  }
+}
+
+/// What a thread read in its copy happens before what the last owner then does in place.
+TEST(RewriteState, ACopyThatAnotherThreadGaveUpIsNoLongerShared) {
+  RewriteState state(branches(), builtin(), make_cost_model("roofline:t4"));
+  for (int i = 0; i < 50; ++i) {
+    std::atomic<bool> read = false;
+    std::optional<RewriteState> copy = state;
+    const std::jthread reader([&] {
+      EXPECT_GT(copy->graph().node_count(), 0);
+      EXPECT_EQ(copy->cost(), graph_cost(copy->cost_model(), copy->graph()));
+      copy.reset();
+      read.store(true, std::memory_order_relaxed);
+    });
+    while (!read.load(std::memory_order_relaxed)) std::this_thread::yield();
+    const int rule = state.rules().find("add_commute");
+    state.commit(state.propose(state.locations(rule).front()));
   }
 }
 
