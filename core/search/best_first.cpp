@@ -42,7 +42,10 @@ struct Expansion {
 class Search {
  public:
   Search(SearchRun& run, const BestFirst& how)
-      : run_(run), how_(how), threads_(static_cast<size_t>(run.options().threads)) {}
+      : run_(run),
+        how_(how),
+        threads_(static_cast<size_t>(run.options().threads)),
+        known_(how.states) {}
 
   BestFirstEnd search() {
     Expansion first;

@@ -88,6 +88,7 @@ struct SearchOptions {
   /// taso: a successor is kept when its cost is below alpha times the best known.
   double alpha = 1.05;
   /// taso: expanded states whose successors wait in the queue, at most; beyond, the dearest leave it.
+  /// So many graphs are kept to be known again; earlier ones are by their hashes alone.
   int64_t queue = 10000;
   /// What a method does at most, in its own unit; see each method. greedy needs none.
   int64_t budget = 100;
@@ -125,7 +126,7 @@ struct SearchOptions {
     v.field("alpha", alpha, "Successors above alpha times the best cost are dropped (taso)",
             at_least(1));
     v.field("queue", queue,
-            "States in memory whose successors wait, at most; beyond, the dearest are dropped (taso)",
+            "Expanded states whose successors wait, at most; beyond, the dearest are dropped (taso)",
             at_least(1));
     v.field("budget", budget, "So many " + budget_units(), at_least(0));
     v.field("finish", finish,

@@ -65,9 +65,10 @@ SearchResult greedy_search(const RewriteState& start, const SearchOptions& optio
 /// Cost-based backtracking (Jia et al., "TASO", SOSP 2019, algorithm 2): a queue ordered by cost;
 /// a successor enters when it costs less than alpha times the best. Unlike the published algorithm
 /// no state is expanded twice, also when independent rewrites were applied in another order, nor
-/// one that is above alpha times the best when its turn comes, and the queue's memory is bounded:
-/// successors of at most `queue` states wait in it. `budget` counts expansions. With several threads
-/// (see BestFirst) the order of expansions is still that of one.
+/// one that is above alpha times the best when its turn comes, and memory is bounded but for hashes:
+/// successors of at most `queue` states wait, and no more graphs are kept to be known again. `budget`
+/// counts expansions. With several threads (see BestFirst) the order of expansions is still that of
+/// one.
 SearchResult taso_search(const RewriteState& start, const SearchOptions& options);
 
 /// The same as published: a state is expanded as often as it is reached, the queue has no bound, and

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
+#include "core/search/known_states.h"
 #include "tests/support/unary_world.h"
 
 namespace reverie {
@@ -142,6 +143,7 @@ TEST(Taso, TheDearestLeaveAFullQueueAndAreCounted) {
   EXPECT_GT(few.forgotten, 0);
   EXPECT_LT(few.expansions, all.expansions);
   EXPECT_LE(few.best_cost.runtime, greedy_search(start, {}).best_cost.runtime);
+  EXPECT_EQ(few.stopped_by, StoppedBy::kExhausted);
   options.threads = 3;
   const SearchResult many = taso_search(start, options);
   EXPECT_EQ(many.rewrites, few.rewrites);
@@ -324,6 +326,18 @@ TEST(Methods, HelpAndReadmeSayWhatTheBudgetCounts) {
       EXPECT_THAT(budget_units(), ContainsRegex(unit + "\\([a-z_, ]*" + method.name + "[,)]"));
     }
   }
+}
+
+TEST(KnownStates, HoldSoManyGraphsAndKnowAll) {
+  KnownStates known(3);
+  std::vector<RewriteState> states;
+  for (size_t i = 1; i <= 10; ++i)
+    states.push_back(unary_state({std::vector<std::string>(i, "Exp")}));
+  for (const RewriteState& state : states) {
+    EXPECT_TRUE(known.add(state));
+    EXPECT_LE(known.held(), 3);
+  }
+  for (const RewriteState& state : states) EXPECT_FALSE(known.add(state));
 }
 
 class EveryMethod : public ::testing::TestWithParam<int> {
