@@ -1,0 +1,11 @@
+#pragma once
+
+/// What nearly every subcommand includes; see core/base/precompiled.h.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
