@@ -59,16 +59,13 @@ void StructuralHash::update(const Graph& graph, std::span<const NodeId> changed,
   std::vector<NodeId> affected;
   for (const NodeId node : changed)
     if (graph.alive(node)) affected.push_back(node);
-  const auto make_unique = [&] {
-    sort_unique(affected);
-  };
-  make_unique();
+  sort_unique(affected);
   for (const NodeId node : affected) compute(graph, node, 0);
   for (int level = 1; level <= kRadius; ++level) {
     for (size_t i = 0, n = affected.size(); i < n; ++i)
       for (const ValueId output : graph.outputs(affected[i]))
         affected.insert(affected.end(), graph.users(output).begin(), graph.users(output).end());
-    make_unique();
+    sort_unique(affected);
     if (level == kRadius) std::for_each(affected.begin(), affected.end(), discount);
     for (const NodeId node : affected) compute(graph, node, level);
   }
@@ -97,38 +94,93 @@ uint64_t StructuralHash::combine(uint64_t sum, const Graph& graph,
   return hash_combine(sum, hash);
 }
 
+namespace {
+
+/// Pairs nodes of two graphs from the outputs upwards: what feeds equal places has to be a pair.
+class Pairing {
+ public:
+  Pairing(const Graph& a, const Graph& b)
+      : a_(a),
+        b_(b),
+        image_(static_cast<size_t>(a.node_capacity())),
+        source_(static_cast<size_t>(b.node_capacity())) {}
+
+  bool outputs() {
+    for (size_t i = 0; i < a_.outputs().size(); ++i)
+      if (a_.outputs()[i].name != b_.outputs()[i].name ||
+          !values(a_.outputs()[i].value, b_.outputs()[i].value))
+        return false;
+    return all_upwards();
+  }
+
+  /// Graph inputs that no output reads.
+  bool other_inputs() {
+    std::vector<NodeId> left_a, left_b;
+    for (const NodeId input : a_.inputs())
+      if (!image_[at(input)].valid()) left_a.push_back(input);
+    for (const NodeId input : b_.inputs())
+      if (!source_[at(input)].valid()) left_b.push_back(input);
+    return std::equal(left_a.begin(), left_a.end(), left_b.begin(), left_b.end(),
+                      [&](NodeId x, NodeId y) { return same(x, y); });
+  }
+
+ private:
+  static size_t at(NodeId node) { return static_cast<size_t>(node.index); }
+
+  bool values(ValueId x, ValueId y) {
+    if (!x.valid() || !y.valid()) return x.valid() == y.valid();
+    if (a_.output_index(x) != b_.output_index(y)) return false;
+    const NodeId from = a_.producer(x);
+    const NodeId to = b_.producer(y);
+    if (image_[at(from)].valid() || source_[at(to)].valid())
+      return image_[at(from)] == to && source_[at(to)] == from;
+    image_[at(from)] = to;
+    source_[at(to)] = from;
+    open_.push_back(from);
+    return true;
+  }
+
+  bool all_upwards() {
+    while (!open_.empty()) {
+      const NodeId x = open_.back();
+      open_.pop_back();
+      const NodeId y = image_[at(x)];
+      const auto from = a_.inputs(x);
+      const auto to = b_.inputs(y);
+      if (!same(x, y) || !std::equal(from.begin(), from.end(), to.begin(), to.end(),
+                                     [&](ValueId u, ValueId v) { return values(u, v); }))
+        return false;
+    }
+    return true;
+  }
+
+  /// Apart from what they read.
+  bool same(NodeId x, NodeId y) const {
+    const auto outputs_x = a_.outputs(x);
+    const auto outputs_y = b_.outputs(y);
+    return &a_.op(x) == &b_.op(y) &&
+           (a_.shared_attributes(x) == b_.shared_attributes(y) ||
+            a_.attributes(x) == b_.attributes(y)) &&
+           (!a_.weight(x) || a_.weight(x)->identity() == b_.weight(y)->identity()) &&
+           std::equal(outputs_x.begin(), outputs_x.end(), outputs_y.begin(), outputs_y.end(),
+                      [&](ValueId u, ValueId v) { return a_.type(u) == b_.type(v); });
+  }
+
+  const Graph& a_;
+  const Graph& b_;
+  std::vector<NodeId> image_;   // by node of a
+  std::vector<NodeId> source_;  // by node of b
+  std::vector<NodeId> open_;    // of a: paired, not yet compared
+};
+
+}  // namespace
+
 bool isomorphic(const Graph& a, const Graph& b) {
   if (a.node_count() != b.node_count() || a.outputs().size() != b.outputs().size() ||
       a.inputs().size() != b.inputs().size())
     return false;
-  const std::vector<NodeId> order_a = a.topological_order();
-  const std::vector<NodeId> order_b = b.topological_order();
-  if (order_a.size() != order_b.size()) return false;
-  std::vector<NodeId> image(static_cast<size_t>(a.node_capacity()));
-  const auto same_value = [&](ValueId x, ValueId y) {
-    if (x.valid() != y.valid()) return false;
-    return !x.valid() || (image[a.producer(x).index] == b.producer(y) &&
-                          a.output_index(x) == b.output_index(y));
-  };
-  // The depth-first order from the outputs is a function of the structure, so that equal graphs
-  // list equal nodes at equal positions.
-  for (size_t i = 0; i < order_a.size(); ++i) {
-    const NodeId x = order_a[i];
-    const NodeId y = order_b[i];
-    const auto inputs_x = a.inputs(x);
-    const auto inputs_y = b.inputs(y);
-    if (&a.op(x) != &b.op(y) || !(a.attributes(x) == b.attributes(y)) ||
-        (a.weight(x) && a.weight(x)->identity() != b.weight(y)->identity()) ||
-        output_types(a, x) != output_types(b, y) ||
-        !std::equal(inputs_x.begin(), inputs_x.end(), inputs_y.begin(), inputs_y.end(), same_value))
-      return false;
-    image[x.index] = y;
-  }
-  for (size_t i = 0; i < a.outputs().size(); ++i)
-    if (a.outputs()[i].name != b.outputs()[i].name ||
-        !same_value(a.outputs()[i].value, b.outputs()[i].value))
-      return false;
-  return true;
+  Pairing pairing(a, b);
+  return pairing.outputs() && pairing.other_inputs();
 }
 
 }  // namespace reverie
