@@ -83,6 +83,25 @@ std::vector<bool> leaves_of(const RulePattern& pattern, const TargetValue& value
   return leaves;
 }
 
+/// What stands next to a source operator in the pattern itself.
+Neighbours needed_at(const RulePattern& pattern, const SourceOp& op) {
+  Neighbours needed;
+  const auto is_there = [&](int value) {
+    const PatternValue& tensor = pattern.values[static_cast<size_t>(value)];
+    return !tensor.sequence && !tensor.optional;
+  };
+  for (const int value : op.inputs) {
+    const int producer = pattern.values[static_cast<size_t>(value)].producer;
+    if (producer >= 0 && is_there(value))
+      needed.producers |= Neighbours::bit(*pattern.source[static_cast<size_t>(producer)].op);
+  }
+  for (const SourceOp& user : pattern.source)
+    for (const int value : user.inputs)
+      if (is_there(value) && std::find(op.outputs.begin(), op.outputs.end(), value) != op.outputs.end())
+        needed.users |= Neighbours::bit(*user.op);
+  return needed;
+}
+
 std::vector<int> find_risky_values(const RulePattern& pattern) {
   std::vector<int> risky;
   for (const MappedOutput& output : pattern.outputs) {
@@ -97,6 +116,22 @@ std::vector<int> find_risky_values(const RulePattern& pattern) {
 }
 
 }  // namespace
+
+Neighbours Neighbours::of(const Graph& graph, NodeId node) {
+  constexpr size_t kMostUsers = 64;
+  Neighbours result;
+  for (const ValueId input : graph.inputs(node))
+    if (input.valid()) result.producers |= bit(graph.op(graph.producer(input)));
+  for (const ValueId output : graph.outputs(node)) {
+    const auto users = graph.users(output);
+    if (users.size() > kMostUsers) {
+      result.users = ~uint64_t{0};
+      break;
+    }
+    for (const NodeId user : users) result.users |= bit(graph.op(user));
+  }
+  return result;
+}
 
 MatchProgram::MatchProgram(const RuleSet& rules)
     : by_op_(all_ops().size()), sought_anywhere_(all_ops().size(), false) {
@@ -116,8 +151,9 @@ MatchProgram::MatchProgram(const RuleSet& rules)
           const OpSchema& sought = *rule.pattern->source[static_cast<size_t>(step.op)].op;
           sought_anywhere_[static_cast<size_t>(sought.id)] = true;
         }
-      const OpSchema& row = *rule.pattern->source[static_cast<size_t>(op)].op;
-      by_op_[static_cast<size_t>(row.id)].push_back({r, op});
+      const SourceOp& source = rule.pattern->source[static_cast<size_t>(op)];
+      by_op_[static_cast<size_t>(source.op->id)].push_back(
+          {r, op, needed_at(*rule.pattern, source)});
     }
     rules_.push_back(std::move(rule));
   }

@@ -34,17 +34,32 @@ struct MatchRule {
   std::vector<int> risky_values;
 };
 
+/// Operators next to a node, as bits; several operators may share one.
+struct Neighbours {
+  uint64_t producers = 0;  ///< of its inputs
+  uint64_t users = 0;      ///< of its outputs
+
+  static uint64_t bit(const OpSchema& op) { return uint64_t{1} << (static_cast<unsigned>(op.id) % 64); }
+  /// All bits for users where there are very many.
+  static Neighbours of(const Graph& graph, NodeId node);
+  bool include(const Neighbours& needed) const {
+    return (needed.producers & ~producers) == 0 && (needed.users & ~users) == 0;
+  }
+};
+
 /// The rules of a set with an index by operator.
 class MatchProgram {
  public:
   struct Anchor {
     int rule = -1;
     int op = -1;
+    Neighbours needed;  ///< no other node of a graph can stand for the operator
   };
   explicit MatchProgram(const RuleSet& rules);
 
   const std::vector<MatchRule>& rules() const { return rules_; }
-  /// Source operators with that row.
+  /// Source operators with that row. In a graph without alternatives only those whose needed neighbours
+  /// a node has can be found at it.
   std::span<const Anchor> anchors(const OpSchema& op) const {
     return by_op_[static_cast<size_t>(op.id)];
   }

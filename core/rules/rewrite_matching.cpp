@@ -19,11 +19,13 @@ void RewriteState::Impl::match_all() {
   Matcher matcher(graph, operators);
   const Matcher::Filter any = [](int, NodeId) { return true; };
   std::vector<int32_t> found;
-  for (const NodeId node : graph.nodes())
+  for (const NodeId node : graph.nodes()) {
+    const Neighbours around = Neighbours::of(graph, node);
     for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node)))
-      if (anchor.op == 0)
+      if (anchor.op == 0 && around.include(anchor.needed))
         matcher.find(program->rules()[static_cast<size_t>(anchor.rule)], 0, node, any,
                      [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
+  }
   list_anew();
 }
 
@@ -32,7 +34,9 @@ void RewriteState::Impl::match_all() {
 void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks,
                                   std::vector<int32_t>& found) {
   Matcher matcher(graph, operators);
+  const Neighbours around = Neighbours::of(graph, node);
   for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node))) {
+    if (!around.include(anchor.needed)) continue;
     const MatchRule& rule = program->rules()[static_cast<size_t>(anchor.rule)];
     const Mark least = rule.reads_uses ? Mark::kUses : Mark::kStructure;
     if (marks.of(node) < least) continue;
