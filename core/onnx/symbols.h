@@ -22,8 +22,8 @@ std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<
 /// As export_onnx, but inputs and outputs keep those symbolic dimensions for which the written file
 /// holds: with other extents bound it still agrees with the model at `original`, wherever that itself
 /// can be run. Weights are drawn anew for that, and what is computed from them is computed again
-/// (core/exec/compare.h). `model` was imported from there. Returns the symbols that had to be replaced by their
-/// extents.
+/// (core/exec/compare.h). `model` was imported from there. Returns the symbols that had to be replaced
+/// by their extents.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

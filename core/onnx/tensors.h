@@ -11,7 +11,8 @@ namespace reverie::proto {
 /// The doc_string of an initializer whose elements a formula gives (core/ir/formula.h).
 inline constexpr char kFormulaMark[] = "by formula";
 
-/// The constant that `tensor` stores; a formula where it says so and holds one. Large external ones are loaded when they are needed, but a
+/// The constant that `tensor` stores; a formula where it says so and holds one. Large external ones are
+/// loaded when they are needed, but a
 /// missing or short file is found now. InputError names the tensor. Not for strings.
 WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files);
 /// The same for a tensor that has to be small, as in an attribute.

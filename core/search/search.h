@@ -66,9 +66,9 @@ SearchResult greedy_search(const RewriteState& start, const SearchOptions& optio
 /// a successor enters when it costs less than alpha times the best. Unlike the published algorithm
 /// no state is expanded twice, also when independent rewrites were applied in another order, nor
 /// one that is above alpha times the best when its turn comes, and memory is bounded but for hashes:
-/// successors of at most `queue` states wait, and no more graphs are kept to be known again. `budget`
-/// counts expansions. With several threads (see BestFirst) the order of expansions is still that of
-/// one.
+/// successors of at most `queue` states wait, and no more graphs are kept to confirm by that a state was
+/// reached before; of earlier ones the hash alone decides. `budget` counts expansions. With several
+/// threads (see BestFirst) the order of expansions is still that of one.
 SearchResult taso_search(const RewriteState& start, const SearchOptions& options);
 
 /// The same as published: a state is expanded as often as it is reached, the queue has no bound, and
@@ -80,14 +80,14 @@ SearchResult taso_published_search(const RewriteState& start, const SearchOption
 /// looked like another (`classes`).
 SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options);
 
-/// The best of greedy search and `budget` - 1 random rule orders. An order lists all rules once; each is applied
-/// wherever it gains, in the order of its locations, and a random quarter of them wherever it
-/// matches, whatever that costs; then all are repeated where they gain, until none does.
+/// The best of greedy search and `budget` - 1 random rule orders. An order lists all rules once; each
+/// is applied wherever it gains, in the order of its locations, and a random quarter of them wherever
+/// it matches, whatever that costs; then all are repeated where they gain, until none does.
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options);
 
-/// The best of greedy search and `budget` - 1 rule lists of the same kind whose order, and what is forced, are tuned to the
-/// graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for each rule. It begins anew
-/// elsewhere when it stagnates.
+/// The best of greedy search and `budget` - 1 rule lists of the same kind whose order, and what is
+/// forced, are tuned to the graph by a separable CMA-ES (see SeparableCmaEs) over two numbers for each
+/// rule. It begins anew elsewhere when it stagnates.
 SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptions& options);
 
 /// Monte-Carlo tree search: UCT (Kocsis and Szepesvari, ECML 2006) with gains normalised to those
