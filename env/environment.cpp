@@ -1,6 +1,7 @@
 #include "env/environment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/error.h"
 
@@ -18,6 +19,36 @@ int secondary_choice(const ActionMask& mask, int primary, int index) {
   REVERIE_CHECK(primary >= 0 && primary < static_cast<int>(mask.counts.size()));
   REVERIE_CHECK_LT(index, static_cast<int>(mask.counts[primary]));
   return mask.choices.empty() ? index : mask.choices[primary][index];
+}
+
+namespace {
+
+/// Choices of a primary action in each region.
+std::span<const uint16_t> region_row(const ActionMask& mask, int primary, int regions) {
+  REVERIE_CHECK(primary >= 0 && primary < static_cast<int>(mask.counts.size()));
+  const auto columns = static_cast<size_t>(regions), row = static_cast<size_t>(primary);
+  if (regions == 1) return {&mask.counts[row], 1};
+  REVERIE_CHECK_EQ(mask.region_counts.size(), mask.counts.size() * columns);
+  return {&mask.region_counts[row * columns], columns};
+}
+
+}  // namespace
+
+RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions) {
+  const auto row = region_row(mask, primary, regions);
+  REVERIE_CHECK(secondary >= 0);
+  RegionChoice choice{0, secondary};
+  while (choice.region < regions && choice.index >= row[static_cast<size_t>(choice.region)])
+    choice.index -= row[static_cast<size_t>(choice.region++)];
+  REVERIE_CHECK_LT(choice.region, regions);
+  return choice;
+}
+
+int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions) {
+  const auto row = region_row(mask, primary, regions);
+  REVERIE_CHECK(choice.region >= 0 && choice.region < regions && choice.index >= 0);
+  REVERIE_CHECK_LT(choice.index, static_cast<int>(row[static_cast<size_t>(choice.region)]));
+  return std::accumulate(row.begin(), row.begin() + choice.region, choice.index);
 }
 
 EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {

@@ -8,6 +8,9 @@
 
 namespace reverie {
 
+/// The most regions that the graph of a state is cut into.
+inline constexpr int kMaxRegions = 64;
+
 /// What an environment looks like from outside; constant over its life.
 struct EnvSpec {
   std::string name;
@@ -26,6 +29,9 @@ struct EnvSpec {
   bool deterministic = true;
   /// Valid secondary choices are 0 .. count - 1. Otherwise masks carry explicit lists.
   bool prefix_masks = true;
+  /// S: regions that the graph of a state is cut into, at most kMaxRegions; 1: not cut. More than 1
+  /// only with prefix_masks. An action changes one region and what borders on it.
+  int regions = 1;
   /// Names what the actions mean (for rewriting: the rule set); data and checkpoints of another
   /// fingerprint are refused.
   uint64_t fingerprint = 0;
@@ -45,6 +51,7 @@ struct GraphFeatures {
   std::vector<float> edges;          ///< [edges, edge_features]
   std::vector<float> globals;        ///< [global_features]
   std::vector<float> node_targets;   ///< [nodes]: share of the total cost, sums to 1 or is all 0
+  std::vector<int32_t> node_regions; ///< [nodes], each below EnvSpec::regions; empty where that is 1
 
   int node_count() const { return static_cast<int>(node_types.size()); }
   int edge_count() const { return static_cast<int>(senders.size()); }
@@ -57,6 +64,10 @@ struct ActionMask {
   /// Only where EnvSpec::prefix_masks is false: the valid secondary choices of each primary action,
   /// ascending, as many as its count.
   std::vector<std::vector<uint16_t>> choices;
+  /// [primary actions, regions], empty where EnvSpec::regions is 1: how many of an action's choices
+  /// lie in each region; rows sum to `counts`. Secondary choices are numbered region by region. That
+  /// of NO-OP lies in region 0.
+  std::vector<uint16_t> region_counts;
 
   bool operator==(const ActionMask&) const = default;
 };
@@ -72,6 +83,19 @@ bool allows(const ActionMask& mask, const Action& action);
 /// The i-th valid secondary choice of a primary action, i below its count.
 int secondary_choice(const ActionMask& mask, int primary, int index);
 
+/// A secondary choice as the region that it lies in and its number among those of the region.
+struct RegionChoice {
+  int region = 0;
+  int index = 0;
+  bool operator==(const RegionChoice&) const = default;
+};
+
+/// Where a valid secondary choice lies. `regions` is EnvSpec::regions; where it is 1 all lie in
+/// region 0.
+RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions);
+/// The other way: the secondary choice that is number `index` of a region, below the region's count.
+int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions);
+
 /// A function of the state alone, so that a state met twice is stored and encoded once. What belongs
 /// to the episode (steps left, best cost so far) is no part of it: its reader has the step number,
 /// the horizon and the costs.
@@ -79,6 +103,9 @@ struct Observation {
   GraphFeatures graph;
   ActionMask mask;
   std::vector<float> action_features;  ///< [primary actions, action_features]
+  /// [primary actions, regions, action_features], empty where EnvSpec::regions is 1: the action
+  /// features of the choices in each region, 0 where there are none.
+  std::vector<float> region_features;
   /// Names the state; equal states have equal keys, and equal keys stand for equal observations
   /// (for rewriting: the graph's structural hash and the start graph, not the time).
   uint64_t state_key = 0;

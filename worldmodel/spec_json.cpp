@@ -5,6 +5,8 @@
 namespace reverie {
 namespace {
 
+constexpr const char* kRegions = "regions";
+
 template <class Visit>
 void visit_fields(Visit&& visit) {
   visit("name", &EnvSpec::name);
@@ -28,12 +30,14 @@ void visit_fields(Visit&& visit) {
 nlohmann::json spec_to_json(const EnvSpec& spec) {
   nlohmann::json value;
   visit_fields([&](const char* name, auto member) { value[name] = spec.*member; });
+  value[kRegions] = spec.regions;
   return value;
 }
 
 EnvSpec spec_from_json(const nlohmann::json& value) {
   EnvSpec spec;
   visit_fields([&](const char* name, auto member) { value.at(name).get_to(spec.*member); });
+  spec.regions = value.value(kRegions, 1);
   return spec;
 }
 

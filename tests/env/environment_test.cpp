@@ -1,0 +1,50 @@
+#include "env/environment.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kRegions = 3;
+
+ActionMask cut_mask() {
+  ActionMask mask;
+  mask.counts = {5, 0, 1};
+  mask.region_counts = {2, 0, 3, 0, 0, 0, 1, 0, 0};
+  return mask;
+}
+
+TEST(RegionChoices, AreNumberedRegionByRegion) {
+  const ActionMask mask = cut_mask();
+  const std::vector<RegionChoice> expected = {{0, 0}, {0, 1}, {2, 0}, {2, 1}, {2, 2}};
+  for (int secondary = 0; secondary < 5; ++secondary) {
+    const RegionChoice choice = region_choice(mask, 0, secondary, kRegions);
+    EXPECT_EQ(choice, expected[static_cast<size_t>(secondary)]) << secondary;
+    EXPECT_EQ(secondary_choice(mask, 0, choice, kRegions), secondary);
+  }
+  EXPECT_EQ(region_choice(mask, 2, 0, kRegions), (RegionChoice{0, 0})) << "NO-OP";
+}
+
+TEST(RegionChoices, OfAGraphThatIsNotCutLieInRegionZero) {
+  ActionMask mask;
+  mask.counts = {5, 1};
+  EXPECT_EQ(region_choice(mask, 0, 4, 1), (RegionChoice{0, 4}));
+  EXPECT_EQ(secondary_choice(mask, 0, RegionChoice{0, 4}, 1), 4);
+  EXPECT_THROW(region_choice(mask, 0, 5, 1), InternalError);
+}
+
+TEST(RegionChoices, ThatDoNotExistAreBrokenInvariants) {
+  const ActionMask mask = cut_mask();
+  EXPECT_THROW(region_choice(mask, 0, 5, kRegions), InternalError);
+  EXPECT_THROW(region_choice(mask, 0, -1, kRegions), InternalError);
+  EXPECT_THROW(region_choice(mask, 1, 0, kRegions), InternalError);
+  EXPECT_THROW(region_choice(mask, 3, 0, kRegions), InternalError);
+  EXPECT_THROW(region_choice(mask, 0, 0, 4), InternalError) << "another number of regions";
+  EXPECT_THROW(secondary_choice(mask, 0, RegionChoice{1, 0}, kRegions), InternalError);
+  EXPECT_THROW(secondary_choice(mask, 0, RegionChoice{3, 0}, kRegions), InternalError);
+}
+
+}  // namespace
+}  // namespace reverie
