@@ -51,6 +51,18 @@ int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, i
   return std::accumulate(row.begin(), row.begin() + choice.region, choice.index);
 }
 
+std::vector<float> best_by_region(const ActionMask& mask, int primary, int regions,
+                                  std::span<const double> gains) {
+  REVERIE_CHECK_EQ(gains.size(), mask.counts[static_cast<size_t>(primary)]);
+  std::vector<float> best;
+  for (const size_t count : region_row(mask, primary, regions)) {
+    const auto here = gains.first(count);
+    best.push_back(here.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(here)));
+    gains = gains.subspan(count);
+  }
+  return best;
+}
+
 EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {
   resets += other.resets;
   steps += other.steps;

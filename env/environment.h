@@ -95,6 +95,10 @@ struct RegionChoice {
 RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions);
 /// The other way: the secondary choice that is number `index` of a region, below the region's count.
 int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions);
+/// [regions]: the greatest of the gains of an action's choices in each region, 0 where there are none.
+/// `gains`: one for each choice.
+std::vector<float> best_by_region(const ActionMask& mask, int primary, int regions,
+                                  std::span<const double> gains);
 
 /// A function of the state alone, so that a state met twice is stored and encoded once. What belongs
 /// to the episode (steps left, best cost so far) is no part of it: its reader has the step number,

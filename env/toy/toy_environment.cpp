@@ -91,8 +91,11 @@ std::vector<Block> successors(const Block& block, int primary) {
 /// Appends nodes and edges to plain arrays.
 class FeatureWriter {
  public:
-  int add(NodeType type, double block_position) {
+  /// Each block is a region where `regions` is more than 1.
+  explicit FeatureWriter(int regions) : regions_(regions) {}
+  int add(NodeType type, size_t block, double block_position) {
     features_.node_types.push_back(type);
+    if (regions_ > 1) features_.node_regions.push_back(static_cast<int32_t>(block));
     const float columns[] = {static_cast<float>(kNodeCost[type]) / 8.0f,
                              static_cast<float>(kNodeWidth[type]) / 3.0f,
                              static_cast<float>(block_position)};
@@ -106,21 +109,21 @@ class FeatureWriter {
     features_.edges.push_back(static_cast<float>(to - from) / 4.0f);
   }
   /// Returns the block's last node.
-  int add_block(const Block& block, int input, double position) {
+  int add_block(const Block& block, size_t number, int input, double position) {
     const auto nodes = nodes_of(block);
     size_t next = 0;
-    int last = add(nodes[next++], position);
+    int last = add(nodes[next++], number, position);
     connect(input, last, 0);
     if (!merged(block)) {
-      const int right = add(nodes[next++], position);
-      const int join = add(nodes[next++], position);
+      const int right = add(nodes[next++], number, position);
+      const int join = add(nodes[next++], number, position);
       connect(input, right, 0);
       connect(last, join, 0);
       connect(right, join, 1);
       last = join;
     }
     for (; next < nodes.size(); ++next) {
-      const int node = add(nodes[next], position);
+      const int node = add(nodes[next], number, position);
       connect(last, node, 0);
       last = node;
     }
@@ -132,9 +135,9 @@ class FeatureWriter {
                                        static_cast<float>(total_cost));
     return std::move(features_);
   }
-  GraphFeatures& features() { return features_; }
 
  private:
+  int regions_;
   GraphFeatures features_;
 };
 
@@ -150,7 +153,9 @@ EnvSpec make_spec(const ToyConfig& config) {
   spec.max_secondary = 2 * config.blocks;
   spec.horizon = config.horizon > 0 ? config.horizon : kStepsPerBlock * config.blocks;
   spec.start_states = config.start_states;
+  spec.regions = config.regions ? std::max(2, config.blocks) : 1;
   spec.fingerprint = hash_combine(hash_string("toy"), kVersion);
+  if (config.regions) spec.fingerprint = hash_combine(spec.fingerprint, hash_string("regions"));
   spec.cost_source = "none";
   return spec;
 }
@@ -164,6 +169,9 @@ ToyEnvironment::ToyEnvironment(const ToyConfig& config) : config_(config) {
   if (config.start_states < 1 || config.start_states > (1 << bits))
     throw InputError("toy.start_states is {}; with {} blocks it must be from 1 to {}",
                      config.start_states, config.blocks, 1 << bits);
+  if (config.regions && config.blocks > kMaxRegions)
+    throw InputError("toy.blocks is {}; with toy.regions it must be at most {}", config.blocks,
+                     kMaxRegions);
   if (config.horizon < 0) throw InputError("toy.horizon is {}; it must be 0 or more", config.horizon);
   spec_ = make_spec(config);
 }
@@ -218,36 +226,51 @@ StepResult ToyEnvironment::step(const Action& action) {
   return result;
 }
 
-Observation ToyEnvironment::observe() const {
-  FeatureWriter writer;
-  int last = writer.add(kInput, 0);
-  uint64_t key = hash_combine(spec_.fingerprint, static_cast<uint64_t>(initial_cost_));
+GraphFeatures ToyEnvironment::graph_features() const {
+  FeatureWriter writer(spec_.regions);
+  int last = writer.add(kInput, 0, 0);
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const double position = static_cast<double>(b + 1) / static_cast<double>(blocks_.size() + 1);
-    last = writer.add_block(blocks_[b], last, position);
-    key = hash_combine(key, static_cast<uint64_t>(blocks_[b].branches) * 16 +
-                                static_cast<uint64_t>(blocks_[b].tail));
+    last = writer.add_block(blocks_[b], b, last, position);
   }
-  writer.connect(last, writer.add(kOutput, 1), 0);
+  writer.connect(last, writer.add(kOutput, blocks_.size() - 1, 1), 0);
   const int cost = cost_of(blocks_);
+  GraphFeatures graph = writer.take(cost);
+  graph.globals = {static_cast<float>(cost) / static_cast<float>(initial_cost_),
+                   static_cast<float>(std::log1p(graph.node_count()))};
+  return graph;
+}
+
+Observation ToyEnvironment::observe() const {
   Observation observation;
-  observation.graph = writer.take(cost);
-  observation.graph.globals = {static_cast<float>(cost) / static_cast<float>(initial_cost_),
-                               static_cast<float>(std::log1p(observation.graph.node_count()))};
+  observation.graph = graph_features();
   observation.mask = mask();
   observation.action_features = best_gains();
+  if (spec_.regions > 1) observation.region_features = best_gains_by_region();
+  uint64_t key = hash_combine(spec_.fingerprint, static_cast<uint64_t>(initial_cost_));
+  for (const Block& block : blocks_)
+    key = hash_combine(key, static_cast<uint64_t>(block.branches) * 16 +
+                                static_cast<uint64_t>(block.tail));
   observation.state_key = key;
   return observation;
 }
 
 ActionMask ToyEnvironment::mask() const {
+  const auto regions = static_cast<size_t>(spec_.regions);
   ActionMask mask;
   mask.counts.assign(kNoOp + 1, 0);
-  for (const Block& block : blocks_)
-    for (int primary = 0; primary < kNoOp; ++primary)
-      mask.counts[static_cast<size_t>(primary)] +=
-          static_cast<uint16_t>(successors(block, primary).size());
   mask.counts[kNoOp] = 1;
+  if (regions > 1) {
+    mask.region_counts.assign((kNoOp + 1) * regions, 0);
+    mask.region_counts[kNoOp * regions] = 1;
+  }
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    for (size_t primary = 0; primary < kNoOp; ++primary) {
+      const size_t count = successors(blocks_[b], static_cast<int>(primary)).size();
+      mask.counts[primary] += static_cast<uint16_t>(count);
+      if (regions > 1) mask.region_counts[primary * regions + b] = static_cast<uint16_t>(count);
+    }
+  }
   return mask;
 }
 
@@ -269,6 +292,16 @@ std::vector<float> ToyEnvironment::best_gains() const {
   for (int primary = 0; primary <= kNoOp; ++primary) {
     const auto all = gains(primary);
     best.push_back(all.empty() ? 0.0f : static_cast<float>(*std::max_element(all.begin(), all.end())));
+  }
+  return best;
+}
+
+std::vector<float> ToyEnvironment::best_gains_by_region() const {
+  const ActionMask mask = this->mask();
+  std::vector<float> best;
+  for (int primary = 0; primary <= kNoOp; ++primary) {
+    const auto row = best_by_region(mask, primary, spec_.regions, gains(primary));
+    best.insert(best.end(), row.begin(), row.end());
   }
   return best;
 }

@@ -11,11 +11,13 @@ struct ToyConfig {
   int blocks = 3;
   int start_states = 1;
   int horizon = 0;  ///< 0: 6 per block; env.horizon decides where the toy is made by name
+  bool regions = false;
 
   template <class V>
   void fields(V& v) {
     v.field("blocks", blocks, "Blocks in the row, 1 to 1000");
     v.field("start_states", start_states, "Start graphs, at most 4 to the number of blocks");
+    v.field("regions", regions, "Each block is a region of its own; then at most 64 blocks");
   }
 };
 
@@ -36,6 +38,10 @@ struct ToyConfig {
 /// even block is a trap. Secondary choices count from the left. An episode also terminates when
 /// only NO-OP is left. The reward is the improvement of this step in percent of the initial cost.
 /// Start state s reads its blocks from the bits of s, two a block: even, then activation first.
+///
+/// With `regions` block b is region b, with the input in the first region and the output in the last;
+/// there are at least two regions, so that one block leaves one empty. The actions stay what they
+/// are, but fingerprint and keys are others.
 class ToyEnvironment : public Environment {
  public:
   enum Primary { kMerge, kEnlarge, kFold, kSwap, kNoOp };
@@ -66,7 +72,9 @@ class ToyEnvironment : public Environment {
 
  private:
   std::vector<Block> start_blocks(int start_state) const;
+  GraphFeatures graph_features() const;
   std::vector<float> best_gains() const;
+  std::vector<float> best_gains_by_region() const;
 
   ToyConfig config_;
   EnvSpec spec_;

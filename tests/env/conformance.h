@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <ostream>
 #include <set>
 #include <string>
@@ -37,10 +38,38 @@ inline std::string environment_case_name(const ::testing::TestParamInfo<Environm
   return info.param.name;
 }
 
+/// Every choice lies in one region, and region and index name it.
+inline void check_region_choices(const EnvSpec& spec, const ActionMask& mask, int primary) {
+  RegionChoice last{-1, 0};
+  for (int secondary = 0; secondary < mask.counts[static_cast<size_t>(primary)]; ++secondary) {
+    const RegionChoice choice = region_choice(mask, primary, secondary, spec.regions);
+    ASSERT_GE(choice.region, last.region) << "numbered region by region";
+    EXPECT_EQ(choice.index, choice.region == last.region ? last.index + 1 : 0);
+    EXPECT_EQ(secondary_choice(mask, primary, choice, spec.regions), secondary);
+    last = choice;
+  }
+}
+
+inline void check_region_counts(const EnvSpec& spec, const ActionMask& mask) {
+  const auto regions = static_cast<size_t>(spec.regions);
+  if (regions == 1) {
+    EXPECT_TRUE(mask.region_counts.empty());
+    return;
+  }
+  ASSERT_EQ(mask.region_counts.size(), mask.counts.size() * regions);
+  for (size_t primary = 0; primary < mask.counts.size(); ++primary) {
+    const auto row = mask.region_counts.begin() + static_cast<std::ptrdiff_t>(primary * regions);
+    EXPECT_EQ(std::accumulate(row, row + spec.regions, 0), mask.counts[primary]) << primary;
+    check_region_choices(spec, mask, static_cast<int>(primary));
+  }
+  EXPECT_EQ(mask.region_counts[mask.region_counts.size() - regions], 1) << "NO-OP's is in region 0";
+}
+
 inline void check_mask(const EnvSpec& spec, const ActionMask& mask) {
   ASSERT_EQ(mask.counts.size(), spec.actions.size());
   EXPECT_EQ(mask.counts.back(), 1) << "NO-OP is always valid, once";
   for (const int count : mask.counts) EXPECT_LE(count, spec.max_secondary);
+  check_region_counts(spec, mask);
   if (spec.prefix_masks) {
     EXPECT_TRUE(mask.choices.empty());
     return;
@@ -68,6 +97,7 @@ inline void check_graph(const EnvSpec& spec, const GraphFeatures& graph) {
   EXPECT_EQ(graph.edges.size(), edges * static_cast<size_t>(spec.edge_features));
   EXPECT_EQ(graph.globals.size(), static_cast<size_t>(spec.global_features));
   EXPECT_EQ(graph.node_targets.size(), nodes);
+  EXPECT_EQ(graph.node_regions.size(), spec.regions > 1 ? nodes : 0);
   const auto below = [](int limit) { return [limit](int v) { return v >= 0 && v < limit; }; };
   const auto all = [](const std::vector<int32_t>& values, const auto& test) {
     return std::all_of(values.begin(), values.end(), test);
@@ -75,6 +105,7 @@ inline void check_graph(const EnvSpec& spec, const GraphFeatures& graph) {
   EXPECT_TRUE(all(graph.node_types, below(spec.node_types)));
   EXPECT_TRUE(all(graph.senders, below(static_cast<int>(nodes))));
   EXPECT_TRUE(all(graph.receivers, below(static_cast<int>(nodes))));
+  EXPECT_TRUE(all(graph.node_regions, below(spec.regions)));
   check_all_finite(graph.nodes, "node features");
   check_all_finite(graph.edges, "edge features");
   check_all_finite(graph.globals, "globals");
@@ -82,6 +113,16 @@ inline void check_graph(const EnvSpec& spec, const GraphFeatures& graph) {
   double total = 0;
   for (const float share : graph.node_targets) total += share;
   EXPECT_TRUE(total == 0 || std::abs(total - 1) < 1e-3) << "cost shares sum to " << total;
+}
+
+inline void check_region_features(const EnvSpec& spec, const Observation& observation) {
+  const auto width = static_cast<size_t>(spec.action_features);
+  const auto& counts = observation.mask.region_counts;
+  const auto& features = observation.region_features;
+  ASSERT_EQ(features.size(), counts.size() * width);
+  check_all_finite(features, "region features");
+  for (size_t i = 0; i < features.size(); ++i)
+    EXPECT_TRUE(counts[i / width] > 0 || features[i] == 0) << "nothing is offered there";
 }
 
 inline void check_observation(const Environment& env, const Observation& observation) {
@@ -92,6 +133,7 @@ inline void check_observation(const Environment& env, const Observation& observa
   EXPECT_EQ(observation.action_features.size(),
             spec.actions.size() * static_cast<size_t>(spec.action_features));
   check_all_finite(observation.action_features, "action features");
+  check_region_features(spec, observation);
 }
 
 class EnvironmentConformance : public ::testing::TestWithParam<EnvironmentCase> {
@@ -126,6 +168,8 @@ TEST_P(EnvironmentConformance, SpecIsComplete) {
   EXPECT_GE(spec.max_secondary, 1);
   EXPECT_LE(spec.max_secondary, 65535);
   EXPECT_NE(spec.fingerprint, 0u);
+  EXPECT_GE(spec.regions, 1);
+  EXPECT_LE(spec.regions, spec.prefix_masks ? kMaxRegions : 1) << "explicit lists are not cut";
 }
 
 TEST_P(EnvironmentConformance, RandomSimulationsKeepTheContract) {

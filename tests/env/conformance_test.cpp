@@ -6,9 +6,10 @@
 namespace reverie::testing {
 namespace {
 
-std::unique_ptr<Environment> toy(int blocks, int start_states, int horizon = 0) {
-  return std::make_unique<ToyEnvironment>(
-      ToyConfig{.blocks = blocks, .start_states = start_states, .horizon = horizon});
+std::unique_ptr<Environment> toy(int blocks, int start_states, int horizon = 0,
+                                 bool regions = false) {
+  return std::make_unique<ToyEnvironment>(ToyConfig{
+      .blocks = blocks, .start_states = start_states, .horizon = horizon, .regions = regions});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -17,6 +18,9 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"toy", [] { return toy(3, 4); }},
         EnvironmentCase{"toy_of_one_block", [] { return toy(1, 1); }},
         EnvironmentCase{"toy_of_many_blocks", [] { return toy(40, 64, 50); }},
+        EnvironmentCase{"toy_of_regions", [] { return toy(3, 4, 0, true); }},
+        EnvironmentCase{"toy_of_one_block_and_two_regions", [] { return toy(1, 1, 0, true); }},
+        EnvironmentCase{"toy_of_many_regions", [] { return toy(40, 64, 50, true); }},
         EnvironmentCase{"counting", [] { return std::make_unique<CountingEnvironment>(); }},
         EnvironmentCase{"explicit_lists",
                         [] { return std::make_unique<CountingEnvironment>(9, true, 3); }}),

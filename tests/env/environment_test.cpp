@@ -35,6 +35,14 @@ TEST(RegionChoices, OfAGraphThatIsNotCutLieInRegionZero) {
   EXPECT_THROW(region_choice(mask, 0, 5, 1), InternalError);
 }
 
+TEST(RegionChoices, HaveABestGainInEachRegion) {
+  const ActionMask mask = cut_mask();
+  const std::vector<double> gains = {-3, -2, 1, 7, 4};
+  EXPECT_EQ(best_by_region(mask, 0, kRegions, gains), (std::vector<float>{-2, 0, 7}));
+  EXPECT_EQ(best_by_region(mask, 1, kRegions, {}), (std::vector<float>{0, 0, 0}));
+  EXPECT_THROW(best_by_region(mask, 2, kRegions, gains), InternalError);
+}
+
 TEST(RegionChoices, ThatDoNotExistAreBrokenInvariants) {
   const ActionMask mask = cut_mask();
   EXPECT_THROW(region_choice(mask, 0, 5, kRegions), InternalError);

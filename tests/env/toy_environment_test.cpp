@@ -108,7 +108,47 @@ TEST(ToyEnvironment, RewardsAddUpToTheImprovement) {
   EXPECT_NEAR(sum, 100.0 * (26 - env.info().cost_ms) / 26, 1e-9);
 }
 
+TEST(ToyEnvironment, BlocksAreRegionsWhereAskedFor) {
+  ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0, .regions = true});
+  env.reset(0);
+  const Observation before = env.observe();
+  EXPECT_EQ(before.graph.node_regions,
+            (std::vector<int32_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}));
+  const auto row = [&](const Observation& observation, int primary) {
+    const auto begin = observation.mask.region_counts.begin() + 3 * primary;
+    return std::vector<int>(begin, begin + 3);
+  };
+  EXPECT_EQ(row(before, ToyEnvironment::kEnlarge), (std::vector<int>{1, 1, 1}));
+  EXPECT_EQ(row(before, ToyEnvironment::kMerge), (std::vector<int>{0, 0, 0}));
+  env.step({ToyEnvironment::kEnlarge, 1});
+  const Observation after = env.observe();
+  EXPECT_EQ(row(after, ToyEnvironment::kEnlarge), (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(row(after, ToyEnvironment::kMerge), (std::vector<int>{0, 1, 0}));
+  EXPECT_NEAR(after.region_features[3 * ToyEnvironment::kMerge + 1], 100.0 * 6 / 39, 1e-5);
+  EXPECT_EQ(after.region_features[3 * ToyEnvironment::kMerge], 0);
+}
+
+TEST(ToyEnvironment, RegionsChangeNothingButWhatNamesThem) {
+  ToyEnvironment flat({.blocks = 4, .start_states = 256, .horizon = 20});
+  ToyEnvironment cut({.blocks = 4, .start_states = 256, .horizon = 20, .regions = true});
+  EXPECT_NE(flat.spec().fingerprint, cut.spec().fingerprint);
+  flat.reset(77);
+  cut.reset(77);
+  for (const Action action : {Action{3, 2}, Action{1, 1}, Action{0, 0}, Action{3, 0}}) {
+    Observation plain = cut.observe();
+    EXPECT_NE(plain.state_key, flat.observe().state_key);
+    plain.graph.node_regions.clear();
+    plain.mask.region_counts.clear();
+    plain.region_features.clear();
+    plain.state_key = flat.observe().state_key;
+    EXPECT_EQ(plain, flat.observe());
+    EXPECT_EQ(cut.step(action).reward, flat.step(action).reward);
+  }
+}
+
 TEST(ToyEnvironment, RefusesSizesOutOfRange) {
+  EXPECT_THROW(ToyEnvironment({.blocks = 65, .start_states = 1, .horizon = 0, .regions = true}),
+               InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 0}), InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 17}), InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 1, .horizon = -1}), InputError);
