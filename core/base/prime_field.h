@@ -28,6 +28,19 @@ constexpr uint64_t subtract(uint64_t a, uint64_t b) { return a >= b ? a - b : a 
 constexpr uint64_t negate(uint64_t a) { return a == 0 ? 0 : kPrime - a; }
 constexpr uint64_t multiply(uint64_t a, uint64_t b) { return reduce(Wide{a} * b); }
 
+/// A sum of products of elements, reduced when it is asked for.
+class ProductSum {
+ public:
+  constexpr void add(uint64_t a, uint64_t b) {
+    sum_ += Wide{a} * b;
+    if ((sum_ >> 127) != 0) sum_ = folded_once(sum_);  // a product is less than 2^122
+  }
+  constexpr uint64_t value() const { return reduce(sum_); }
+
+ private:
+  Wide sum_ = 0;
+};
+
 constexpr uint64_t power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent != 0; exponent >>= 1, base = multiply(base, base))

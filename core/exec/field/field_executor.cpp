@@ -16,6 +16,7 @@ uint64_t element_of(double number) {
   constexpr int kMostDenominator = 64;
   const auto rounded = static_cast<float>(number);
   if (!std::isfinite(rounded)) throw InputError("{} is no element of the field", number);
+  if (rounded == std::trunc(rounded)) return of_number(rounded);
   for (int denominator = 3; denominator <= kMostDenominator; ++denominator) {
     const double numerator = std::round(double{rounded} * denominator);
     if (numerator != 0 && std::abs(numerator) <= kMostDenominator &&

@@ -34,6 +34,11 @@ FieldDegree larger(FieldDegree a, FieldDegree b) {
 
 double degree_of_difference(FieldDegree a, FieldDegree b) { return degree_of_sum(a, b).numerator; }
 
+FieldFunctions::FieldFunctions(uint64_t key) : key_(key) {
+  sets_[0].function = hash_combine(key, hash_string("greatest"));
+  sets_[1].function = hash_combine(key, hash_string("least"));
+}
+
 uint64_t FieldFunctions::declare(std::string_view function, int64_t applications,
                                  FieldDegree argument) {
   Use& use = uses_[std::string(function)];
@@ -52,19 +57,32 @@ void FieldFunctions::declare_extreme(Extreme which, int64_t elements, FieldDegre
   declare(which == Extreme::kGreatest ? "greatest" : "least", elements, degree);
 }
 
-uint64_t FieldFunctions::extreme(Extreme which, std::span<const uint64_t> elements) {
-  Leaves& known = leaves_[which == Extreme::kGreatest ? 0 : 1];
-  std::vector<uint64_t> leaves;
-  for (const uint64_t element : elements) {
-    const auto at = known.find(element);
-    if (at == known.end()) leaves.push_back(element);
-    else leaves.insert(leaves.end(), at->second.begin(), at->second.end());
+void FieldFunctions::Sets::append_leaves(uint64_t element, std::vector<uint64_t>& leaves) const {
+  const uint32_t set = number.find(element);
+  if (set == FlatMap::kNone) {
+    leaves.push_back(element);
+    return;
   }
-  sort_unique(leaves);
-  if (leaves.size() == 1) return leaves[0];
-  const uint64_t name = hash_string(which == Extreme::kGreatest ? "greatest" : "least");
-  const uint64_t result = value(hash_combine(key_, name), leaves);
-  known.try_emplace(result, std::move(leaves));
+  const auto from = elements.begin();
+  leaves.insert(leaves.end(), from + static_cast<int64_t>(begin[set]),
+                from + static_cast<int64_t>(begin[set + 1]));
+}
+
+void FieldFunctions::Sets::add(uint64_t hash, std::span<const uint64_t> leaves) {
+  const auto next = static_cast<uint32_t>(begin.size() - 1);
+  if (number.insert(hash, next) != next) return;
+  elements.insert(elements.end(), leaves.begin(), leaves.end());
+  begin.push_back(elements.size());
+}
+
+uint64_t FieldFunctions::extreme(Extreme which, std::span<const uint64_t> elements) {
+  Sets& known = sets_[which == Extreme::kGreatest ? 0 : 1];
+  leaves_.clear();
+  for (const uint64_t element : elements) known.append_leaves(element, leaves_);
+  sort_unique(leaves_);
+  if (leaves_.size() == 1) return leaves_[0];
+  const uint64_t result = value(known.function, leaves_);
+  known.add(result, leaves_);
   return result;
 }
 

@@ -5,8 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "core/base/flat_map.h"
 
 namespace reverie {
 
@@ -38,7 +39,7 @@ double degree_of_difference(FieldDegree a, FieldDegree b);
 /// the difference of their arguments plus 1, over the prime (Schwartz 1980, Zippel 1979).
 class FieldFunctions {
  public:
-  explicit FieldFunctions(uint64_t key) : key_(key) {}
+  explicit FieldFunctions(uint64_t key);
 
   enum class Extreme { kGreatest, kLeast };
 
@@ -61,12 +62,22 @@ class FieldFunctions {
     double applications = 0;
     double degree = 0;  ///< of the difference of two arguments
   };
-  using Leaves = std::unordered_map<uint64_t, std::vector<uint64_t>>;
+  /// Sets of elements that were chosen from, two or more or none, by their hash.
+  struct Sets {
+    uint64_t function = 0;
+    FlatMap number;
+    std::vector<size_t> begin = {0};
+    std::vector<uint64_t> elements;
+
+    void append_leaves(uint64_t element, std::vector<uint64_t>& leaves) const;
+    void add(uint64_t hash, std::span<const uint64_t> leaves);
+  };
 
   uint64_t key_;
   bool divided_by_zero_ = false;
   std::map<std::string, Use, std::less<>> uses_;
-  Leaves leaves_[2];  ///< by the hash of a set of two or more elements, or of none
+  Sets sets_[2];  ///< of greatest, of least
+  std::vector<uint64_t> leaves_;  ///< scratch
 };
 
 }  // namespace reverie

@@ -25,11 +25,11 @@ void multiply_matrices(const Matrix& a, const Matrix& b, int64_t rows, int64_t i
               uint64_t* out) {
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
-      uint64_t sum = 0;
+      ProductSum sum;
       for (int64_t k = 0; k < inner; ++k)
-        sum = add(sum, multiply(a.data[row * a.row_step + k * a.column_step],
-                                b.data[k * b.row_step + column * b.column_step]));
-      *out++ = sum;
+        sum.add(a.data[row * a.row_step + k * a.column_step],
+                b.data[k * b.row_step + column * b.column_step]);
+      *out++ = sum.value();
     }
 }
 
@@ -105,12 +105,12 @@ std::vector<FieldTensor> convolution(const Call& call) {
     for (int64_t plane = 0; plane < x[0] * filter[0]; ++plane) {
       const int64_t f = plane % filter[0];
       const int64_t first = plane / filter[0] * x[1] + f / filters * channels;
-      uint64_t sum = 0;
+      ProductSum sum;
       for (int64_t c = 0; c < channels; ++c)
         for (const reference::Tap& tap : taps)
-          sum = add(sum, multiply(image[(first + c) * window.in_size() + tap.offset],
-                                  weights[(f * channels + c) * window.taps() + tap.tap]));
-      out[plane * window.out_size() + position] = sum;
+          sum.add(image[(first + c) * window.in_size() + tap.offset],
+                  weights[(f * channels + c) * window.taps() + tap.tap]);
+      out[plane * window.out_size() + position] = sum.value();
     }
   }
   if (call.has_input(kBias)) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/prime_field.h"
@@ -11,18 +13,34 @@ namespace {
 
 using Extreme = FieldFunctions::Extreme;
 
-/// For every element of the result, the elements that are reduced into it.
-std::vector<std::vector<uint64_t>> reduced_elements(const Call& call) {
+/// For every element of a result, the elements that are reduced into it.
+struct Lists {
+  std::vector<uint64_t> elements;
+  std::vector<size_t> ends;
+
+  /// `count` of them, equally long.
+  Lists(std::vector<uint64_t> all, size_t count) : elements(std::move(all)), ends(count) {
+    for (size_t i = 0; i < count; ++i) ends[i] = (i + 1) * (elements.size() / count);
+  }
+  size_t size() const { return ends.size(); }
+  std::span<const uint64_t> operator[](size_t i) const {
+    const size_t begin = i == 0 ? 0 : ends[i - 1];
+    return std::span(elements).subspan(begin, ends[i] - begin);
+  }
+};
+
+Lists reduced_elements(const Call& call) {
   Shape kept = call.shape(0);
   for (const int64_t axis : call.attributes.integers("axes")) kept[static_cast<size_t>(axis)] = 1;
-  std::vector<std::vector<uint64_t>> lists(static_cast<size_t>(element_count(kept)));
   const auto from = call.data(0);
+  Lists lists(std::vector<uint64_t>(from.size()), static_cast<size_t>(element_count(kept)));
+  std::vector<size_t> next = lists.ends;  // filled from the end
   reference::for_each_run(
       call.shape(0), {reference::broadcast_strides(kept, call.shape(0))},
       [&](const reference::Run& run) {
         for (int64_t i = 0; i < run.count; ++i)
-          lists[static_cast<size_t>(run.offsets[0] + i * run.steps[0])].push_back(
-              from[static_cast<size_t>(run.first + i)]);
+          lists.elements[--next[static_cast<size_t>(run.offsets[0] + i * run.steps[0])]] =
+              from[static_cast<size_t>(run.first + i)];
       });
   return lists;
 }
@@ -30,7 +48,7 @@ std::vector<std::vector<uint64_t>> reduced_elements(const Call& call) {
 /// For every element of a pooling's result, those that its window sees, and how many taps lie within
 /// the padded input.
 struct Windows {
-  std::vector<std::vector<uint64_t>> lists;
+  Lists lists{{}, 0};
   std::vector<int64_t> padded;
 };
 
@@ -39,59 +57,58 @@ Windows windows_of(const Call& call) {
   const reference::Window window = reference::window_of(
       call.shape(0), shape, call.attributes, call.attributes.integers("kernel_shape"));
   Windows result;
-  result.lists.resize(static_cast<size_t>(element_count(shape)));
-  result.padded.resize(result.lists.size());
   const auto from = call.data(0);
-  std::vector<reference::Tap> taps;
-  for (int64_t position = 0; position < window.out_size(); ++position) {
-    const int64_t padded = reference::taps_at(window, position, taps);
-    for (int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
-      const auto at = static_cast<size_t>(plane * window.out_size() + position);
-      result.padded[at] = padded;
-      for (const reference::Tap& tap : taps)
-        result.lists[at].push_back(from[static_cast<size_t>(plane * window.in_size() + tap.offset)]);
+  std::vector<std::vector<reference::Tap>> taps(static_cast<size_t>(window.out_size()));
+  std::vector<int64_t> padded;
+  for (size_t position = 0; position < taps.size(); ++position)
+    padded.push_back(
+        reference::taps_at(window, static_cast<int64_t>(position), taps[position]));
+  for (int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
+    for (const auto& seen : taps) {
+      for (const reference::Tap& tap : seen)
+        result.lists.elements.push_back(
+            from[static_cast<size_t>(plane * window.in_size() + tap.offset)]);
+      result.lists.ends.push_back(result.lists.elements.size());
     }
+    result.padded.insert(result.padded.end(), padded.begin(), padded.end());
   }
   return result;
 }
 
 /// All elements behind the first two axes, for every position of these.
-std::vector<std::vector<uint64_t>> planes_of(const Call& call) {
-  std::vector<std::vector<uint64_t>> lists(static_cast<size_t>(element_count(call.outputs[0].shape)));
+Lists planes_of(const Call& call) {
   const auto from = call.data(0);
-  const size_t size = lists.empty() ? 0 : from.size() / lists.size();
-  for (size_t i = 0; i < lists.size(); ++i)
-    lists[i].assign(from.begin() + static_cast<int64_t>(i * size),
-                    from.begin() + static_cast<int64_t>((i + 1) * size));
-  return lists;
+  return {{from.begin(), from.end()}, static_cast<size_t>(element_count(call.outputs[0].shape))};
 }
 
 /// Sum of each list over `counts` (1 where that is empty).
-FieldTensor sums(const Call& call, const std::vector<std::vector<uint64_t>>& lists,
-                 const std::vector<int64_t>& counts) {
+FieldTensor sums(const Call& call, const Lists& lists, const std::vector<int64_t>& counts) {
   size_t longest = 0;
-  for (const auto& list : lists) longest = std::max(longest, list.size());
+  for (size_t i = 0; i < lists.size(); ++i) longest = std::max(longest, lists[i].size());
   FieldTensor result =
       call.new_output(degree_of_sum(call.degree(0), static_cast<int64_t>(longest)));
   const auto to = result.elements.data<uint64_t>();
+  std::map<int64_t, uint64_t> shares;
   for (size_t i = 0; i < lists.size(); ++i) {
     for (const uint64_t x : lists[i]) to[i] = add(to[i], x);
-    if (!counts.empty() && counts[i] != 0) to[i] = multiply(to[i], inverse(of_integer(counts[i])));
+    if (counts.empty() || counts[i] == 0) continue;
+    const auto [share, is_new] = shares.try_emplace(counts[i]);
+    if (is_new) share->second = inverse(of_integer(counts[i]));
+    to[i] = multiply(to[i], share->second);
   }
   return result;
 }
 
-std::vector<int64_t> sizes_of(const std::vector<std::vector<uint64_t>>& lists) {
+std::vector<int64_t> sizes_of(const Lists& lists) {
   std::vector<int64_t> sizes;
-  for (const auto& list : lists) sizes.push_back(static_cast<int64_t>(list.size()));
+  for (size_t i = 0; i < lists.size(); ++i) sizes.push_back(static_cast<int64_t>(lists[i].size()));
   return sizes;
 }
 
 template <Extreme kWhich>
-FieldTensor extremes(const Call& call, const std::vector<std::vector<uint64_t>>& lists) {
-  int64_t elements = 0;
-  for (const auto& list : lists) elements += static_cast<int64_t>(list.size());
-  call.functions.declare_extreme(kWhich, elements, call.degree(0));
+FieldTensor extremes(const Call& call, const Lists& lists) {
+  call.functions.declare_extreme(kWhich, static_cast<int64_t>(lists.elements.size()),
+                                 call.degree(0));
   FieldTensor result = call.new_output(larger(call.degree(0), {1, 0}));
   const auto to = result.elements.data<uint64_t>();
   for (size_t i = 0; i < lists.size(); ++i) to[i] = call.functions.extreme(kWhich, lists[i]);

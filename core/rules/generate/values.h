@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/rules/generate/flat_map.h"
+#include "core/base/flat_map.h"
 #include "core/rules/generate/operators.h"
 
 namespace reverie::generate {

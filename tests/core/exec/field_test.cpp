@@ -25,6 +25,16 @@ TEST(PrimeField, NumbersAreFractions) {
     EXPECT_EQ(field::multiply(x, field::inverse(x)), 1u);
 }
 
+TEST(PrimeField, SumsOfProductsDoNotOverflow) {
+  field::ProductSum sum;
+  uint64_t expected = 0;
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    sum.add(field::kPrime - i, field::kPrime - 1);  // i, modulo the prime
+    expected += i;
+    EXPECT_EQ(sum.value(), expected);
+  }
+}
+
 /// Whole numbers from -4 to 4 where floating.
 Tensor whole(const TensorType& type, Rng rng) {
   Tensor values({DType::kFloat64, type.shape});

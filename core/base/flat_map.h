@@ -6,7 +6,7 @@
 
 #include "core/base/hash.h"
 
-namespace reverie::generate {
+namespace reverie {
 
 /// From 64-bit keys (not ~0) to 32-bit values, without removal: a few million entries in little room.
 class FlatMap {
@@ -59,4 +59,4 @@ class FlatMap {
   size_t size_ = 0, mask_ = 0;
 };
 
-}  // namespace reverie::generate
+}  // namespace reverie
