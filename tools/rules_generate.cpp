@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,13 +8,11 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/rules/generate/generate.h"
-#include "core/rules/prove/prove.h"
-#include "core/rules/taso/import.h"
 #include "core/rules/taso/translate.h"
-#include "core/rules/verify/write_proofs.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
+#include "tools/rule_tester.h"
 
 namespace reverie {
 namespace {
@@ -43,61 +40,17 @@ class Stages {
   std::optional<Progress> bar_;
 };
 
-/// What importing and proving a rule came to.
-struct Tested {
-  std::string text;     ///< with its proof; empty where the rule is refused
-  std::string refusal;  ///< why
-  bool narrowed = false;  ///< it holds under a condition that its graphs do not state
-};
-
-/// Tests each rule once.
-class Tester {
- public:
-  explicit Tester(uint64_t seed) {
-    options_.prefix = "generated";
-    options_.seed = seed;
-    options_.derived_groups = true;
-  }
-
-  const Tested& test(size_t number, const TasoRule& rule) {
-    const auto [at, is_new] = known_.try_emplace(number);
-    if (!is_new) return at->second;
-    options_.first = number;
-    const TasoOutcome outcome = import_taso_rules({rule}, options_).at(0);
-    Tested& tested = at->second;
-    tested.narrowed = !outcome.narrowing.empty();
-    tested.refusal = outcome.refusal;
-    if (!outcome.counterexample.empty()) tested.refusal += ": " + outcome.counterexample;
-    if (outcome.accepted()) add_proof(outcome, tested);
-    return tested;
-  }
-
- private:
-  static void add_proof(const TasoOutcome& outcome, Tested& tested) {
-    const RuleSet rules = RuleSet::parse(outcome.text, outcome.name);
-    const ProofReport report = prove(rules[0], {.with_axioms = false});
-    tested.refusal = !report.refutation().empty() ? report.refutation()
-                     : !report.field.proved()     ? "not proved: " + report.field.not_covered
-                                                  : "";
-    if (tested.refusal.empty())
-      tested.text = with_proofs(outcome.text, outcome.name, {{outcome.name, report.proof}});
-  }
-
-  TasoImportOptions options_;
-  std::map<size_t, Tested> known_;
-};
-
 struct Written {
   size_t accepted = 0, refused = 0;
 };
 
-Written write_rules(const Arguments& arguments, const GenerateResult& result, Tester& tester) {
+Written write_rules(const Arguments& arguments, const GenerateResult& result, RuleTester& tester) {
   Progress bar("proofs", static_cast<int64_t>(result.rules.size()), "rules",
                progress_style(arguments.quiet));
   Written written;
   std::string refused, accepted;
   for (size_t i = 0; i < result.rules.size(); ++i) {
-    const Tested& tested = tester.test(i, result.rules[i]);
+    const TestedRule& tested = tester.test(i);
     const bool is_refused = tested.text.empty();
     if (is_refused) refused += fmt::format("# Refused: generated_{:03}: {}\n#   {}\n", i, tested.refusal,
                                            canonical_form(result.rules[i]));
@@ -144,10 +97,11 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
 
 void generate(const Arguments& arguments) {
   const StopToken stop = stop_on_interrupt();
-  Tester tester(arguments.options.seed);
+  RuleTester tester(arguments.options.seed, arguments.options.threads);
   GenerateOptions options = arguments.options;
-  options.accepts = [&](size_t number, const TasoRule& rule) {
-    const Tested& tested = tester.test(number, rule);
+  options.found = [&](size_t number, const TasoRule& rule) { tester.announce(number, rule); };
+  options.accepts = [&](size_t number, const TasoRule&) {
+    const TestedRule& tested = tester.test(number);
     return !tested.text.empty() && !tested.narrowed;
   };
   std::optional<Stages> stages(progress_style(arguments.quiet));

@@ -293,7 +293,9 @@ class Generator {
     for (const Identity& way : {identity, identity.reversed()}) {
       if (!way.is_rule() || (way.left.size() > 1 && !forms.empty())) continue;
       TasoRule rule = to_taso(way, values_.operators());
-      if (forms.insert(canonical_form(rule)).second) result_.rules.push_back(std::move(rule));
+      if (!forms.insert(canonical_form(rule)).second) continue;
+      if (options_.found) options_.found(result_.rules.size(), rule);
+      result_.rules.push_back(std::move(rule));
     }
   }
 

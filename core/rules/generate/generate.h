@@ -15,7 +15,9 @@ struct GenerateOptions {
   std::string operators = "taso";  ///< or "all", or names separated by commas
   uint64_t seed = 1;
   int threads = 1;  ///< no effect on the result
-  /// Whether a rule, the result's one of that number, is sound as it stands. What follows from an
+  /// Told of each rule when it is found, with its number in the result.
+  std::function<void(size_t number, const TasoRule& rule)> found;
+  /// Whether the rule of that number, which was found, is sound as it stands. What follows from an
   /// identity is left out only where that is a rule which is accepted, in one direction at least. Without
   /// this function every rule is.
   std::function<bool(size_t number, const TasoRule& rule)> accepts;

@@ -69,18 +69,25 @@ TEST(Generate, NothingFollowsFromWhatIsNotAccepted) {
   EXPECT_GT(result.rules.size(), 2u);
 }
 
-TEST(Generate, EveryRuleIsAskedForByItsNumberAndOneOfAnIdentityIsEnough) {
+TEST(Generate, EveryRuleIsToldOfAndAskedForByItsNumberAndOneOfAnIdentityIsEnough) {
   GenerateOptions options;
   options.operators = "matmul,add";
   options.depth = 2;
+  std::vector<std::string> found;
+  options.found = [&](size_t number, const TasoRule& rule) {
+    EXPECT_EQ(number, found.size());
+    found.push_back(canonical_form(rule));
+  };
   std::map<size_t, std::string> asked;
   options.accepts = [&](size_t number, const TasoRule& rule) {
+    EXPECT_LT(number, found.size());
     asked.emplace(number, canonical_form(rule));
     return number % 2 == 1;  // the other direction
   };
   const GenerateResult result = generate_rules(options);
   const std::vector<std::string> forms = forms_of(result);
   for (const auto& [number, form] : asked) EXPECT_EQ(forms.at(number), form);
+  EXPECT_EQ(found, forms);
   EXPECT_EQ(forms, forms_of(generate_with("matmul,add", 2)));
 }
 
