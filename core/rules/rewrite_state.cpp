@@ -234,7 +234,8 @@ void RewriteState::commit(const Rewrite& rewrite) {
   impl_->commit(rewrite);
 }
 
-TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike) {
+TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike,
+                  const std::function<void(const Match&)>& after_each) {
   std::vector<Match> members;
   for (const int32_t member : alike.members) members.push_back(state.location(rule, member));
   TakenAll taken;
@@ -245,6 +246,7 @@ TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike) {
     state.commit(rewrite);
     taken.locations.push_back(*location);
     taken.weight_bytes_delta += rewrite.weight_bytes_delta;
+    if (after_each) after_each(rewrite.match);
   }
   return taken;
 }

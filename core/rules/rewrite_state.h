@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -81,7 +82,8 @@ struct TakenAll {
 };
 
 /// Takes every member of a class of `state`, in order, that still is a location when its turn comes;
-/// the first one always is.
-TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike);
+/// the first one always is. `after_each` is called with each match when it has been taken.
+TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike,
+                  const std::function<void(const Match&)>& after_each = nullptr);
 
 }  // namespace reverie

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "env/rewrite/regions.h"
+
 namespace reverie {
 namespace {
 
@@ -142,6 +144,7 @@ GraphFeatures graph_features(const Graph& graph, CostModel& model, const Feature
     const NodeId node = nodes[i];
     position[static_cast<size_t>(node.index)] = static_cast<int32_t>(i);
     features.node_types.push_back(graph.op(node).id);
+    if (context.regions != nullptr) features.node_regions.push_back(context.regions->of(node));
     const auto cost = static_cast<double>(node_cost(model, graph, node).runtime.count);
     features.node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
     float* row = &features.nodes[i * GraphFeatureWidths::kNode];

@@ -10,6 +10,8 @@
 
 namespace reverie {
 
+class Regions;  // env/rewrite/regions.h
+
 /// Features of a tensor program. Only work and graph inputs are nodes: a constant, or what is
 /// computed from constants, shows as the count and bytes of constant inputs of its users, so that
 /// graphs stay small. Nodes stand in topological order (Graph::topological_order), edges by
@@ -47,6 +49,7 @@ struct FeatureContext {
   int64_t matches = 0;
   /// Best gain of the matches rooted at a node, in percent of the initial cost; absent: 0.
   std::unordered_map<NodeId, double> gains;
+  const Regions* regions = nullptr;  ///< none: the graph is not cut
 };
 
 GraphFeatures graph_features(const Graph& graph, CostModel& model, const FeatureContext& context);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 #include <utility>
 
@@ -38,6 +39,9 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
   if (config.take_all || config.locations != LocationChoice::kAll)
     spec.fingerprint = hash_combine(
         spec.fingerprint, 2 * static_cast<uint64_t>(config.locations) + (config.take_all ? 1 : 0));
+  if (config.region_nodes > 0)
+    spec.fingerprint = hash_combine(
+        spec.fingerprint, hash_combine(hash_string("regions"), static_cast<uint64_t>(config.region_nodes)));
   spec.cost_source = cost.name();
   return spec;
 }
@@ -73,7 +77,13 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     RewriteState state(std::move(start.graph), rules, cost);
     const int64_t weight_bytes = state.graph().weight_bytes();
     if (config.horizon == 0) horizon = std::max(horizon, default_horizon(state));
-    shared->starts.push_back({std::move(start.name), std::move(state), weight_bytes});
+    Regions regions;
+    if (config.region_nodes > 0) {
+      regions = Regions(state.graph(), config.region_nodes);
+      shared->spec.regions = std::max({2, shared->spec.regions, regions.count()});
+    }
+    shared->starts.push_back(
+        {std::move(start.name), std::move(state), std::move(regions), weight_bytes});
   }
   shared->spec.horizon = horizon;
   shared->config = std::move(config);
@@ -107,6 +117,7 @@ std::unique_ptr<Environment> RewriteEnvironment::fork() const {
 void RewriteEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % shared_->starts.size());
   state_ = start().state;
+  regions_ = start().regions;
   weight_bytes_ = start().weight_bytes;
   path_.clear();
   best_length_ = measured_length_ = 0;
@@ -147,6 +158,36 @@ int RewriteEnvironment::offered(int primary) const {
   return std::min(available(primary), shared_->config.max_locations);
 }
 
+/// Of each choice that is offered, in canonical order, the location that is (first) rewritten.
+std::vector<int> RewriteEnvironment::offered_locations(int primary) const {
+  const auto [rule, all] = kind(primary);
+  std::vector<int> locations(static_cast<size_t>(offered(primary)));
+  if (!all && shared_->config.locations == LocationChoice::kAll) {
+    std::iota(locations.begin(), locations.end(), 0);
+    return locations;
+  }
+  const auto repeated = all ? repeated_classes(rule) : std::vector<const LocationClass*>{};
+  for (size_t i = 0; i < locations.size(); ++i)
+    locations[i] = (all ? *repeated[i] : state_.classes(rule)[i]).representative();
+  return locations;
+}
+
+/// Of each choice that is offered, in canonical order, the region.
+std::vector<int> RewriteEnvironment::offered_regions(int primary) const {
+  std::vector<int> regions = offered_locations(primary);
+  for (int& entry : regions) entry = regions_.of(state_.location(kind(primary).rule, entry).root);
+  return regions;
+}
+
+/// Of each secondary action its number in canonical order.
+std::vector<int> RewriteEnvironment::in_order_of_regions(int primary) const {
+  const std::vector<int> regions = offered_regions(primary);
+  std::vector<int> order(regions.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) { return regions[static_cast<size_t>(i)]; });
+  return order;
+}
+
 /// Whether a rule matches; counts the state when there is more to choose from than is offered.
 bool RewriteEnvironment::anything_left() {
   int most = 0;
@@ -168,18 +209,25 @@ void RewriteEnvironment::check_allowed(const Action& action) const {
 
 void RewriteEnvironment::rewrite(const Action& action) {
   const auto [rule, all] = kind(action.primary);
-  const auto choice = static_cast<size_t>(action.secondary);
+  const auto secondary = static_cast<size_t>(action.secondary);
+  const size_t choice =
+      cut() ? static_cast<size_t>(in_order_of_regions(action.primary)[secondary]) : secondary;
+  const auto extend_regions = [this](const Match& taken) {
+    if (cut()) regions_.extend(state_.graph(), taken.root);
+  };
   if (all) {
-    const TakenAll taken = take_all(state_, rule, *repeated_classes(rule)[choice]);
+    const TakenAll taken =
+        take_all(state_, rule, *repeated_classes(rule)[choice], extend_regions);
     weight_bytes_ += taken.weight_bytes_delta;
     for (const int32_t location : taken.locations) path_.push_back({rule, location});
     counters_.cost_lookups += static_cast<int64_t>(taken.locations.size());
   } else {
     const int location = shared_->config.locations == LocationChoice::kAll
-                             ? action.secondary
+                             ? static_cast<int>(choice)
                              : state_.classes(rule)[choice].representative();
     const Rewrite rewrite = state_.propose(state_.location(rule, location));
     state_.commit(rewrite);
+    extend_regions(rewrite.match);
     weight_bytes_ += rewrite.weight_bytes_delta;
     path_.push_back({rule, location});
     ++counters_.cost_lookups;
@@ -251,7 +299,18 @@ ActionMask RewriteEnvironment::mask() const {
   for (int primary = 0; primary < spec().no_op(); ++primary)
     mask.counts.push_back(static_cast<uint16_t>(offered(primary)));
   mask.counts.push_back(1);
+  if (cut()) count_by_region(&mask);
   return mask;
+}
+
+void RewriteEnvironment::count_by_region(ActionMask* mask) const {
+  const auto regions = static_cast<size_t>(spec().regions);
+  mask->region_counts.assign(mask->counts.size() * regions, 0);
+  for (int primary = 0; primary < spec().no_op(); ++primary) {
+    uint16_t* row = &mask->region_counts[static_cast<size_t>(primary) * regions];
+    for (const int region : offered_regions(primary)) ++row[region];
+  }
+  mask->region_counts[static_cast<size_t>(spec().no_op()) * regions] = 1;
 }
 
 double RewriteEnvironment::gain(const Match& match) const {
@@ -274,66 +333,87 @@ double RewriteEnvironment::gain_of_all(int rule, const LocationClass& alike) con
   return count * gain(state_.location(rule, alike.representative()));
 }
 
-std::vector<double> RewriteEnvironment::gains(int primary) const {
-  REVERIE_CHECK(primary >= 0 && primary <= spec().no_op());
-  if (primary == spec().no_op()) return {0.0};
-  const Counted counted(*this);
+/// Of each choice that is offered, in canonical order.
+std::vector<double> RewriteEnvironment::offered_gains(int primary) const {
   const auto [rule, all] = kind(primary);
-  const auto count = static_cast<size_t>(offered(primary));
   std::vector<double> gains;
-  if (count == 0) return gains;
   if (all) {
     const auto classes = repeated_classes(rule);
-    for (size_t i = 0; i < count; ++i) gains.push_back(gain_of_all(rule, *classes[i]));
-  } else if (shared_->config.locations == LocationChoice::kAll) {
-    const auto& locations = state_.locations(rule);
-    for (size_t i = 0; i < count; ++i) gains.push_back(gain(locations[i]));
+    for (size_t i = 0; i < static_cast<size_t>(offered(primary)); ++i)
+      gains.push_back(gain_of_all(rule, *classes[i]));
   } else {
-    const auto& classes = state_.classes(rule);
-    for (size_t i = 0; i < count; ++i)
-      gains.push_back(gain(state_.location(rule, classes[i].representative())));
+    for (const int location : offered_locations(primary))
+      gains.push_back(gain(state_.location(rule, location)));
   }
   return gains;
 }
 
+/// From canonical order to that of the secondary actions.
+std::vector<double> RewriteEnvironment::renumbered(int primary, std::vector<double> gains) const {
+  if (!cut()) return gains;
+  std::vector<double> moved;
+  for (const int choice : in_order_of_regions(primary))
+    moved.push_back(gains[static_cast<size_t>(choice)]);
+  return moved;
+}
+
+std::vector<double> RewriteEnvironment::gains(int primary) const {
+  REVERIE_CHECK(primary >= 0 && primary <= spec().no_op());
+  if (primary == spec().no_op()) return {0.0};
+  const Counted counted(*this);
+  if (offered(primary) == 0) return {};
+  return renumbered(primary, offered_gains(primary));
+}
+
 /// Writes the best gain of the matches rooted at each node, and how many matches there are. Gives the
-/// best gain of each rule.
-std::vector<double> RewriteEnvironment::look_at_locations(FeatureContext* context) const {
-  std::vector<double> best(static_cast<size_t>(state_.rules().size()), 0.0);
-  for (size_t rule = 0; rule < best.size(); ++rule) {
+/// gains of each rule's locations.
+std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
+    FeatureContext* context) const {
+  std::vector<std::vector<double>> gains(static_cast<size_t>(state_.rules().size()));
+  for (size_t rule = 0; rule < gains.size(); ++rule) {
     const auto& locations = state_.locations(static_cast<int>(rule));
     context->matches += static_cast<int64_t>(locations.size());
     const auto count =
         std::min(locations.size(), static_cast<size_t>(shared_->config.max_locations));
     for (size_t i = 0; i < count; ++i) {
-      const double offer = gain(locations[i]);
-      best[rule] = i == 0 ? offer : std::max(best[rule], offer);
+      const double offer = gains[rule].emplace_back(gain(locations[i]));
       const auto [at, fresh] = context->gains.emplace(locations[i].root, offer);
       if (!fresh) at->second = std::max(at->second, offer);
     }
   }
-  return best;
+  return gains;
+}
+
+void RewriteEnvironment::write_action_features(const std::vector<std::vector<double>>& looked_at,
+                                               Observation* observation) const {
+  const bool seen = shared_->config.locations == LocationChoice::kAll;
+  for (int primary = 0; primary < spec().primary_actions(); ++primary) {
+    std::vector<double> offers = {0.0};
+    if (primary < spec().no_op())
+      offers = renumbered(primary, seen && primary < state_.rules().size()
+                                       ? looked_at[static_cast<size_t>(primary)]
+                                       : offered_gains(primary));
+    observation->action_features.push_back(
+        offers.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(offers)));
+    if (!cut()) continue;
+    const auto best = best_by_region(observation->mask, primary, spec().regions, offers);
+    observation->region_features.insert(observation->region_features.end(), best.begin(),
+                                        best.end());
+  }
 }
 
 Observation RewriteEnvironment::observe() const {
   const Counted counted(*this);
   Observation observation;
   observation.mask = mask();
-  FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {}};
-  const std::vector<double> best = look_at_locations(&context);
-  const bool seen = shared_->config.locations == LocationChoice::kAll;
-  for (int primary = 0; primary < spec().primary_actions(); ++primary) {
-    double offer = 0;
-    if (seen && primary < state_.rules().size()) {
-      offer = best[static_cast<size_t>(primary)];
-    } else if (const auto offers = gains(primary); !offers.empty()) {
-      offer = *std::max_element(offers.begin(), offers.end());
-    }
-    observation.action_features.push_back(static_cast<float>(offer));
-  }
+  FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {},
+                         cut() ? &regions_ : nullptr};
+  write_action_features(look_at_locations(&context), &observation);
   observation.graph = graph_features(state_.graph(), state_.cost_model(), context);
   observation.state_key =
       hash_combine(state_.hash(), static_cast<uint64_t>(initial_cost().runtime.count));
+  if (cut())
+    observation.state_key = hash_combine(observation.state_key, regions_.hash(state_.graph()));
   return observation;
 }
 

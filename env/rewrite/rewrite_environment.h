@@ -10,6 +10,7 @@
 #include "core/rules/rewrite_state.h"
 #include "core/search/search.h"
 #include "env/environment.h"
+#include "env/rewrite/regions.h"
 #include "env/rewrite/reward.h"
 
 namespace reverie {
@@ -28,6 +29,7 @@ struct RewriteEnvConfig {
   int max_locations = 200;
   int horizon = 0;
   int measure_every = 10;
+  int region_nodes = 0;
   RewardWeights weights;
 
   template <class V>
@@ -44,6 +46,9 @@ struct RewriteEnvConfig {
             at_least(0));
     v.field("measure_every", measure_every, "Steps between measurements (measured_every_k)",
             at_least(1));
+    v.field("region_nodes", region_nodes,
+            "Work nodes in a region of the graph, at most (24 is usual); 0: the graph is not cut",
+            at_least(0));
     v.section("weights", weights, "Weights of the reward `weighted`");
   }
 };
@@ -60,10 +65,16 @@ using MeasureGraph = std::function<double(const Graph&)>;
 /// first `max_locations` locations, or classes of them, in canonical order. With `take_all` a second
 /// primary action per rule, named "RULE (all)" and numbered after all rules, rewrites all members of a
 /// class one after another, as far as they still apply; its secondary actions are the classes of at
-/// least two. An episode ends by NO-OP, when no rule matches any more, or at the horizon. The
-/// fingerprint depends on both settings, unless they are the defaults.
+/// least two. An episode ends by NO-OP, when no rule matches any more, or at the horizon.
 ///
-/// An observation is a function of the graph and its start graph alone: what passes in time (steps
+/// With `region_nodes` each start graph is cut into regions (Regions). A location lies in the region of
+/// its root, a class in that of its first member. What is offered stays the same, but is numbered
+/// region by region, in canonical order within a region. There are as many regions as the start graph
+/// with the most of them has, and at least two.
+///
+/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless they are the defaults.
+///
+/// An observation is a function of the graph, its regions and its start graph alone: what passes in time (steps
 /// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal
 /// observations. Action feature: the best gain that the action offers, in percent of the initial
 /// cost, 0 where it is not valid. The gain of a class as a whole counts the members that share no
@@ -106,6 +117,7 @@ class RewriteEnvironment : public Environment {
   struct Start {
     std::string name;
     RewriteState state;
+    Regions regions;
     int64_t weight_bytes = 0;
   };
   struct Shared {
@@ -130,9 +142,18 @@ class RewriteEnvironment : public Environment {
   std::vector<const LocationClass*> repeated_classes(int rule) const;
   int available(int primary) const;
   int offered(int primary) const;
+  bool cut() const { return spec().regions > 1; }
+  std::vector<int> offered_locations(int primary) const;
+  std::vector<int> offered_regions(int primary) const;
+  std::vector<int> in_order_of_regions(int primary) const;
+  void count_by_region(ActionMask* mask) const;
   double gain(const Match& match) const;
   double gain_of_all(int rule, const LocationClass& alike) const;
-  std::vector<double> look_at_locations(FeatureContext* context) const;
+  std::vector<double> offered_gains(int primary) const;
+  std::vector<double> renumbered(int primary, std::vector<double> gains) const;
+  std::vector<std::vector<double>> look_at_locations(FeatureContext* context) const;
+  void write_action_features(const std::vector<std::vector<double>>& looked_at,
+                             Observation* observation) const;
   void check_allowed(const Action& action) const;
   bool anything_left();
   void rewrite(const Action& action);
@@ -143,6 +164,7 @@ class RewriteEnvironment : public Environment {
   std::shared_ptr<const Shared> shared_;
   size_t start_ = 0;
   RewriteState state_;
+  Regions regions_;
   int64_t weight_bytes_ = 0;
   std::vector<RewriteStep> path_;
   size_t best_length_ = 0;

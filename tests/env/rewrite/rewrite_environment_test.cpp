@@ -43,6 +43,13 @@ RewriteEnvConfig with_classes(LocationChoice locations, bool take_all, int max_l
   return config;
 }
 
+RewriteEnvConfig with_regions(int nodes, LocationChoice locations = LocationChoice::kAll,
+                              bool take_all = false, int max_locations = 200) {
+  RewriteEnvConfig config = with_classes(locations, take_all, max_locations);
+  config.region_nodes = nodes;
+  return config;
+}
+
 /// Three times the same chain and one of its own.
 const Chains kRepeated = {{"Sqrt", "Exp", "Relu"}, {"Sqrt", "Exp", "Relu"}, {"Sqrt", "Tanh"},
                           {"Sqrt", "Exp", "Relu"}};
@@ -74,6 +81,23 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"few_classes",
                         [] {
                           return make({kRepeated}, with_classes(LocationChoice::kClasses, true, 1));
+                        }},
+        EnvironmentCase{"regions", [] { return make({kMixed}, with_regions(2)); }},
+        EnvironmentCase{"regions_of_two_graphs",
+                        [] { return make({kMixed, {{"Tanh", "Exp"}}}, with_regions(3)); }},
+        EnvironmentCase{"regions_and_few_locations",
+                        [] {
+                          return make({kRepeated},
+                                      with_regions(2, LocationChoice::kAll, false, 2));
+                        }},
+        EnvironmentCase{"regions_of_classes",
+                        [] {
+                          return make({kRepeated, kMixed},
+                                      with_regions(2, LocationChoice::kClasses, true));
+                        }},
+        EnvironmentCase{"regions_and_all_of_a_class",
+                        [] {
+                          return make({kRepeated}, with_regions(3, LocationChoice::kAll, true));
                         }},
         EnvironmentCase{.name = "ends_by_itself",
                         .make = [] { return make({{{"Sqrt", "Tanh"}}}); },
@@ -241,6 +265,38 @@ TEST(RewriteEnvironment, WhatActionsMeanIsPartOfTheFingerprint) {
       fingerprints.insert(make({kMixed}, with_classes(locations, take_all))->spec().fingerprint);
   EXPECT_EQ(fingerprints.size(), 4u);
   EXPECT_TRUE(fingerprints.contains(unary_rules()->fingerprint()));
+}
+
+TEST(RewriteEnvironment, ThereAreAsManyRegionsAsTheStartGraphThatHasMost) {
+  EXPECT_EQ(make({kMixed})->spec().regions, 1);
+  EXPECT_EQ(make({kMixed}, with_regions(24))->spec().regions, 2) << "one, and an empty one";
+  EXPECT_EQ(make({kOther, kMixed}, with_regions(2))->spec().regions, 6) << "chains of 4, 3 and 3";
+  const auto fingerprint = [](RewriteEnvConfig config) {
+    return make({kMixed}, config)->spec().fingerprint;
+  };
+  EXPECT_EQ(fingerprint(with_regions(0)), unary_rules()->fingerprint());
+  EXPECT_NE(fingerprint(with_regions(2)), unary_rules()->fingerprint());
+  EXPECT_NE(fingerprint(with_regions(2)), fingerprint(with_regions(3)));
+}
+
+TEST(RewriteEnvironment, ChoicesStandRegionByRegion) {
+  auto env = make({{{"Exp", "Sqrt", "Sqrt"}, {"Exp", "Sqrt", "Sqrt"}}}, with_regions(4));
+  ASSERT_EQ(env->spec().regions, 2);
+  const int shave = rule("shave");
+  const Observation before = env->observe();
+  EXPECT_EQ(before.graph.node_regions, (std::vector<int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(region_choice(before.mask, shave, 2, 2), (RegionChoice{1, 0}));
+  env->step({shave, secondary_choice(before.mask, shave, RegionChoice{1, 1}, 2)});
+  EXPECT_EQ(env->path(), (std::vector<RewriteStep>{{shave, 3}}));
+  EXPECT_EQ(region_choice(env->mask(), shave, 1, 2), (RegionChoice{0, 1}));
+}
+
+TEST(RewriteEnvironment, EqualGraphsOfUnequalRegionsHaveUnequalKeys) {
+  const std::vector<Chains> starts = {{{"Exp", "Exp", "Exp", "Exp"}}};
+  auto one = make(starts, with_regions(2)), two = make(starts, with_regions(3));
+  EXPECT_EQ(one->state().hash(), two->state().hash());
+  EXPECT_NE(one->observe().graph.node_regions, two->observe().graph.node_regions);
+  EXPECT_NE(one->observe().state_key, two->observe().state_key);
 }
 
 TEST(RewriteEnvironment, CostLookUpsAreCounted) {

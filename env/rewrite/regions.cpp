@@ -1,0 +1,128 @@
+#include "env/rewrite/regions.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "env/environment.h"
+
+namespace reverie {
+namespace {
+
+/// For each node, by id, how many work nodes come before it in topological order.
+std::vector<int> work_before(const Graph& graph, const std::vector<NodeId>& order, int* work) {
+  std::vector<int> before(static_cast<size_t>(graph.node_capacity()), 0);
+  *work = 0;
+  for (const NodeId node : order) {
+    before[static_cast<size_t>(node.index)] = *work;
+    *work += graph.is_work(node);
+  }
+  return before;
+}
+
+/// live[i]: values that are made before work node i and used by it or after it.
+std::vector<int64_t> live_values(const Graph& graph, const std::vector<NodeId>& order,
+                                 const std::vector<int>& before, int work) {
+  const auto place = [&](NodeId node) { return before[static_cast<size_t>(node.index)]; };
+  std::vector<int64_t> live(static_cast<size_t>(work) + 1, 0);
+  for (const NodeId node : order) {
+    if (graph.is_constant(node)) continue;
+    for (const ValueId value : graph.outputs(node)) {
+      int last = place(node);
+      for (const NodeId user : graph.users(value)) last = std::max(last, place(user));
+      ++live[static_cast<size_t>(std::min(place(node) + 1, work))];
+      --live[static_cast<size_t>(std::min(last + 1, work))];
+    }
+  }
+  for (size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return live;
+}
+
+/// Cuts positions 0 .. live.size() - 2 into runs; gives where each begins.
+class Cutting {
+ public:
+  Cutting(const std::vector<int64_t>& live, int least, int most)
+      : live_(live), size_(static_cast<int>(live.size()) - 1), least_(least), most_(most) {
+    cost_.emplace_back(live.size(), kNone).front() = 0;
+    from_.emplace_back(live.size(), 0);
+    while (static_cast<int>(cost_.size()) <= kMaxRegions) add_run();
+  }
+
+  std::vector<int> begins() const {
+    int runs = 1;
+    for (int k = 2; k <= kMaxRegions; ++k)
+      if (cost(k, size_) < cost(runs, size_)) runs = k;
+    REVERIE_CHECK(cost(runs, size_) < kNone, "{} nodes in runs of {} to {}", size_, least_, most_);
+    std::vector<int> begins;
+    for (int end = size_; runs > 0; --runs)
+      begins.push_back(end = from_[static_cast<size_t>(runs)][static_cast<size_t>(end)]);
+    std::reverse(begins.begin(), begins.end());
+    return begins;
+  }
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  /// A live value outweighs any difference in evenness.
+  static constexpr int64_t kLiveValue = int64_t{1} << 40;
+
+  int64_t cost(int runs, int end) const {
+    return cost_[static_cast<size_t>(runs)][static_cast<size_t>(end)];
+  }
+  void add_run() {
+    std::vector<int64_t> best(live_.size(), kNone);
+    std::vector<int> from(live_.size(), 0);
+    for (int end = least_; end <= size_; ++end) {
+      for (int begin = std::max(0, end - most_); begin <= end - least_; ++begin) {
+        const int64_t before = cost_.back()[static_cast<size_t>(begin)];
+        if (before == kNone) continue;
+        const int64_t cost = before + kLiveValue * live_[static_cast<size_t>(begin)] +
+                             int64_t{end - begin} * (end - begin);
+        if (cost >= best[static_cast<size_t>(end)]) continue;
+        best[static_cast<size_t>(end)] = cost;
+        from[static_cast<size_t>(end)] = begin;
+      }
+    }
+    cost_.push_back(std::move(best));
+    from_.push_back(std::move(from));
+  }
+
+  const std::vector<int64_t>& live_;
+  int size_, least_, most_;
+  std::vector<std::vector<int64_t>> cost_;  ///< [runs][end]: of the cuts before `end`
+  std::vector<std::vector<int>> from_;      ///< [runs][end]: where the last run begins
+};
+
+}  // namespace
+
+Regions::Regions(const Graph& graph, int most_nodes)
+    : regions_(static_cast<size_t>(graph.node_capacity()), 0) {
+  REVERIE_CHECK(most_nodes > 0);
+  const std::vector<NodeId> order = graph.topological_order();
+  int work = 0;
+  const std::vector<int> before = work_before(graph, order, &work);
+  const int most = std::max(most_nodes, (work + kMaxRegions - 1) / kMaxRegions);
+  const int least = (most + 1) / 2;
+  if (work <= least) return;
+  const std::vector<int64_t> live = live_values(graph, order, before, work);
+  const std::vector<int> begins = Cutting(live, least, most).begins();
+  count_ = static_cast<int>(begins.size());
+  for (const NodeId node : order) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(),
+                                       before[static_cast<size_t>(node.index)]);
+    regions_[static_cast<size_t>(node.index)] = static_cast<uint8_t>(next - begins.begin() - 1);
+  }
+}
+
+void Regions::extend(const Graph& graph, NodeId root) {
+  regions_.resize(static_cast<size_t>(graph.node_capacity()), static_cast<uint8_t>(of(root)));
+}
+
+uint64_t Regions::hash(const Graph& graph) const {
+  uint64_t hash = static_cast<uint64_t>(count_);
+  for (const NodeId node : graph.topological_order())
+    hash = hash_combine(hash, static_cast<uint64_t>(of(node)));
+  return hash;
+}
+
+}  // namespace reverie

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace reverie {
+
+/// The region that each node of a graph under rewriting lies in.
+///
+/// A start graph is cut along its topological order, where few values are live: the sum, over the
+/// cuts, of the values (constants apart) that are made before a cut and used after it is least, and of
+/// equally good cuttings the most even one is taken (dynamic programming over the positions). Afterwards
+/// the nodes that a rewrite brings lie where the root of its match lies, and all others stay where
+/// they are: hence rewrites that are independent give the same regions in either order.
+class Regions {
+ public:
+  /// Everything in one region.
+  Regions() = default;
+  /// At most `most_nodes` work nodes in a region and, where there are several, at least half as many;
+  /// more where kMaxRegions such regions do not hold the graph. A constant or an input lies with the
+  /// work node that follows it. `graph` holds nothing that no output depends on, inputs apart.
+  Regions(const Graph& graph, int most_nodes);
+
+  int count() const { return count_; }
+  int of(NodeId node) const { return regions_[static_cast<size_t>(node.index)]; }
+  /// A match rooted at `root` was taken: the nodes that `graph` has got since lie with it. The root
+  /// itself may have left. Work in proportion to the nodes that came.
+  void extend(const Graph& graph, NodeId root);
+  /// Names the regions of all nodes, in topological order; depends on no id.
+  uint64_t hash(const Graph& graph) const;
+
+ private:
+  int count_ = 1;
+  std::vector<uint8_t> regions_;  ///< by node, erased ones included
+};
+
+}  // namespace reverie

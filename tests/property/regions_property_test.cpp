@@ -1,0 +1,217 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "core/models/models.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "tests/env/conformance.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/rewrite_checks.h"
+
+namespace reverie {
+namespace {
+
+using NodeRegions = std::map<NodeId, int>;
+
+/// Values that cross the cuts, summed over the cuts; constants apart.
+int live_over_cuts(const Graph& graph, const std::function<int(NodeId)>& region) {
+  int live = 0;
+  for (const NodeId node : graph.nodes()) {
+    if (graph.is_constant(node)) continue;
+    for (const ValueId value : graph.outputs(node)) {
+      int last = region(node);
+      for (const NodeId user : graph.users(value)) last = std::max(last, region(user));
+      live += last - region(node);
+    }
+  }
+  return live;
+}
+
+/// The least of that over all ways to cut the rest, from work node `begin` on, into runs.
+int least_live(const Graph& graph, const std::vector<NodeId>& order, int least, int most,
+               std::vector<int> begins, int work) {
+  if (begins.back() == work) {
+    std::map<NodeId, int> region;
+    int before = 0;
+    for (const NodeId node : order) {
+      const auto next = std::upper_bound(begins.begin(), begins.end() - 1, before);
+      region[node] = static_cast<int>(next - begins.begin());
+      before += graph.is_work(node);
+    }
+    return live_over_cuts(graph, [&](NodeId node) { return region.at(node); });
+  }
+  int found = 1 << 30;
+  for (int size = least; size <= most && begins.back() + size <= work; ++size) {
+    std::vector<int> longer = begins;
+    longer.push_back(begins.back() + size);
+    found = std::min(found, least_live(graph, order, least, most, std::move(longer), work));
+  }
+  return found;
+}
+
+TEST(RegionsProperty, NoOtherCuttingHasFewerLiveValues) {
+  int cut = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Graph graph = RandomGraph::make(seed, 14);
+    graph.erase_dead();
+    const auto order = graph.topological_order();
+    const auto work = static_cast<int>(
+        std::ranges::count_if(order, [&](NodeId node) { return graph.is_work(node); }));
+    const Regions regions(graph, 6);
+    if (work <= 3 || work > 20) continue;
+    const int live = live_over_cuts(graph, [&](NodeId node) { return regions.of(node); });
+    EXPECT_EQ(live, least_live(graph, order, 3, 6, {0}, work)) << seed;
+    cut += regions.count() > 1;
+  }
+  EXPECT_GT(cut, 20);
+}
+
+RewriteEnvConfig cut(int region_nodes, LocationChoice locations = LocationChoice::kAll,
+                     bool take_all = false) {
+  RewriteEnvConfig config;
+  config.horizon = 30;
+  config.region_nodes = region_nodes;
+  config.locations = locations;
+  config.take_all = take_all;
+  return config;
+}
+
+std::unique_ptr<RewriteEnvironment> environment(const char* name, RewriteEnvConfig config) {
+  ModelOptions options;
+  options.light = true;
+  if (std::string(name) == "bert_base") options.layers = 2;
+  std::vector<StartGraph> starts;
+  starts.push_back({name, build_model(name, options)});
+  return std::make_unique<RewriteEnvironment>(std::move(starts),
+                                              std::make_shared<const RuleSet>(RuleSet::builtin()),
+                                              make_cost_model("roofline:t4"), config);
+}
+
+/// The regions of the nodes that features have rows of, in their order.
+std::vector<int32_t> in_rows(const Graph& graph, const NodeRegions& regions) {
+  std::vector<int32_t> rows;
+  for (const NodeId node : graph.topological_order())
+    if (!graph.is_constant(node)) rows.push_back(regions.at(node));
+  return rows;
+}
+
+/// Takes a rewrite; what comes lies with the root, everything else stays.
+void replay_step(RewriteState& state, const RewriteStep& step, NodeRegions& regions) {
+  const Match match = state.location(step.rule, step.location);
+  state.commit(state.propose(match));
+  for (const NodeId node : state.graph().nodes()) regions.emplace(node, regions.at(match.root));
+}
+
+NodeRegions regions_of(const RewriteEnvironment& env, const RewriteState& start, int region_nodes) {
+  RewriteState state = start;
+  const Regions cut(state.graph(), region_nodes);
+  NodeRegions regions;
+  for (const NodeId node : state.graph().nodes()) regions.emplace(node, cut.of(node));
+  for (const RewriteStep& step : env.path()) replay_step(state, step, regions);
+  return regions;
+}
+
+/// Counts by region of the locations of the rules.
+void expect_counts(const RewriteEnvironment& env, const NodeRegions& regions,
+                   const ActionMask& mask) {
+  const auto columns = static_cast<size_t>(env.spec().regions);
+  for (int rule = 0; rule < env.state().rules().size(); ++rule) {
+    std::vector<uint16_t> expected(columns, 0);
+    for (int i = 0; i < mask.counts[static_cast<size_t>(rule)]; ++i)
+      ++expected[static_cast<size_t>(regions.at(env.state().location(rule, i).root))];
+    const auto row = mask.region_counts.begin() + static_cast<std::ptrdiff_t>(columns) * rule;
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), row)) << rule;
+  }
+}
+
+class RegionsOfModels : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RegionsOfModels, AreThoseOfTheReplayedSteps) {
+  constexpr int kNodes = 12;
+  for (const bool take_all : {false, true}) {
+    const auto env = environment(GetParam(), cut(kNodes, LocationChoice::kAll, take_all));
+    const RewriteState start = env->state();
+    ASSERT_GT(env->spec().regions, 2);
+    testing::play(*env, 5, 0.0, [&](const StepResult&) {
+      const Observation observation = env->observe();
+      testing::check_observation(*env, observation);
+      const NodeRegions regions = regions_of(*env, start, kNodes);
+      EXPECT_EQ(observation.graph.node_regions, in_rows(env->state().graph(), regions));
+      expect_counts(*env, regions, observation.mask);
+    });
+    EXPECT_GT(env->path().size(), 3u);
+  }
+}
+
+TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {
+  const auto flat = environment(GetParam(), cut(0)), regional = environment(GetParam(), cut(12));
+  Rng rng(3);
+  flat->reset(0);
+  regional->reset(0);
+  for (bool over = false; !over;) {
+    Observation there = regional->observe();
+    const Observation here = flat->observe();
+    EXPECT_TRUE(here.graph.node_regions.empty() && here.mask.region_counts.empty() &&
+                here.region_features.empty());
+    for (int primary = 0; primary < flat->spec().no_op(); ++primary) {
+      const auto gains = regional->gains(primary), expected = flat->gains(primary);
+      EXPECT_EQ(std::multiset<double>(gains.begin(), gains.end()),
+                std::multiset<double>(expected.begin(), expected.end()));
+    }
+    there.graph.node_regions.clear();
+    there.mask.region_counts.clear();
+    there.region_features.clear();
+    there.state_key = here.state_key;
+    EXPECT_EQ(there, here);
+    const Action action = testing::random_action(here.mask, rng);
+    const double gain = action.primary == flat->spec().no_op() ? 0
+        : regional->gains(action.primary)[static_cast<size_t>(action.secondary)];
+    const StepResult result = regional->step(action);
+    EXPECT_NEAR(result.reward, gain, 1e-9);
+    if (action.primary == flat->spec().no_op()) break;
+    flat->step({action.primary, regional->path().back().location});
+    over = result.terminated || result.truncated || HasFailure();
+  }
+}
+
+/// Takes two matches; the key of what is reached, nothing where the second does not apply after the
+/// first.
+std::optional<std::pair<uint64_t, uint64_t>> after_both(RewriteState state, Regions regions,
+                                                        const Match& first, const Match& second) {
+  state.commit(state.propose(first));
+  regions.extend(state.graph(), first.root);
+  const auto location = state.find(second);
+  if (!location) return {};
+  const Match next = state.location(second.rule, *location);
+  state.commit(state.propose(next));
+  regions.extend(state.graph(), next.root);
+  return std::pair{state.hash(), regions.hash(state.graph())};
+}
+
+TEST_P(RegionsOfModels, DoNotDependOnTheOrderOfIndependentRewrites) {
+  const auto env = environment(GetParam(), cut(12));
+  const RewriteState start = env->state();
+  const Regions regions(start.graph(), 12);
+  Rng rng(1);
+  int commuting = 0;
+  for (int pair = 0; pair < 60; ++pair) {
+    const Match one = random_match(start, rng), two = random_match(start, rng);
+    if (one.slot == two.slot) continue;
+    const auto forth = after_both(start, regions, one, two);
+    const auto back = after_both(start, regions, two, one);
+    if (!forth || !back || forth->first != back->first) continue;
+    EXPECT_EQ(forth->second, back->second);
+    commuting += regions.of(one.root) != regions.of(two.root);
+  }
+  EXPECT_GT(commuting, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Light, RegionsOfModels,
+                         ::testing::Values("squeezenet1_1", "bert_base", "nasrnn", "resnet18"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace reverie
