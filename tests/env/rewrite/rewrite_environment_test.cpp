@@ -291,6 +291,45 @@ TEST(RewriteEnvironment, ChoicesStandRegionByRegion) {
   EXPECT_EQ(region_choice(env->mask(), shave, 1, 2), (RegionChoice{0, 1}));
 }
 
+TEST(RewriteEnvironment, RegionsKeepTheirChoicesWhereTheOrderOfTheGraphTurns) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(R"(
+rule shave
+match
+  y = Sqrt(x)
+replace
+  y = Abs(x)
+
+rule turn
+match
+  y = Add(a, b)
+replace
+  y = Add(b, a)
+)", "turning"));
+  Graph graph;
+  ValueId sides[2];
+  for (ValueId& side : sides) {
+    side = graph.add_input(&side == sides ? "a" : "b", {DType::kFloat32, {4}});
+    for (int i = 0; i < 3; ++i) side = graph.add("Sqrt", {side});
+  }
+  graph.add_output("y", graph.add("Floor", {graph.add("Add", {sides[0], sides[1]})}));
+  RewriteEnvironment env({{"g", graph}}, rules, unary_cost(), with_regions(4));
+  const auto shaved = [&](int secondary) {
+    const auto copy = env.fork();
+    const double gain = copy->gains(0)[static_cast<size_t>(secondary)];
+    EXPECT_NEAR(copy->step({0, secondary}).reward, gain, 1e-9);
+    return dynamic_cast<const RewriteEnvironment&>(*copy).path().back().location;
+  };
+  const std::vector<uint16_t> counts = {4, 2, 0, 1, 1, 0};  // three of a and one of b; two of b
+  EXPECT_EQ(env.mask().region_counts, counts);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(shaved(i), i);
+  env.step({1, 0});
+  EXPECT_EQ(env.observe().graph.node_regions, (std::vector<int32_t>{0, 0, 1, 1, 0, 0, 0, 0, 1, 1}))
+      << "b comes first now";
+  EXPECT_EQ(env.mask().region_counts, counts);
+  const std::vector<int> locations = {0, 3, 4, 5, 1, 2};
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(shaved(i), locations[static_cast<size_t>(i)]);
+}
+
 TEST(RewriteEnvironment, EqualGraphsOfUnequalRegionsHaveUnequalKeys) {
   const std::vector<Chains> starts = {{{"Exp", "Exp", "Exp", "Exp"}}};
   auto one = make(starts, with_regions(2)), two = make(starts, with_regions(3));
