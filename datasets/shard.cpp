@@ -38,6 +38,7 @@ void visit_numbers(Spec& spec, Visit visit) {
   visit("env.start_states", spec.start_states);
   visit("env.deterministic", spec.deterministic);
   visit("env.prefix_masks", spec.prefix_masks);
+  visit("env.regions", spec.regions);
   visit("env.fingerprint", spec.fingerprint);
 }
 
@@ -59,7 +60,7 @@ void write_info(hdf5::Writer& writer, const Shard& shard) {
   writer.texts("graph_texts", "graph_text_bytes", info.graph_texts);
 }
 
-void read_info(const hdf5::Reader& reader, Shard* shard) {
+void read_info(const hdf5::Reader& reader, const std::string& path, Shard* shard) {
   RolloutInfo& info = shard->info;
   visit_numbers(info.spec, [&](const char* name, auto& value) {
     value = static_cast<std::remove_reference_t<decltype(value)>>(reader.attribute(name));
@@ -75,6 +76,10 @@ void read_info(const hdf5::Reader& reader, Shard* shard) {
   info.graphs = split_lines(reader.text("graphs"));
   info.graph_texts = reader.texts("graph_texts", "graph_text_bytes");
   if (info.spec.actions.empty()) reader.refuse("env_actions", "is empty");
+  const int most = info.spec.prefix_masks ? kMaxRegions : 1;
+  if (info.spec.regions < 1 || info.spec.regions > most)
+    throw InputError("{}: attribute env.regions is {}, it must be from 1 to {}", path,
+                     info.spec.regions, most);
 }
 
 void write_episodes(hdf5::Writer& writer, const Shard& shard) {
@@ -208,7 +213,7 @@ Shard read_shard(const std::string& path, uint64_t* checksum) {
   if (checksum != nullptr) *checksum = whole.checksum;
   const hdf5::Reader reader(whole.image, path);
   Shard shard;
-  read_info(reader, &shard);
+  read_info(reader, path, &shard);
   shard.states = StateTable::read(reader, shard.info.spec);
   read_episodes(reader, &shard);
   read_steps(reader, &shard);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -49,6 +50,11 @@ void check_sizes(const EnvSpec& spec, const Observation& observation) {
              "mask lists");
   check_size(observation.action_features.size(), spec.actions.size() * wide(spec.action_features),
              spec, "action features");
+  const size_t cells = spec.regions > 1 ? spec.actions.size() * wide(spec.regions) : 0;
+  check_size(graph.node_regions.size(), spec.regions > 1 ? nodes : 0, spec, "node regions");
+  check_size(observation.mask.region_counts.size(), cells, spec, "region counts");
+  check_size(observation.region_features.size(), cells * wide(spec.action_features), spec,
+             "region features");
 }
 
 void check_numbers(const EnvSpec& spec, const Observation& observation) {
@@ -62,6 +68,30 @@ void check_numbers(const EnvSpec& spec, const Observation& observation) {
     throw InputError("environment {}: an edge ends at no node", spec.name);
   for (const float value : graph.globals)
     if (!std::isfinite(value)) throw InputError("environment {}: a global is not finite", spec.name);
+  if (!all_below(graph.node_regions, spec.regions))
+    throw InputError("environment {}: a region of a node is not below {}", spec.name, spec.regions);
+}
+
+/// Features of the cells in which choices lie; all others are 0.
+std::vector<float> features_of_cells(const EnvSpec& spec, const Observation& observation) {
+  const auto width = static_cast<size_t>(spec.action_features);
+  const auto& counts = observation.mask.region_counts;
+  std::vector<float> features;
+  for (size_t i = 0; i < observation.region_features.size(); ++i) {
+    if (counts[i / width] > 0) features.push_back(observation.region_features[i]);
+    else if (observation.region_features[i] != 0)
+      throw InputError("environment {}: a region without choices has features", spec.name);
+  }
+  return features;
+}
+
+void check_region_counts(const EnvSpec& spec, const ActionMask& mask) {
+  const auto regions = static_cast<size_t>(spec.regions);
+  for (size_t p = 0; spec.regions > 1 && p < mask.counts.size(); ++p) {
+    const auto row = mask.region_counts.begin() + static_cast<ptrdiff_t>(p * regions);
+    if (std::accumulate(row, row + spec.regions, 0) != mask.counts[p])
+      throw InputError("environment {}: choices by region do not sum to the mask's", spec.name);
+  }
 }
 
 }  // namespace
@@ -69,6 +99,7 @@ void check_numbers(const EnvSpec& spec, const Observation& observation) {
 EncodedState encode_state(const EnvSpec& spec, const Observation& observation) {
   check_sizes(spec, observation);
   check_numbers(spec, observation);
+  check_region_counts(spec, observation.mask);
   const GraphFeatures& graph = observation.graph;
   const auto halves = [&](const std::vector<float>& values, int columns, const char* what) {
     return encode_halves(values, static_cast<size_t>(columns), spec, what);
@@ -85,26 +116,33 @@ EncodedState encode_state(const EnvSpec& spec, const Observation& observation) {
                                  "an action feature");
   state.globals = graph.globals;
   state.mask = observation.mask;
+  state.node_regions = graph.node_regions;
+  state.region_features = halves(features_of_cells(spec, observation), spec.action_features,
+                                 "a region feature");
   return state;
 }
 
-StateTable::StateTable(const EnvSpec& spec) : node_begin_{0}, edge_begin_{0}, choice_begin_{0} {
+StateTable::StateTable(const EnvSpec& spec)
+    : node_begin_{0}, edge_begin_{0}, choice_begin_{0}, cell_begin_{0} {
   widths_.node_row = 1 + static_cast<size_t>(spec.node_features);
   widths_.edge_row = static_cast<size_t>(spec.edge_features);
   widths_.globals = static_cast<size_t>(spec.global_features);
   widths_.primary = spec.actions.size();
   widths_.action_features = spec.actions.size() * static_cast<size_t>(spec.action_features);
+  widths_.regions = static_cast<size_t>(spec.regions);
+  widths_.cell_features = static_cast<size_t>(spec.action_features);
   widths_.lists = !spec.prefix_masks;
 }
 
 size_t StateTable::memory() const {
   size_t bytes = 0;
   for (const CompactInts* ints : {&node_counts_, &edge_counts_, &node_row_, &edge_row_,
-                                  &receiver_step_, &sender_back_, &mask_counts_, &mask_choices_})
+                                  &receiver_step_, &sender_back_, &mask_counts_, &mask_choices_,
+                                  &node_region_, &cell_counts_, &cell_step_, &cell_choices_})
     bytes += ints->memory();
-  bytes += 2 * (targets_.capacity() + action_features_.capacity());
+  bytes += 2 * (targets_.capacity() + action_features_.capacity() + cell_features_.capacity());
   bytes += 2 * (node_rows_.capacity() + edge_rows_.capacity());
-  return bytes + 4 * globals_.capacity() + 8 * 4 * keys_.capacity();
+  return bytes + 4 * globals_.capacity() + 8 * 5 * keys_.capacity();
 }
 
 size_t StateTable::choices_of(size_t index) const {
@@ -119,6 +157,7 @@ void StateTable::index_offsets() {
     node_begin_.push_back(node_begin_.back() + node_counts_[i]);
     edge_begin_.push_back(edge_begin_.back() + edge_counts_[i]);
     choice_begin_.push_back(choice_begin_.back() + choices_of(i));
+    cell_begin_.push_back(cell_begin_.back() + (widths_.cut() ? cell_counts_[i] : 0));
   }
 }
 
@@ -157,6 +196,7 @@ Observation StateTable::decode(size_t index) const {
     for (uint32_t i = 0; i < count; ++i)
       list.push_back(static_cast<uint16_t>(mask_choices_[choice++]));
   }
+  if (widths_.cut()) decode_regions(index, &observation);
   return observation;
 }
 
@@ -218,6 +258,7 @@ void StateTableBuilder::append(const EncodedState& state) {
   for (const uint16_t count : state.mask.counts) table_.mask_counts_.push_back(count);
   for (const auto& list : state.mask.choices)
     for (const uint16_t choice : list) table_.mask_choices_.push_back(choice);
+  if (table_.widths_.cut()) table_.append_regions(state);
   table_.index_offsets();
 }
 

@@ -18,6 +18,9 @@ struct EncodedState {
   std::vector<Float16> nodes, edges, targets, action_features;
   std::vector<float> globals;
   ActionMask mask;
+  std::vector<int32_t> node_regions;
+  /// Only those of the (action, region) in which choices lie, in this order.
+  std::vector<Float16> region_features;
 
   bool operator==(const EncodedState&) const = default;
 };
@@ -27,7 +30,8 @@ struct EncodedState {
 EncodedState encode_state(const EnvSpec& spec, const Observation& observation);
 
 /// States in compact form, one after the other. Of their nodes and edges only the numbers of their
-/// distinct rows are kept; see FORMAT.md.
+/// distinct rows are kept, of the choices by region only the cells (an action and a region) in which
+/// some lie; see FORMAT.md.
 class StateTable {
  public:
   StateTable() = default;
@@ -49,13 +53,22 @@ class StateTable {
   /// Elements of each data set per state, or per row.
   struct Widths {
     size_t node_row = 1, edge_row = 0, globals = 0, primary = 0, action_features = 0;
+    size_t regions = 1, cell_features = 0;
     bool lists = false;
+    bool cut() const { return regions > 1; }
   };
   size_t choices_of(size_t index) const;
   void index_offsets();
   void read_rows(const hdf5::Reader& reader);
   void read_states(const hdf5::Reader& reader, size_t states);
   void check(const hdf5::Reader& reader, const EnvSpec& spec) const;
+  // With regions: state_table_regions.cpp.
+  void append_regions(const EncodedState& state);
+  void decode_regions(size_t index, Observation* observation) const;
+  void write_regions(hdf5::Writer& writer) const;
+  void read_regions(const hdf5::Reader& reader);
+  void check_regions(const hdf5::Reader& reader) const;
+  void check_cells(const hdf5::Reader& reader, size_t index) const;
 
   Widths widths_;
   std::vector<uint64_t> keys_;
@@ -63,11 +76,15 @@ class StateTable {
   CompactInts node_row_, edge_row_;       ///< row of each node, of each edge
   CompactInts receiver_step_, sender_back_;
   CompactInts mask_counts_, mask_choices_;
+  CompactInts node_region_;               ///< of each node
+  CompactInts cell_counts_;               ///< of each state
+  CompactInts cell_step_, cell_choices_;  ///< of each cell
+  std::vector<Float16> cell_features_;    ///< [cells, action features]
   std::vector<Float16> targets_, action_features_;
   std::vector<float> globals_;
   std::vector<uint16_t> node_rows_;       ///< [rows, 1 + node features]: type, then float16 bits
   std::vector<uint16_t> edge_rows_;       ///< [rows, edge features]
-  std::vector<size_t> node_begin_, edge_begin_, choice_begin_;  ///< [states + 1]
+  std::vector<size_t> node_begin_, edge_begin_, choice_begin_, cell_begin_;  ///< [states + 1]
 };
 
 /// Collects distinct states: one that is there already, by key and then by content, is not added

@@ -48,6 +48,7 @@ void StateTable::write(hdf5::Writer& writer) const {
   writer.array("states/action_features", action_features_, widths_.action_features);
   writer.array("states/mask_count", mask_counts_, widths_.primary);
   if (widths_.lists) writer.array("states/mask_choice", mask_choices_);
+  if (widths_.cut()) write_regions(writer);
 }
 
 void StateTable::read_rows(const hdf5::Reader& reader) {
@@ -77,6 +78,7 @@ void StateTable::read_states(const hdf5::Reader& reader, size_t states) {
       reader.array<Float16>("states/action_features", states * widths_.action_features);
   mask_counts_ = reader.integers("states/mask_count", states * widths_.primary);
   if (widths_.lists) mask_choices_ = reader.integers("states/mask_choice", total(mask_counts_));
+  if (widths_.cut()) read_regions(reader);
 }
 
 void StateTable::check(const hdf5::Reader& reader, const EnvSpec& spec) const {
@@ -98,6 +100,7 @@ void StateTable::check(const hdf5::Reader& reader, const EnvSpec& spec) const {
         reader.refuse("states/edge_receiver_step", fmt::format("an edge of state {} ends at no node", s));
     }
   }
+  if (widths_.cut()) check_regions(reader);
 }
 
 StateTable StateTable::read(const hdf5::Reader& reader, const EnvSpec& spec) {

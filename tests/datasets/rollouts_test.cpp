@@ -35,6 +35,8 @@ EnvSpec random_spec(Rng& rng) {
   spec.horizon = 10;
   spec.start_states = 1 + static_cast<int>(rng.below(3));
   spec.prefix_masks = rng.below(2) == 0;
+  if (spec.prefix_masks && rng.below(2))
+    spec.regions = 2 + static_cast<int>(rng.below(kMaxRegions - 1));
   spec.fingerprint = rng.bits();
   spec.cost_source = "none";
   return spec;
@@ -45,6 +47,28 @@ std::vector<float> random_features(size_t count, Rng& rng) {
   std::vector<float> values(count);
   for (float& value : values) value = (static_cast<float>(rng.below(64)) - 32) / 16;
   return values;
+}
+
+/// Spreads each action's choices over a few regions.
+void add_random_regions(const EnvSpec& spec, Observation* observation, Rng& rng) {
+  const auto regions = static_cast<uint64_t>(spec.regions);
+  for (size_t i = 0; i < observation->graph.node_types.size(); ++i)
+    observation->graph.node_regions.push_back(static_cast<int32_t>(rng.below(regions)));
+  for (const uint16_t count : observation->mask.counts) {
+    std::vector<uint16_t> row(regions, 0);
+    for (uint16_t left = count; left > 0;) {
+      const auto some = static_cast<uint16_t>(1 + rng.below(left));
+      row[rng.below(regions)] += some;
+      left = static_cast<uint16_t>(left - some);
+    }
+    for (const uint16_t cell : row) {
+      const auto features = random_features(static_cast<size_t>(spec.action_features), rng);
+      for (const float feature : features)
+        observation->region_features.push_back(cell > 0 ? feature : 0.0f);
+    }
+    observation->mask.region_counts.insert(observation->mask.region_counts.end(), row.begin(),
+                                           row.end());
+  }
 }
 
 Observation random_observation(const EnvSpec& spec, Rng& rng) {
@@ -73,6 +97,7 @@ Observation random_observation(const EnvSpec& spec, Rng& rng) {
     auto& list = observation.mask.choices.emplace_back();
     for (uint16_t i = 0; i < count; ++i) list.push_back(i);
   }
+  if (spec.regions > 1) add_random_regions(spec, &observation, rng);
   observation.state_key = rng.below(20);  // keys often collide, and must not be trusted
   return observation;
 }
@@ -317,6 +342,72 @@ TEST_F(DamagedRollouts, NumbersOutOfRangeNameTheDataSet) {
   refuse("node_rows/type", [](Shard& s) { s.info.spec.node_types = 0; });
 }
 
+/// Rollouts whose graphs are cut, and what is said of them when something in the first shard is wrong.
+class DamagedRegions : public ::testing::Test {
+ protected:
+  DamagedRegions() {
+    Rng rng(8);
+    while (written_.info.spec.regions == 1 || written_.info.spec.action_features == 0)
+      written_ = random_rollouts(rng);
+    write(written_, directory_.path());
+    shard_ = read_shard(path_);
+  }
+  std::string error_of(const Shard& shard) {
+    write_file(path_, shard_bytes(shard));
+    return open_error(directory_.path());
+  }
+  /// All steps in one state, changed after it was checked.
+  std::string error_with(const std::function<void(EncodedState&)>& change) {
+    Shard shard = shard_;
+    EncodedState state = encode_state(shard.info.spec, written_.observations[0][0]);
+    change(state);
+    StateTableBuilder states(shard.info.spec);
+    states.add(state);
+    shard.states = states.take();
+    for (Episode& episode : shard.episodes) {
+      episode.final_state = 0;
+      for (Transition& step : episode.steps) step.state = 0;
+    }
+    return error_of(shard);
+  }
+
+  TemporaryDirectory directory_;
+  Written written_;
+  std::string path_ = directory_ / "shard-00000.h5";
+  Shard shard_;
+};
+
+TEST_F(DamagedRegions, NumbersThatDoNotFitNameTheDataSet) {
+  EXPECT_EQ(error_with([](EncodedState&) {}), "no error");
+  const EnvSpec& spec = written_.info.spec;
+  EXPECT_THAT(error_with([&](EncodedState& s) { s.node_regions[0] = spec.regions; }),
+              HasSubstr(fmt::format("states/node_region: entry 0 is {0}, it must be below {0}",
+                                    spec.regions)));
+  EXPECT_THAT(error_with([](EncodedState& s) { s.node_regions.pop_back(); }),
+              HasSubstr("data set states/node_region: has"));
+  EXPECT_THAT(error_with([](EncodedState& s) { s.region_features.emplace_back(); }),
+              HasSubstr("data set states/region_cell_features: has"));
+  EXPECT_THAT(error_with([](EncodedState& s) {
+                auto& cells = s.mask.region_counts;
+                ++*std::find_if(cells.begin(), cells.end(), [](int count) { return count > 0; });
+              }),
+              HasSubstr("data set states/region_cell_choices: those of action"));
+  EXPECT_THAT(error_with([&](EncodedState& s) {
+                s.mask.region_counts.push_back(1);
+                s.region_features.resize(s.region_features.size() +
+                                         static_cast<size_t>(spec.action_features));
+              }),
+              HasSubstr("data set states/region_cell_step: a cell of state 0 is no action's"));
+}
+
+TEST_F(DamagedRegions, ANumberOfRegionsThatCannotBeIsNamed) {
+  for (const int regions : {0, kMaxRegions + 1}) {
+    Shard shard = shard_;
+    shard.info.spec.regions = regions;
+    EXPECT_THAT(error_of(shard), HasSubstr(fmt::format("env.regions is {}, it must", regions)));
+  }
+}
+
 TEST(Rollouts, PlacesThatCannotBeUsedAreNamed) {
   EXPECT_THAT(open_error("/nowhere"), HasSubstr("/nowhere: is no directory"));
   const TemporaryDirectory directory;
@@ -344,12 +435,37 @@ TEST(EncodeState, RefusesWhatTheSpecDoesNotSay) {
   EXPECT_THAT(error([](Observation& o) { o.mask.counts.push_back(1); }), HasSubstr("mask counts"));
   EXPECT_THAT(error([&](Observation& o) { o.graph.node_types[0] = spec.node_types; }),
               HasSubstr("node type"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.node_regions = {0}; }), HasSubstr("node regions"));
   spec.edge_features = 0;
   EXPECT_THAT(error([](Observation& o) {
                 o.graph.edges.clear();
                 o.graph.senders = o.graph.receivers = {100};
               }),
               HasSubstr("an edge ends at no node"));
+}
+
+TEST(EncodeState, RefusesRegionsThatDoNotFitTogether) {
+  Rng rng(4);
+  EnvSpec spec = random_spec(rng);
+  while (spec.regions == 1 || spec.action_features == 0) spec = random_spec(rng);
+  Observation good = random_observation(spec, rng);
+  while (good.mask.region_counts[0] > 0) good = random_observation(spec, rng);
+  EXPECT_NO_THROW(encode_state(spec, good));
+  const auto error = [&](const std::function<void(Observation&)>& change) {
+    Observation bad = good;
+    change(bad);
+    return error_of([&] { encode_state(spec, bad); });
+  };
+  EXPECT_THAT(error([&](Observation& o) { o.graph.node_regions[0] = spec.regions; }),
+              HasSubstr("a region of a node is not below"));
+  EXPECT_THAT(error([](Observation& o) { ++o.mask.region_counts[0]; }),
+              HasSubstr("choices by region do not sum"));
+  EXPECT_THAT(error([](Observation& o) { o.region_features[0] = 1; }),
+              HasSubstr("a region without choices has features"));
+  EXPECT_THAT(error([](Observation& o) { o.region_features.pop_back(); }),
+              HasSubstr("region features"));
+  EXPECT_THAT(error([](Observation& o) { o.mask.region_counts.clear(); }),
+              HasSubstr("region counts"));
 }
 
 }  // namespace
