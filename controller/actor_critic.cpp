@@ -26,13 +26,13 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
 Evaluation ActorCriticImpl::evaluate(const LatentObservation& observation,
                                      const LatentActions& actions) {
   const auto features = policy_features(observation);
-  Evaluation result = head_->evaluate(actor_->forward(features), observation.counts, actions);
+  Evaluation result = head_->evaluate(actor_->forward(features), observation.mask.counts, actions);
   result.value = critic_->forward(features).squeeze(-1);
   return result;
 }
 
 Choice ActorCriticImpl::choose(const LatentObservation& observation, bool greedy, Rng& rng) {
-  return head_->choose(actor_->forward(policy_features(observation)), observation.counts, greedy,
+  return head_->choose(actor_->forward(policy_features(observation)), observation.mask.counts, greedy,
                        rng);
 }
 
@@ -47,15 +47,15 @@ PolicyDecision ActorCriticPolicy::act(const LatentObservation& observation, bool
 }
 
 PolicyDecision RandomPolicy::act(const LatentObservation& observation, bool, Rng& rng) {
-  const int64_t size = observation.counts.size(0), actions = observation.counts.size(1);
-  const auto counts = observation.counts.to(torch::kCPU);
+  const int64_t size = observation.mask.counts.size(0), actions = observation.mask.counts.size(1);
+  const auto counts = observation.mask.counts.to(torch::kCPU);
   auto weights = (counts > 0).to(torch::kFloat64);
   const auto others = weights.narrow(1, 0, actions - 1).sum(1);
   weights.select(1, actions - 1).mul_((others == 0).to(torch::kFloat64));
   const auto primary = draw_index(weights, uniform_numbers(size, rng));
   const auto count = counts.gather(1, primary.unsqueeze(1)).squeeze(1);
   const auto secondary = (uniform_numbers(size, rng) * count).floor().to(torch::kInt64);
-  const auto device = observation.counts.device();
+  const auto device = observation.mask.counts.device();
   const auto probability = 1.0 / (weights.sum(1) * count);
   return {{primary.to(device), secondary.to(device)},
           probability.log().to(torch::kFloat32).to(device), {}};

@@ -66,7 +66,7 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
   const StartStates all = collect_starts(data, episodes, world, true);
   const auto to_go =
       1 - all.steps.to(torch::kFloat) / static_cast<double>(world.spec().env.horizon);
-  return {{all.state.z, all.state.hidden[0], all.counts, to_go},
+  return {observation_of(all.state, all.mask, to_go),
           all.actions,
           sums_to_come(all),
           all.steps < length.to(world.device()).index_select(0, all.episode)};
@@ -83,7 +83,7 @@ Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scal
     const auto order = shuffled_indices(steps.size(), rng).to(steps.good.device());
     for (const auto& index : order.split(config.minibatch)) {
       const Evaluation now =
-          net->evaluate(select(steps.observation, index), select(steps.actions, index));
+          net->evaluate(select_rows(steps.observation, index), select_rows(steps.actions, index));
       const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
       const auto likely = (now.log_probability * weight).sum() / (good / all);
       const auto miss = (now.value - steps.to_come.index_select(0, index) / scale).square().sum();

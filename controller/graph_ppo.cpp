@@ -185,11 +185,11 @@ Metrics GraphPpoTrainer::update(double progress, uint64_t seed) {
   scale_.observe(played.rollout, torch::zeros({played.rollout.batch()}), config_.ppo.gamma);
   const auto alive = played.rollout.alive.flatten().nonzero().squeeze(1);
   const auto to_go = played.rollout.observation.to_go.flatten().index_select(0, alive);
-  const LatentActions actions = select(flatten(played.rollout.actions), alive);
+  const LatentActions actions = select_rows(flatten(played.rollout.actions), alive);
   PpoBatch batch;
   batch.evaluate = [&](const torch::Tensor& index) {
     return net_->evaluate(batch_of(rows_of(played.observations, index), spec_),
-                          to_go.index_select(0, index), select(actions, index));
+                          to_go.index_select(0, index), select_rows(actions, index));
   };
   judge_steps(played, alive, batch);
   Metrics metrics = episode_metrics(played.rollout);

@@ -45,8 +45,8 @@ torch::Tensor LinearController::inputs_of(const LatentObservation& observation) 
 PolicyDecision LinearController::act(const LatentObservation& observation,
                                      const torch::Tensor& parameters, bool greedy, Rng& rng) const {
   torch::NoGradGuard no_grad;
-  const auto device = observation.counts.device();
-  const auto counts = observation.counts.to(torch::kCPU);
+  const auto device = observation.mask.counts.device();
+  const auto counts = observation.mask.counts.to(torch::kCPU);
   const int64_t size = counts.size(0), groups = parameters.size(0);
   REVERIE_CHECK_EQ(size % groups, 0);
   const auto all = parameters.to(torch::kFloat32);

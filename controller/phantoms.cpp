@@ -24,10 +24,11 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
     pointers.push_back(&observation);
     masks.push_back(&observation.mask);
   }
-  state = world.begin(encoder.encode(pointers).to(world.device()));
+  state = world.begin(to_device(encoder.encode(pointers), world.device()));
   const auto size = static_cast<int64_t>(observations.size());
-  return {state.z, state.hidden[-1], batch_counts(masks, world.spec().env).to(world.device()),
-          torch::ones({size}, state.z.options())};
+  const LatentMask mask{batch_counts(masks, world.spec().env), {}};
+  return observation_of(state, to_device(mask, world.device()),
+                        torch::ones({size}, state.latents.z.options()));
 }
 
 std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, LatentState state,
@@ -40,7 +41,7 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
   size_t open = episodes.size();
   for (int step = 0; step < horizon && open > 0; ++step) {
     const LatentActions chosen = policy.act(observation, greedy, rng).actions;
-    const WorldPrediction next = world.step(state, observation.counts, chosen, temperature, noise);
+    const WorldPrediction next = world.step(state, observation.mask, chosen, temperature, noise);
     const auto primary = chosen.primary.to(torch::kCPU), secondary = chosen.secondary.to(torch::kCPU);
     const auto reward = next.reward.to(torch::kCPU), end = next.end.to(torch::kCPU);
     for (int64_t b = 0; b < size; ++b) {
@@ -52,9 +53,9 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
       episode.reward += reward[b].item<double>();
       open -= episode.over;
     }
-    state.z = next.z;
+    state.latents = next.latents;
     const auto left = 1.0 - static_cast<double>(step + 1) / horizon;
-    observation = {next.z, state.hidden[-1], next.counts, torch::full_like(observation.to_go, left)};
+    observation = observation_of(state, next.mask, torch::full_like(observation.to_go, left));
   }
   return episodes;
 }

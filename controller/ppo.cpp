@@ -142,14 +142,14 @@ Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint
       generalized_advantage(rollout, value, last_value, config_.gamma, config_.lambda);
 
   const auto alive = rollout.alive.flatten().nonzero().squeeze(1);
-  const LatentObservation observation = select(flatten(rollout.observation), alive);
-  const LatentActions actions = select(flatten(rollout.actions), alive);
+  const LatentObservation observation = select_rows(flatten(rollout.observation), alive);
+  const LatentActions actions = select_rows(flatten(rollout.actions), alive);
   PpoBatch batch;
   batch.log_probability = rollout.log_probability.flatten().index_select(0, alive);
   batch.advantage = advantage.flatten().index_select(0, alive);
   batch.target = ((advantage + value) / scale).flatten().index_select(0, alive);
   batch.evaluate = [&](const torch::Tensor& index) {
-    return net_->evaluate(select(observation, index), select(actions, index));
+    return net_->evaluate(select_rows(observation, index), select_rows(actions, index));
   };
   Metrics metrics = episode_metrics(rollout);
   for (auto& metric : learner_.update(batch, progress, rng)) metrics.push_back(std::move(metric));

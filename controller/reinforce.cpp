@@ -36,8 +36,8 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   Rollout rollout = play(environment, policy_, false, rng.bits(), rng);
   const auto alive = rollout.alive.flatten().nonzero().squeeze(1);
   const auto advantage = advantages(rollout).flatten().index_select(0, alive);
-  const Evaluation now = net_->evaluate(select(flatten(rollout.observation), alive),
-                                        select(flatten(rollout.actions), alive));
+  const Evaluation now = net_->evaluate(select_rows(flatten(rollout.observation), alive),
+                                        select_rows(flatten(rollout.actions), alive));
   const auto normal = advantage / (advantage.std(false) + 1e-8);
   const auto loss =
       -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();

@@ -4,37 +4,17 @@
 
 namespace reverie {
 
-LatentObservation select(const LatentObservation& o, const torch::Tensor& index) {
-  return {o.z.index_select(0, index), o.h.index_select(0, index), o.counts.index_select(0, index),
-          o.to_go.index_select(0, index)};
-}
-
-LatentActions select(const LatentActions& actions, const torch::Tensor& index) {
-  return {actions.primary.index_select(0, index), actions.secondary.index_select(0, index)};
-}
-
-LatentObservation flatten(const LatentObservation& o) {
-  return {o.z.flatten(0, 1), o.h.flatten(0, 1), o.counts.flatten(0, 1), o.to_go.flatten(0, 1)};
-}
-
-LatentActions flatten(const LatentActions& actions) {
-  return {actions.primary.flatten(0, 1), actions.secondary.flatten(0, 1)};
-}
-
 namespace {
 
 struct Columns {
-  std::vector<torch::Tensor> z, h, counts, to_go, primary, secondary, log_probability, value,
-      reward, terminated, truncated, alive;
+  std::vector<LatentObservation> observation;
+  std::vector<LatentActions> actions;
+  std::vector<torch::Tensor> log_probability, value, reward, terminated, truncated, alive;
 
-  void add(const LatentObservation& o, const PolicyDecision& decision, const LatentStep& step,
+  void add(const LatentObservation& seen, const PolicyDecision& decision, const LatentStep& step,
            const torch::Tensor& was_alive) {
-    z.push_back(o.z);
-    h.push_back(o.h);
-    counts.push_back(o.counts);
-    to_go.push_back(o.to_go);
-    primary.push_back(decision.actions.primary);
-    secondary.push_back(decision.actions.secondary);
+    observation.push_back(seen);
+    actions.push_back(decision.actions);
     log_probability.push_back(decision.log_probability);
     if (decision.value.defined()) value.push_back(decision.value);
     reward.push_back(step.reward * was_alive);
@@ -45,9 +25,8 @@ struct Columns {
 
   Rollout stacked() const {
     Rollout result;
-    result.observation = {torch::stack(z), torch::stack(h), torch::stack(counts),
-                          torch::stack(to_go)};
-    result.actions = {torch::stack(primary), torch::stack(secondary)};
+    result.observation = stack(observation);
+    result.actions = stack(actions);
     result.log_probability = torch::stack(log_probability);
     if (!value.empty()) result.value = torch::stack(value);
     result.reward = torch::stack(reward);

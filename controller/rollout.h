@@ -9,7 +9,7 @@ namespace reverie {
 /// T steps of B trajectories, from a reset until all have ended. Steps after the end of a
 /// trajectory are there but not `alive`.
 struct Rollout {
-  LatentObservation observation;  ///< [T, B, ...], before the action; counts as they were shown
+  LatentObservation observation;  ///< [T, B, ...], before the action; masks as they were shown
   LatentActions actions;          ///< [T, B]
   torch::Tensor log_probability;  ///< [T, B]
   torch::Tensor value;            ///< [T, B], undefined without a critic
@@ -32,13 +32,6 @@ Rollout play_from(LatentEnvironment& environment, LatentObservation observation,
                   bool greedy, Rng& rng);
 /// Plays one batch of episodes.
 Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng);
-
-/// Rows `index` of a flat observation ([N, ...]).
-LatentObservation select(const LatentObservation& observation, const torch::Tensor& index);
-LatentActions select(const LatentActions& actions, const torch::Tensor& index);
-/// [T, B, ...] to [T * B, ...].
-LatentObservation flatten(const LatentObservation& observation);
-LatentActions flatten(const LatentActions& actions);
 
 /// Generalised advantage estimation (Schulman et al. 2016, eq. 16). All [T, B] but next_value [B]:
 /// the critic where each trajectory ended, used where it was truncated; after a terminated step the

@@ -32,7 +32,7 @@ struct Options : CommonOptions {
   std::string device;
 };
 
-torch::Tensor latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options) {
+Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options) {
   Progress progress("encode", data.state_count(), "states", options.progress());
   return cached_latents(options.out + "/latents.pt", data, encoder,
                         [&](int done) { progress.update(done); });

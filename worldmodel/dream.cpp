@@ -11,7 +11,7 @@ StartStates dream_starts(const LatentEpisodes& data, WorldModel& world,
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
   const StartStates starts = collect_starts(data, episodes, world, config.warm_up);
   if (!config.from_first_states) return starts;
-  return starts.select((starts.steps == 0).nonzero().squeeze(1));
+  return select_rows(starts, (starts.steps == 0).nonzero().squeeze(1));
 }
 
 DreamEnvironment::DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts,
@@ -26,11 +26,11 @@ LatentObservation DreamEnvironment::reset(uint64_t seed) {
   auto rows = torch::empty({batch_}, torch::kInt64);
   for (int i = 0; i < batch_; ++i)
     rows.data_ptr<int64_t>()[i] = static_cast<int64_t>(rng.below(starts_.size()));
-  const StartStates chosen = starts_.select(rows.to(world_->device()));
+  const StartStates chosen = select_rows(starts_, rows.to(world_->device()));
   state_ = chosen.state;
-  counts_ = chosen.counts;
+  mask_ = chosen.mask;
   steps_ = chosen.steps;
-  terminated_ = torch::zeros({batch_}, counts_.options().dtype(torch::kBool));
+  terminated_ = torch::zeros({batch_}, steps_.options().dtype(torch::kBool));
   truncated_ = terminated_.clone();
   dreamed_ = 0;
   return observe();
@@ -38,9 +38,9 @@ LatentObservation DreamEnvironment::reset(uint64_t seed) {
 
 LatentStep DreamEnvironment::step(const LatentActions& actions) {
   torch::NoGradGuard guard;
-  const auto before = state_;
+  const LatentState before = state_;
   const WorldPrediction next =
-      world_->step(state_, counts_, actions, config_.temperature, noise_);
+      world_->step(state_, mask_, actions, config_.temperature, noise_);
   ++dreamed_;
   const auto ended = terminated_.logical_or(truncated_);
   const auto running = ended.logical_not();
@@ -52,18 +52,17 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   terminated_ = terminated_.logical_or(stopping.logical_and(running));
   truncated_ = truncated_.logical_or(late.logical_and(terminated_.logical_not()));
   // A trajectory that ends keeps the state in which it ended.
-  const auto moving = terminated_.logical_not().logical_and(running).unsqueeze(1);
-  state_.z = torch::where(moving, next.z, before.z);
-  counts_ = torch::where(moving, next.counts, counts_);
-  state_.hidden = torch::where(moving, state_.hidden, before.hidden);
-  state_.cell = torch::where(moving, state_.cell, before.cell);
+  const auto moving = terminated_.logical_not().logical_and(running);
+  state_.latents = next.latents;
+  state_ = choose_rows(moving, state_, before);
+  mask_ = choose_rows(moving, next.mask, mask_);
   return {next.reward * running, terminated_, truncated_};
 }
 
 LatentObservation DreamEnvironment::observe() const {
   const auto to_go =
       1 - steps_.to(torch::kFloat) / static_cast<double>(spec().env.horizon);
-  return {state_.z, state_.hidden[0], counts_, to_go};
+  return observation_of(state_, mask_, to_go);
 }
 
 }  // namespace reverie

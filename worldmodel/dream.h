@@ -52,7 +52,7 @@ class DreamEnvironment : public LatentEnvironment {
   int batch_;
   torch::Generator noise_;
   LatentState state_;
-  torch::Tensor counts_;      // [B, A]
+  LatentMask mask_;
   torch::Tensor steps_;       // [B] int64, real steps before the start included
   torch::Tensor terminated_;  // [B] bool
   torch::Tensor truncated_;   // [B] bool

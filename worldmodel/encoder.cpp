@@ -10,7 +10,7 @@ constexpr double kMaxLogVariance = 4;
 
 }  // namespace
 
-torch::Tensor Encoder::encode(std::span<const Observation* const> observations) {
+Latents Encoder::encode(std::span<const Observation* const> observations) {
   return encode(batch_observations(observations, spec()).to(device()));
 }
 
@@ -62,9 +62,9 @@ Posterior GraphEncoder::posterior(const ObservationBatch& batch) {
   return {parts[0], parts[1].clamp(kMinLogVariance, kMaxLogVariance)};
 }
 
-torch::Tensor GraphEncoder::encode(const ObservationBatch& batch) {
+Latents GraphEncoder::encode(const ObservationBatch& batch) {
   torch::NoGradGuard guard;
-  return torch::tanh(posterior(batch).mean);
+  return {torch::tanh(posterior(batch).mean), {}, {}};
 }
 
 void GraphEncoder::store(Checkpoint& checkpoint) const {

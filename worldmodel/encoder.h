@@ -9,6 +9,7 @@
 #include "worldmodel/checkpoint.h"
 #include "worldmodel/graph_batch.h"
 #include "worldmodel/graph_network.h"
+#include "worldmodel/latent.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/torch.h"
 
@@ -44,14 +45,14 @@ class Encoder {
   virtual ~Encoder() = default;
   virtual const EnvSpec& spec() const = 0;
   virtual int latent() const = 0;
-  /// Posterior means, [B, latent], in (-1, 1); on the encoder's device, without gradients.
-  virtual torch::Tensor encode(const ObservationBatch& batch) = 0;
+  /// Posterior means, in (-1, 1); on the encoder's device, without gradients.
+  virtual Latents encode(const ObservationBatch& batch) = 0;
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
   /// Adds everything that `load_encoder` needs, tensors under "encoder".
   virtual void store(Checkpoint& checkpoint) const = 0;
 
-  torch::Tensor encode(std::span<const Observation* const> observations);
+  Latents encode(std::span<const Observation* const> observations);
 };
 
 /// Statistics of observations over the training split, as part of the model.
@@ -99,7 +100,7 @@ class GraphEncoder : public torch::nn::Module, public Encoder {
 
   const EnvSpec& spec() const override { return spec_; }
   int latent() const override { return config_.latent; }
-  torch::Tensor encode(const ObservationBatch& batch) override;
+  Latents encode(const ObservationBatch& batch) override;
   using Encoder::encode;
   void to_device(torch::Device device) override { to(device); }
   torch::Device device() const override { return normalizer_->sizes->mean.device(); }

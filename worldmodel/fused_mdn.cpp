@@ -91,15 +91,15 @@ void FusedMdn::recur(const LatentState& before, LatentState& after, int64_t begi
   affine(embedded, network_->input->bias, input_.narrow(0, begin, rows),
          network_->input->weight.t());
   at::silu_(embedded);
-  all.narrow(1, 2 * hidden, hidden).copy_(before.hidden[0].narrow(0, begin, rows));
+  all.narrow(1, 2 * hidden, hidden).copy_(before.hidden.narrow(0, begin, rows));
   auto gates = open_.narrow(0, begin, rows);
   affine(gates, network_->gates_in->bias, all.narrow(1, hidden, 2 * hidden), gates_);
   gates.narrow(1, 0, 3 * hidden).sigmoid_();
   auto candidate = gates.narrow(1, 3 * hidden, hidden).tanh_();
   const auto gate = [&](int64_t i) { return gates.narrow(1, i * hidden, hidden); };
-  auto cell = after.cell[0].narrow(0, begin, rows);
-  at::mul_out(cell, gate(1), before.cell[0].narrow(0, begin, rows)).addcmul_(gate(0), candidate);
-  auto h = after.hidden[0].narrow(0, begin, rows);
+  auto cell = after.cell.narrow(0, begin, rows);
+  at::mul_out(cell, gate(1), before.cell.narrow(0, begin, rows)).addcmul_(gate(0), candidate);
+  auto h = after.hidden.narrow(0, begin, rows);
   at::tanh_out(h, cell).mul_(gate(2));
   all.narrow(1, 0, hidden).copy_(h);
 }
@@ -142,7 +142,7 @@ void FusedMdn::run(LatentState& state, const Inputs& inputs, torch::Tensor* next
 
 FusedMdn::Inputs FusedMdn::inputs(const LatentState& state, const torch::Tensor& counts,
                                   const LatentActions& actions) {
-  return {state.z, counts, network_->rules->weight.index_select(0, actions.primary),
+  return {state.latents.z, counts, network_->rules->weight.index_select(0, actions.primary),
           describe_location(actions.secondary, count_of(counts, actions),
                             network_->spec.env.max_secondary)};
 }

@@ -1,41 +1,79 @@
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "env/environment.h"
+#include "worldmodel/tensors.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
 /// Sizes of latents; constant over the life of a world model. S = 1 is the flat model of Ha and
-/// Schmidhuber (2018).
+/// Schmidhuber (2018); S > 1 factors the graph into regions, of which an action changes one and its
+/// neighbours.
 struct LatentSpec {
-  int latent = 0;     ///< width of the global latent z
+  int latent = 0;     ///< width of the global latent z, and of a region's
   int regions = 1;    ///< S
   int hidden = 0;     ///< width of M's recurrent output h
   EnvSpec env;        ///< actions, horizon, fingerprint
 };
 
-/// B states in latent space. Tensors are float32 on one device.
+/// What V says of B states. Tensors are float32 on one device.
+struct Latents {
+  torch::Tensor z;           ///< [B, latent], bounded
+  torch::Tensor regions;     ///< [B, S, latent], 0 for a region without nodes; undefined when S = 1
+  /// [B, S, N] int64: regions that share edges with this one, most edges first; -1 where there are
+  /// fewer; undefined when S = 1.
+  torch::Tensor neighbours;
+
+  std::array<torch::Tensor*, 3> tensors() { return {&z, &regions, &neighbours}; }
+};
+
+/// What can be done in B states.
+struct LatentMask {
+  torch::Tensor counts;   ///< [B, primary], int64: valid secondary choices, NO-OP always 1
+  /// [B, primary, S] int64: how many of them lie in each region, those of region 0 coming first;
+  /// undefined when S = 1.
+  torch::Tensor regions;
+
+  std::array<torch::Tensor*, 2> tensors() { return {&counts, &regions}; }
+};
+
+/// B states in latent space.
 struct LatentState {
-  torch::Tensor z;          ///< [B, latent], bounded
-  torch::Tensor regions;    ///< [B, S, latent] or undefined when S = 1
-  torch::Tensor hidden;     ///< [layers, B, hidden], zero at an episode's start
-  torch::Tensor cell;       ///< [layers, B, hidden]
+  Latents latents;
+  torch::Tensor hidden;  ///< [B, hidden], or [B, S, hidden] when S > 1; zero at an episode's start
+  torch::Tensor cell;    ///< likewise
+
+  std::array<torch::Tensor*, 5> tensors() {
+    return {&latents.z, &latents.regions, &latents.neighbours, &hidden, &cell};
+  }
 };
 
 /// What a policy sees. It cannot tell a dream from the real environment.
 struct LatentObservation {
-  torch::Tensor z;        ///< [B, latent]
-  torch::Tensor h;        ///< [B, hidden]
-  torch::Tensor counts;   ///< [B, primary], int64: valid secondary choices, NO-OP always 1
-  torch::Tensor to_go;    ///< [B], remaining share of the horizon, 1 at the start
+  torch::Tensor z;         ///< [B, latent]
+  torch::Tensor h;         ///< [B, hidden]; when S > 1 the mean over the regions
+  LatentMask mask;
+  torch::Tensor to_go;     ///< [B], remaining share of the horizon, 1 at the start
+  torch::Tensor regions;   ///< [B, S, latent]; undefined when S = 1
+  torch::Tensor region_h;  ///< [B, S, hidden]; undefined when S = 1
+
+  std::array<torch::Tensor*, 7> tensors() {
+    return {&z, &h, &mask.counts, &mask.regions, &to_go, &regions, &region_h};
+  }
 };
+
+LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
+                                 const torch::Tensor& to_go);
 
 /// B actions; int64 [B] each.
 struct LatentActions {
   torch::Tensor primary;
   torch::Tensor secondary;  ///< index among the valid choices
+
+  std::array<torch::Tensor*, 2> tensors() { return {&primary, &secondary}; }
 };
 
 struct LatentStep {

@@ -1,5 +1,6 @@
 #include "worldmodel/latent_cache.h"
 
+#include <array>
 #include <numeric>
 #include <vector>
 
@@ -12,6 +13,15 @@ namespace reverie {
 namespace {
 
 constexpr int kNodesAtOnce = 20000;
+constexpr std::array<const char*, 3> kNames = {"z", "regions", "neighbours"};  // of Latents
+
+Latents take(const Checkpoint& kept) {
+  Latents latents;
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (const auto found = kept.tensors.find(kNames[i]); found != kept.tensors.end())
+      *latents.tensors()[i] = found->second;
+  return latents;
+}
 
 uint64_t encoder_hash(const Encoder& encoder) {
   Checkpoint checkpoint;
@@ -26,35 +36,37 @@ uint64_t encoder_hash(const Encoder& encoder) {
 
 }  // namespace
 
-torch::Tensor encode_states(const EpisodeSource& data, Encoder& encoder,
+Latents encode_states(const EpisodeSource& data, Encoder& encoder,
                             const std::function<void(int)>& observe) {
   std::vector<int> all(data.state_count());
   std::iota(all.begin(), all.end(), 0);
-  auto latents = torch::empty({data.state_count(), encoder.latent()});
+  std::vector<Latents> latents;
   int done = 0;
   for (const auto& states : pack_states(data, all, kNodesAtOnce, kNodesAtOnce)) {
-    const auto z = encoder.encode(load_states(data, states).to(encoder.device()));
-    latents.narrow(0, done, z.size(0)).copy_(z);
+    latents.push_back(
+        to_device(encoder.encode(load_states(data, states).to(encoder.device())), torch::kCPU));
     done += static_cast<int>(states.size());
     if (observe) observe(done);
   }
-  return latents;
+  return concatenate(latents);
 }
 
-torch::Tensor cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
+Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
                              const std::function<void(int)>& observe) {
   const uint64_t key = hash_combine(data.fingerprint(), encoder_hash(encoder));
   if (file_exists(path)) {
     const Checkpoint kept = load_checkpoint(path, "latents");
-    if (kept.data == key) return kept.tensors.at("latents");
+    if (kept.data == key) return take(kept);
   }
   Checkpoint made;
   made.kind = "latents";
   made.spec = data.spec();
   made.data = key;
-  made.tensors["latents"] = encode_states(data, encoder, observe);
+  Latents latents = encode_states(data, encoder, observe);
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (latents.tensors()[i]->defined()) made.tensors[kNames[i]] = *latents.tensors()[i];
   save_checkpoint(path, made);
-  return made.tensors["latents"];
+  return latents;
 }
 
 }  // namespace reverie

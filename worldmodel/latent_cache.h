@@ -8,14 +8,14 @@
 
 namespace reverie {
 
-/// Latents of all states of `data`, [states, latent] on the CPU, each encoded once. `observe` is
+/// Latents of all states of `data`, on the CPU, each encoded once. `observe` is
 /// called with the number of states done.
-torch::Tensor encode_states(const EpisodeSource& data, Encoder& encoder,
+Latents encode_states(const EpisodeSource& data, Encoder& encoder,
                             const std::function<void(int)>& observe = {});
 
 /// The same, kept in the file `path`: read from it where it holds the latents of just this data
 /// under just this encoder, otherwise written anew.
-torch::Tensor cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
+Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
                              const std::function<void(int)>& observe = {});
 
 }  // namespace reverie

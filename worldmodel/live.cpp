@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 #include "core/base/error.h"
 
@@ -48,16 +49,15 @@ LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
   steps_.assign(batch(), 0);
   terminated_.assign(batch(), 0);
   truncated_.assign(batch(), 0);
-  const auto options = torch::TensorOptions().device(world_->device());
-  state_ = world_->begin(torch::zeros({batch(), spec_.latent}, options));
-  counts_ = torch::zeros({batch(), spec_.env.primary_actions()}, options.dtype(torch::kInt64));
   std::vector<int64_t> all(batch());
   std::iota(all.begin(), all.end(), 0);
-  look(all);
+  const auto [latents, mask] = look(all);
+  state_ = world_->begin(latents);
+  mask_ = mask;
   return observe();
 }
 
-void LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
+std::pair<Latents, LatentMask> LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
   std::vector<Observation> seen(rows.size());
   pool_.run(rows.size(), [&](size_t i, int) { seen[i] = environments_[rows[i]]->observe(); });
   std::vector<const ActionMask*> masks;
@@ -67,24 +67,24 @@ void LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
   }
   torch::NoGradGuard guard;
   const auto device = world_->device();
-  const auto index = torch::tensor(rows, torch::kInt64).to(device);
-  state_.z = state_.z.index_copy(0, index, latents_of(seen).to(device));
-  counts_ = counts_.index_copy(0, index, batch_counts(masks, spec_.env).to(device));
+  const LatentMask mask{batch_counts(masks, spec_.env), {}};
+  return {to_device(latents_of(seen), device), to_device(mask, device)};
 }
 
-torch::Tensor LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) {
+Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) {
   if (latents_.size() + seen.size() > kLatentsKept) latents_.clear();
   std::vector<const Observation*> fresh;
   for (const Observation& observation : seen)
     if (latents_.try_emplace(observation.state_key).second) fresh.push_back(&observation);
   if (!fresh.empty()) {
-    const auto encoded = encoder_->encode(fresh);
+    const Latents encoded = encoder_->encode(fresh);
     for (size_t i = 0; i < fresh.size(); ++i)
-      latents_[fresh[i]->state_key] = encoded[static_cast<int64_t>(i)];
+      latents_[fresh[i]->state_key] = map_tensors(
+          encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });
   }
-  std::vector<torch::Tensor> rows;
+  std::vector<Latents> rows;
   for (const Observation& observation : seen) rows.push_back(latents_.at(observation.state_key));
-  return torch::stack(rows);
+  return stack(rows);
 }
 
 float LiveLatentEnvironment::step_real(int b, int primary, int index) {
@@ -123,11 +123,13 @@ void LiveLatentEnvironment::move(const LatentActions& actions, const std::vector
   if (rows.empty()) return;
   torch::NoGradGuard guard;
   LatentState next = state_;
-  world_->advance(next, counts_, actions);
+  world_->advance(next, mask_, actions);
   const auto index = torch::tensor(rows, torch::kInt64).to(world_->device());
-  state_.hidden = state_.hidden.index_copy(1, index, next.hidden.index_select(1, index));
-  state_.cell = state_.cell.index_copy(1, index, next.cell.index_select(1, index));
-  look(rows);
+  next = select_rows(next, index);
+  LatentMask mask;
+  std::tie(next.latents, mask) = look(rows);
+  state_ = with_rows(state_, index, next);
+  mask_ = with_rows(mask_, index, mask);
 }
 
 LatentObservation LiveLatentEnvironment::observe() const {
@@ -135,7 +137,7 @@ LatentObservation LiveLatentEnvironment::observe() const {
   for (int i = 0; i < batch(); ++i)
     to_go.data_ptr<float>()[i] =
         1.0f - static_cast<float>(steps_[i]) / static_cast<float>(spec_.env.horizon);
-  return {state_.z, state_.hidden[0], counts_, to_go.to(world_->device())};
+  return observation_of(state_, mask_, to_go.to(world_->device()));
 }
 
 EnvCounters LiveLatentEnvironment::counters() const {

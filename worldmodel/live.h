@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -33,10 +34,10 @@ class LiveLatentEnvironment : public LatentEnvironment {
   const Environment& environment(int b) const { return *environments_.at(b); }
 
  private:
-  /// Encodes the environments of these trajectories and takes their masks.
-  void look(const std::vector<int64_t>& rows);
-  /// Latents of the observations, [n, latent]; encodes those whose keys are new since the reset.
-  torch::Tensor latents_of(const std::vector<Observation>& seen);
+  /// Latents and masks of what these trajectories have reached.
+  std::pair<Latents, LatentMask> look(const std::vector<int64_t>& rows);
+  /// Latents of the observations; encodes those whose keys are new since the reset.
+  Latents latents_of(const std::vector<Observation>& seen);
   /// Takes the recurrent states of these trajectories over the actions and looks at what they reach.
   void move(const LatentActions& actions, const std::vector<int64_t>& rows);
   bool ended(int b) const { return terminated_[b] || truncated_[b]; }
@@ -48,10 +49,10 @@ class LiveLatentEnvironment : public LatentEnvironment {
   std::shared_ptr<WorldModel> world_;
   std::vector<std::unique_ptr<Environment>> environments_;
   WorkerPool pool_;
-  std::unordered_map<uint64_t, torch::Tensor> latents_;  // by state key
+  std::unordered_map<uint64_t, Latents> latents_;  // by state key
   std::vector<ActionMask> masks_;
   LatentState state_;
-  torch::Tensor counts_;  // [B, A]
+  LatentMask mask_;
   std::vector<int> steps_;
   std::vector<char> terminated_;
   std::vector<char> truncated_;

@@ -24,14 +24,14 @@ class OpenLoop {
   OpenLoop(const LatentEpisodes& data, const std::vector<int>& episodes, WorldModel& world,
            int max_starts)
       : world_(world),
-        batch_(data.batch(episodes).to(world.device())),
+        batch_(to_device(data.batch(episodes), world.device())),
         lengths_(batch_.continues().sum(1)),
-        spread_(deviation(data.latents()).to(world.device())) {
+        spread_(deviation(data.latents().z).to(world.device())) {
     const StartStates all = collect_starts(data, episodes, world, true);
     const int64_t count = std::min<int64_t>(max_starts, all.size());
-    starts_ = all.select((torch::arange(count) * all.size() / count)
-                             .to(torch::kInt64)
-                             .to(world.device()));
+    starts_ = select_rows(all, (torch::arange(count) * all.size() / count)
+                                   .to(torch::kInt64)
+                                   .to(world.device()));
     row_ = torch::searchsorted(torch::tensor(episodes, torch::kInt64).to(world.device()),
                                starts_.episode);
   }
@@ -39,17 +39,17 @@ class OpenLoop {
   std::vector<OpenLoopRow> run(const std::vector<int>& steps) {
     std::vector<OpenLoopRow> rows;
     LatentState state = starts_.state;
-    auto counts = starts_.counts;
-    auto predicted_sum = torch::zeros({starts_.size()}, state.z.options());
+    LatentMask mask = starts_.mask;
+    auto predicted_sum = torch::zeros({starts_.size()}, state.latents.z.options());
     auto real_sum = predicted_sum.clone();
     const int last = *std::max_element(steps.begin(), steps.end());
     for (int k = 1; k <= last; ++k) {
       const auto t = (starts_.steps + (k - 1)).clamp_max(batch_.steps() - 1);
       const LatentActions actions = {at(batch_.actions.primary, t), at(batch_.actions.secondary, t)};
       const WorldPrediction next =
-          world_.step(state, counts, actions, 0, torch::Generator(make_generator(0)));
-      state.z = next.z;
-      counts = next.counts;
+          world_.step(state, mask, actions, 0, torch::Generator(make_generator(0)));
+      state.latents = next.latents;
+      mask = next.mask;
       predicted_sum += next.reward;
       real_sum += at(batch_.reward, t);
       const auto inside = (starts_.steps + k).le(lengths_.index_select(0, row_));
@@ -80,15 +80,15 @@ class OpenLoop {
     const auto take = [&](const torch::Tensor& x) { return x.index_select(0, rows); };
     const int64_t rules = world_.spec().env.no_op();
     const auto t = (starts_.steps + k).clamp_max(batch_.steps());
-    const auto real_z = take(at(batch_.z, t));
-    const auto real = take(at(batch_.counts, t)).narrow(1, 0, rules);
-    const auto counts = take(next.counts).narrow(1, 0, rules);
-    const auto copied = take(starts_.counts).narrow(1, 0, rules);
+    const auto real_z = take(at(batch_.latents.z, t));
+    const auto real = take(at(batch_.mask.counts, t)).narrow(1, 0, rules);
+    const auto counts = take(next.mask.counts).narrow(1, 0, rules);
+    const auto copied = take(starts_.mask.counts).narrow(1, 0, rules);
     OpenLoopRow row;
     row.k = k;
     row.starts = rows.size(0);
-    row.latent_error = latent_error(take(next.z), real_z);
-    row.latent_error_copy = latent_error(take(starts_.state.z), real_z);
+    row.latent_error = latent_error(take(next.latents.z), real_z);
+    row.latent_error_copy = latent_error(take(starts_.state.latents.z), real_z);
     row.reward_error = average(take(predicted_sum - real_sum).abs());
     row.reward_magnitude = average(take(real_sum).abs());
     row.count_error = average((counts - real).abs());

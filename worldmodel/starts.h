@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "worldmodel/episode_source.h"
@@ -11,49 +12,56 @@ namespace reverie {
 /// Episodes side by side, padded behind their ends. B episodes, T the longest one's steps. State t
 /// is where action t is taken; reward t, end t and state t + 1 follow from it.
 struct SequenceBatch {
-  torch::Tensor z;         ///< [B, T + 1, latent]
-  torch::Tensor counts;    ///< [B, T + 1, A] int64; padding repeats the last state
+  Latents latents;         ///< [B, T + 1, ...]; padding repeats the last state
+  LatentMask mask;         ///< [B, T + 1, ...], likewise
   LatentActions actions;   ///< [B, T]; padding is NO-OP
   torch::Tensor reward;    ///< [B, T] float32
   torch::Tensor end;       ///< [B, T] bool: terminated
   torch::Tensor valid;     ///< [B, T] bool: not padding
 
-  int64_t episodes() const { return z.size(0); }
-  int64_t steps() const { return actions.primary.size(1); }
+  int64_t episodes() const { return valid.size(0); }
+  int64_t steps() const { return valid.size(1); }
   /// Where state t + 1 belongs to the episode: valid and not terminated. [B, T] bool.
   torch::Tensor continues() const { return valid.logical_and(end.logical_not()); }
-  SequenceBatch to(torch::Device device) const;
+  std::array<torch::Tensor*, 10> tensors() {
+    return {&latents.z,       &latents.regions,   &latents.neighbours, &mask.counts, &mask.regions,
+            &actions.primary, &actions.secondary, &reward,             &end,         &valid};
+  }
 };
 
 /// The episodes of a data set with the latents and masks of its states.
 class LatentEpisodes {
  public:
-  /// latents: [states, latent].
-  LatentEpisodes(const EpisodeSource& data, torch::Tensor latents);
+  /// latents: of its states.
+  LatentEpisodes(const EpisodeSource& data, Latents latents);
 
   const EpisodeSource& data() const { return data_; }
-  const torch::Tensor& latents() const { return latents_; }  ///< [states, latent]
-  const torch::Tensor& counts() const { return counts_; }    ///< [states, A] int64
+  const Latents& latents() const { return latents_; }  ///< of the states
+  const LatentMask& mask() const { return mask_; }     ///< likewise
   SequenceBatch batch(const std::vector<int>& episodes) const;
 
  private:
   const EpisodeSource& data_;
-  torch::Tensor latents_;
-  torch::Tensor counts_;
+  Latents latents_;
+  LatentMask mask_;
   std::vector<std::vector<int>> secondary_index_;  // per episode, index among the valid choices
 };
 
 /// N real states to begin from, the recurrent state warmed up along the real steps before them.
 struct StartStates {
   LatentState state;       ///< B = N
-  torch::Tensor counts;    ///< [N, A] int64
+  LatentMask mask;         ///< likewise
   torch::Tensor steps;     ///< [N] int64: real steps before
   torch::Tensor episode;   ///< [N] int64: index of the episode in the data set
   LatentActions actions;   ///< [N], taken there
   torch::Tensor reward;    ///< [N] float32, of that step
-  int64_t size() const { return counts.size(0); }
-  StartStates select(const torch::Tensor& rows) const;
-  StartStates to(torch::Device device) const;
+
+  int64_t size() const { return steps.size(0); }
+  std::array<torch::Tensor*, 12> tensors() {
+    return {&state.latents.z, &state.latents.regions, &state.latents.neighbours, &state.hidden,
+            &state.cell,      &mask.counts,           &mask.regions,             &steps,
+            &episode,         &actions.primary,       &actions.secondary,        &reward};
+  }
 };
 
 /// Every state of these episodes at which an action was taken, in order of episode and step. With

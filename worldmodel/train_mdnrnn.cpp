@@ -28,11 +28,11 @@ void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes
     const SequenceBatch batch = data.batch(some);
     const auto rows = batch.valid.flatten().nonzero().squeeze(1);
     const auto moving = batch.continues().flatten().nonzero().squeeze(1);
-    const auto before = batch.z.narrow(1, 0, batch.steps()).flatten(0, 1);
-    const auto after = batch.z.narrow(1, 1, batch.steps()).flatten(0, 1);
+    const auto before = batch.latents.z.narrow(1, 0, batch.steps()).flatten(0, 1);
+    const auto after = batch.latents.z.narrow(1, 1, batch.steps()).flatten(0, 1);
     latent.add(before.index_select(0, rows));
     change.add((after - before).index_select(0, moving));
-    counts.add(torch::log1p(batch.counts.narrow(1, 0, batch.steps())
+    counts.add(torch::log1p(batch.mask.counts.narrow(1, 0, batch.steps())
                                 .flatten(0, 1).index_select(0, rows).to(torch::kFloat)));
     reward.add(batch.reward.flatten().index_select(0, rows).unsqueeze(1));
   }
@@ -80,7 +80,7 @@ class WorldProblem : public FitProblem {
   }
 
   LossTerms loss(int minibatch, torch::Generator noise) override {
-    return world_losses(*network_, data_.batch(minibatches_[minibatch]).to(device_), config_.loss,
+    return world_losses(*network_, to_device(data_.batch(minibatches_[minibatch]), device_), config_.loss,
                         unroll_, noise);
   }
 
@@ -90,7 +90,7 @@ class WorldProblem : public FitProblem {
     auto noise = make_generator(kNoiseOfValidation);
     FitMean mean;
     for (const auto& episodes : validation_)
-      mean.add(world_losses(*network_, data_.batch(episodes).to(device_), config_.loss,
+      mean.add(world_losses(*network_, to_device(data_.batch(episodes), device_), config_.loss,
                             config_.loss.unroll_steps, noise),
                static_cast<double>(episodes.size()));
     return mean.metrics();
@@ -99,9 +99,11 @@ class WorldProblem : public FitProblem {
   Checkpoint checkpoint() const override {
     Checkpoint checkpoint;
     checkpoint.kind = "world";
-    const auto& latents = data_.latents();
-    checkpoint.data = hash_combine(data_.data().fingerprint(),
-                                   hash_bytes(latents.data_ptr<float>(), latents.nbytes()));
+    checkpoint.data = data_.data().fingerprint();
+    Latents latents = data_.latents();
+    for (const torch::Tensor* part : latents.tensors())
+      if (part->defined())
+        checkpoint.data = hash_combine(checkpoint.data, hash_bytes(part->data_ptr(), part->nbytes()));
     checkpoint.config = dump_config(config_);
     checkpoint.configs["train_mdnrnn"] = checkpoint.config;
     encoder_.store(checkpoint);

@@ -59,7 +59,7 @@ struct Teacher {
 Teacher run_teacher(MdnRnnImpl& network, const SequenceBatch& batch) {
   const int64_t steps = batch.steps();
   const auto embedded =
-      network.embed(batch.z.narrow(1, 0, steps), batch.counts.narrow(1, 0, steps), batch.actions);
+      network.embed(batch.latents.z.narrow(1, 0, steps), batch.mask.counts.narrow(1, 0, steps), batch.actions);
   const auto gates = network.input_gates(embedded);
   std::vector<torch::Tensor> h_before, c_before, h_after;
   auto h = torch::zeros({batch.episodes(), network.config.hidden}, embedded.options());
@@ -71,7 +71,7 @@ Teacher run_teacher(MdnRnnImpl& network, const SequenceBatch& batch) {
     h_after.push_back(h);
   }
   return {torch::stack(h_before, 1).detach(), torch::stack(c_before, 1).detach(),
-          network.heads(torch::stack(h_after, 1), embedded, batch.counts.narrow(1, 0, steps))};
+          network.heads(torch::stack(h_after, 1), embedded, batch.mask.counts.narrow(1, 0, steps))};
 }
 
 /// Takes entry (b, t) of [B, T, ...] for each row.
@@ -88,8 +88,8 @@ class Unroll {
         continues_(batch.continues()),
         b_(starts.select(1, 0)),
         t_(starts.select(1, 1)),
-        z_(pick(batch.z, b_, t_)),
-        counts_(pick(batch.counts, b_, t_)),
+        z_(pick(batch.latents.z, b_, t_)),
+        counts_(pick(batch.mask.counts, b_, t_)),
         h_(pick(teacher.h, b_, t_)),
         c_(pick(teacher.c, b_, t_)) {}
 
@@ -102,8 +102,8 @@ class Unroll {
     const auto embedded = network_.embed(z_, counts_, actions);
     std::tie(h_, c_) = network_.cell(network_.input_gates(embedded), h_, c_);
     const MdnOutput output = network_.heads(h_, embedded, counts_);
-    const StepTargets targets = {pick(batch_.z, b_, t + 1),
-                                 pick(batch_.counts, b_, t + 1),
+    const StepTargets targets = {pick(batch_.latents.z, b_, t + 1),
+                                 pick(batch_.mask.counts, b_, t + 1),
                                  pick(batch_.reward, b_, t),
                                  pick(batch_.end, b_, t),
                                  pick(batch_.valid, b_, t).logical_and(inside),
@@ -138,16 +138,16 @@ LossTerms world_losses(MdnRnnImpl& network, const SequenceBatch& batch,
                        const WorldLossConfig& config, int unroll_steps, torch::Generator noise) {
   const int64_t steps = batch.steps();
   const Teacher teacher = run_teacher(network, batch);
-  const StepTargets targets = {batch.z.narrow(1, 1, steps), batch.counts.narrow(1, 1, steps),
+  const StepTargets targets = {batch.latents.z.narrow(1, 1, steps), batch.mask.counts.narrow(1, 1, steps),
                                batch.reward,                batch.end,
                                batch.valid,                 batch.continues()};
   LossTerms terms;
-  add_weighted(terms, "", step_losses(network, teacher.output, batch.z.narrow(1, 0, steps),
-                                      batch.counts.narrow(1, 0, steps), targets),
+  add_weighted(terms, "", step_losses(network, teacher.output, batch.latents.z.narrow(1, 0, steps),
+                                      batch.mask.counts.narrow(1, 0, steps), targets),
                config, 1);
   const auto starts = draw_starts(batch, config.unroll_starts, noise);
   StepLosses sum;
-  sum.fill(torch::zeros({}, batch.z.options()));
+  sum.fill(torch::zeros({}, batch.latents.z.options()));
   if (unroll_steps > 1 && starts.size(0) > 0) {
     Unroll unroll(network, batch, teacher, starts);
     unroll.step(0);  // equals the teacher's

@@ -4,28 +4,37 @@
 
 namespace reverie {
 
-LatentState WorldModel::begin(const torch::Tensor& z) const {
-  const auto zeros = torch::zeros({1, z.size(0), spec().hidden}, z.options());
-  return {z, {}, zeros, zeros.clone()};
+LatentState WorldModel::begin(const Latents& latents) const {
+  auto shape = (latents.regions.defined() ? latents.regions : latents.z).sizes().vec();
+  shape.back() = spec().hidden;
+  const auto zeros = torch::zeros(shape, latents.z.options());
+  return {latents, zeros, zeros.clone()};
 }
 
-void MdnWorldModel::advance(LatentState& state, const torch::Tensor& counts,
+LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
+                                 const torch::Tensor& to_go) {
+  const Latents& latents = state.latents;
+  if (!latents.regions.defined()) return {latents.z, state.hidden, mask, to_go, {}, {}};
+  return {latents.z, state.hidden.mean(1), mask, to_go, latents.regions, state.hidden};
+}
+
+void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
                             const LatentActions& actions) {
-  fused_.advance(state, counts, actions);
+  fused_.advance(state, mask.counts, actions);
 }
 
-WorldPrediction MdnWorldModel::step(LatentState& state, const torch::Tensor& counts,
+WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
                                     const LatentActions& actions, double temperature,
                                     torch::Generator noise) {
   torch::NoGradGuard guard;
-  const FusedOutput output = fused_.step(state, counts, actions);
+  const FusedOutput output = fused_.step(state, mask.counts, actions);
   const auto change = network_->change->inverse(output.change.sample(temperature, noise));
   WorldPrediction prediction;
-  prediction.z = (state.z + change).clamp_(-1, 1);
+  prediction.latents.z = (state.latents.z + change).clamp_(-1, 1);
   prediction.reward = output.reward * network_->reward_scale;
   prediction.end = output.end > 0;
-  prediction.counts = output.counts;
-  prediction.counts.select(1, spec().env.no_op()).fill_(1);
+  prediction.mask.counts = output.counts;
+  prediction.mask.counts.select(1, spec().env.no_op()).fill_(1);
   return prediction;
 }
 

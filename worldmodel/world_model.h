@@ -12,10 +12,10 @@ namespace reverie {
 
 /// What M believes to follow from B actions.
 struct WorldPrediction {
-  torch::Tensor z;       ///< [B, latent], in [-1, 1]
+  Latents latents;       ///< in [-1, 1]
   torch::Tensor reward;  ///< [B], in the environment's units
   torch::Tensor end;     ///< [B] bool; says nothing of NO-OP, which always ends
-  torch::Tensor counts;  ///< [B, A] int64; NO-OP is 1
+  LatentMask mask;
 };
 
 /// M: carries a recurrent state along a trajectory and predicts. Tensors that it returns are new and
@@ -25,14 +25,14 @@ class WorldModel {
   virtual ~WorldModel() = default;
   virtual const LatentSpec& spec() const = 0;
 
-  /// States of B new episodes at the latents z [B, latent]: recurrent state zero.
-  LatentState begin(const torch::Tensor& z) const;
-  /// Takes the recurrent state over B actions that are taken at state.z under the mask `counts`;
-  /// z stays.
-  virtual void advance(LatentState& state, const torch::Tensor& counts,
+  /// States of B new episodes at these latents: recurrent state zero.
+  LatentState begin(const Latents& latents) const;
+  /// Takes the recurrent state over B actions that are taken at state.latents under `mask`; the
+  /// latents stay.
+  virtual void advance(LatentState& state, const LatentMask& mask,
                        const LatentActions& actions) = 0;
   /// The same, and what follows, sampled at `temperature` (0: the likeliest).
-  virtual WorldPrediction step(LatentState& state, const torch::Tensor& counts,
+  virtual WorldPrediction step(LatentState& state, const LatentMask& mask,
                                const LatentActions& actions, double temperature,
                                torch::Generator noise) = 0;
 
@@ -49,9 +49,9 @@ class MdnWorldModel : public WorldModel {
   explicit MdnWorldModel(MdnRnn network) : network_(std::move(network)), fused_(network_) {}
 
   const LatentSpec& spec() const override { return network_->spec; }
-  void advance(LatentState& state, const torch::Tensor& counts,
+  void advance(LatentState& state, const LatentMask& mask,
                const LatentActions& actions) override;
-  WorldPrediction step(LatentState& state, const torch::Tensor& counts,
+  WorldPrediction step(LatentState& state, const LatentMask& mask,
                        const LatentActions& actions, double temperature,
                        torch::Generator noise) override;
   void to_device(torch::Device device) override { network_->to(device); }

@@ -60,7 +60,7 @@ TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
   Demonstrations steps;
   steps.observation = observation;
   steps.observation.z = torch::randn_like(observation.z);
-  steps.observation.counts = torch::full_like(observation.counts, 3);
+  steps.observation.mask.counts = torch::full_like(observation.mask.counts, 3);
   const auto side = (steps.observation.z.select(1, 0) > 0).to(torch::kInt64);
   steps.good = torch::arange(256) % 4 != 0;
   // Bad steps do the opposite.

@@ -195,11 +195,11 @@ class GenerousWorld : public WorldModel {
  public:
   explicit GenerousWorld(LatentSpec spec) : spec_(std::move(spec)) {}
   const LatentSpec& spec() const override { return spec_; }
-  void advance(LatentState&, const torch::Tensor&, const LatentActions&) override {}
-  WorldPrediction step(LatentState& state, const torch::Tensor& counts, const LatentActions&, double,
+  void advance(LatentState&, const LatentMask&, const LatentActions&) override {}
+  WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions&, double,
                        torch::Generator) override {
-    const int64_t size = counts.size(0);
-    return {state.z, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), counts};
+    const int64_t size = mask.counts.size(0);
+    return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
   }
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }
@@ -214,8 +214,8 @@ class OneThenStop : public Policy {
  public:
   std::string name() const override { return "one, then stop"; }
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    const int64_t last = observation.counts.size(1) - 1;
-    const auto first = (observation.counts > 0).to(torch::kInt64).argmax(1);
+    const int64_t last = observation.mask.counts.size(1) - 1;
+    const auto first = (observation.mask.counts > 0).to(torch::kInt64).argmax(1);
     const auto primary = torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
     return {{primary, torch::zeros_like(primary)}, torch::zeros({primary.size(0)}), {}};
   }

@@ -100,7 +100,7 @@ TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {
   Rng rng(5);
   const Rollout rollout = play(puzzle, policy, false, 1, rng);
   EXPECT_LT(rollout.returns().mean().item<double>(), 1);
-  const auto others = (rollout.observation.counts.narrow(2, 0, 3) > 0).any(2);
+  const auto others = (rollout.observation.mask.counts.narrow(2, 0, 3) > 0).any(2);
   EXPECT_FALSE((rollout.alive & others & (rollout.actions.primary == 3)).any().item<bool>());
 }
 
@@ -159,7 +159,7 @@ TEST(PlayTest, KeepsTheMasksThatWereShown) {
   RandomPolicy policy;
   Rng rng(3);
   const Rollout rollout = play(puzzle, policy, false, 1, rng);
-  const auto& counts = rollout.observation.counts;
+  const auto& counts = rollout.observation.mask.counts;
   EXPECT_TRUE(torch::equal(counts[0], torch::tensor({1, 3, 0, 1}, torch::kInt64).expand({8, 4})));
   const auto chosen = counts.gather(2, rollout.actions.primary.unsqueeze(2)).squeeze(2);
   EXPECT_TRUE(((rollout.actions.secondary < chosen) | ~rollout.alive).all().item<bool>());

@@ -44,13 +44,14 @@ class LatentPuzzle : public LatentEnvironment {
 
   LatentObservation observe() const override {
     LatentObservation o{torch::zeros({batch_, 3}), torch::zeros({batch_, rounds_ + 1}),
-                        torch::zeros({batch_, 4}, torch::kInt64),
-                        torch::full({batch_}, 1.0f - static_cast<float>(steps_) / spec_.env.horizon)};
+                        {torch::zeros({batch_, 4}, torch::kInt64), {}},
+                        torch::full({batch_}, 1.0f - static_cast<float>(steps_) / spec_.env.horizon),
+                        {}, {}};
     for (int b = 0; b < batch_; ++b) {
       const Cell& cell = cells_[static_cast<size_t>(b)];
       o.z[b][cell.state] = 1;
       o.h[b][cell.round] = 1;
-      for (int a = 0; a < 4; ++a) o.counts[b][a] = count(cell, a);
+      for (int a = 0; a < 4; ++a) o.mask.counts[b][a] = count(cell, a);
     }
     return o;
   }

@@ -24,8 +24,9 @@ struct Case {
     network = MdnRnn(config, spec);
     shake();
     const int64_t actions = spec.env.primary_actions();
-    state = {torch::rand({kRows, spec.latent}) * 2 - 1, {}, torch::randn({1, kRows, config.hidden}),
-             torch::randn({1, kRows, config.hidden})};
+    state = {{torch::rand({kRows, spec.latent}) * 2 - 1, {}, {}},
+             torch::randn({kRows, config.hidden}),
+             torch::randn({kRows, config.hidden})};
     counts = torch::randint(0, spec.env.max_secondary + 1, {kRows, actions}, torch::kInt64);
     taken = {torch::randint(0, actions, {kRows}, torch::kInt64),
              torch::randint(0, spec.env.max_secondary, {kRows}, torch::kInt64)};
@@ -39,8 +40,8 @@ struct Case {
 
   MdnOutput expected(torch::Tensor& h, torch::Tensor& c) {
     torch::NoGradGuard guard;
-    const auto embedded = network->embed(state.z, counts, taken);
-    std::tie(h, c) = network->cell(network->input_gates(embedded), state.hidden[0], state.cell[0]);
+    const auto embedded = network->embed(state.latents.z, counts, taken);
+    std::tie(h, c) = network->cell(network->input_gates(embedded), state.hidden, state.cell);
     return network->heads(h, embedded, counts);
   }
 
@@ -60,8 +61,8 @@ void expect_as_in_training(Case& c, FusedMdn& fused) {
   const MdnOutput expected = c.expected(h, cell);
   LatentState next = c.state;
   const FusedOutput output = fused.step(next, c.counts, c.taken);
-  expect_close(next.hidden[0], h);
-  expect_close(next.cell[0], cell);
+  expect_close(next.hidden, h);
+  expect_close(next.cell, cell);
   expect_close(output.change.logits, expected.change.logits);
   expect_close(output.change.means, expected.change.means);
   expect_close(output.change.log_sigma, expected.change.log_sigma);

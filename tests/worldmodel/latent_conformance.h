@@ -32,14 +32,14 @@ inline LatentActions random_latent_actions(const torch::Tensor& counts, Rng& rng
 }
 
 inline void expect_equal(const LatentObservation& a, const LatentObservation& b) {
-  EXPECT_TRUE(torch::equal(a.z, b.z));
-  EXPECT_TRUE(torch::equal(a.h, b.h));
-  EXPECT_TRUE(torch::equal(a.counts, b.counts));
-  EXPECT_TRUE(torch::equal(a.to_go, b.to_go));
+  map_tensors(a, b, [](const torch::Tensor& x, const torch::Tensor& y) {
+    EXPECT_TRUE(torch::equal(x, y));
+    return x;
+  });
 }
 
 inline LatentObservation copy(const LatentObservation& o) {
-  return {o.z.clone(), o.h.clone(), o.counts.clone(), o.to_go.clone()};
+  return map_tensors(o, [](const torch::Tensor& x) { return x.clone(); });
 }
 
 inline void check_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
@@ -47,13 +47,13 @@ inline void check_shapes(const LatentEnvironment& environment, const LatentObser
   const auto& spec = environment.spec();
   ASSERT_EQ(o.z.sizes(), (std::vector<int64_t>{batch, spec.latent}));
   ASSERT_EQ(o.h.sizes(), (std::vector<int64_t>{batch, spec.hidden}));
-  ASSERT_EQ(o.counts.sizes(), (std::vector<int64_t>{batch, spec.env.primary_actions()}));
+  ASSERT_EQ(o.mask.counts.sizes(), (std::vector<int64_t>{batch, spec.env.primary_actions()}));
   ASSERT_EQ(o.to_go.sizes(), (std::vector<int64_t>{batch}));
-  ASSERT_EQ(o.counts.scalar_type(), torch::kInt64);
+  ASSERT_EQ(o.mask.counts.scalar_type(), torch::kInt64);
   EXPECT_LE(o.z.abs().max().item<float>(), 1.0f);
-  EXPECT_TRUE(o.counts.select(1, spec.env.no_op()).eq(1).all().item<bool>());
-  EXPECT_GE(o.counts.min().item<int64_t>(), 0);
-  EXPECT_LE(o.counts.max().item<int64_t>(), spec.env.max_secondary);
+  EXPECT_TRUE(o.mask.counts.select(1, spec.env.no_op()).eq(1).all().item<bool>());
+  EXPECT_GE(o.mask.counts.min().item<int64_t>(), 0);
+  EXPECT_LE(o.mask.counts.max().item<int64_t>(), spec.env.max_secondary);
   EXPECT_GE(o.to_go.min().item<float>(), 0.0f);
   EXPECT_LE(o.to_go.max().item<float>(), 1.0f);
   for (const auto& tensor : {o.z, o.h, o.to_go}) EXPECT_FALSE(tensor.requires_grad());
@@ -71,7 +71,7 @@ inline void check_random_play(const MakeLatentEnvironment& make) {
     ASSERT_LT(steps++, environment->spec().env.horizon);
     check_shapes(*environment, before);
     const auto kept = copy(before);
-    const LatentStep step = environment->step(random_latent_actions(before.counts, rng));
+    const LatentStep step = environment->step(random_latent_actions(before.mask.counts, rng));
     expect_equal(before, kept);
     const auto now = step.terminated.logical_or(step.truncated);
     EXPECT_FALSE(step.terminated.logical_and(step.truncated).any().item<bool>());
@@ -91,18 +91,17 @@ inline void check_no_op_ends(const MakeLatentEnvironment& make) {
   auto observation = environment->reset(5);
   const int no_op = environment->spec().env.no_op();
   Rng rng(4);
-  auto actions = random_latent_actions(observation.counts, rng);
+  auto actions = random_latent_actions(observation.mask.counts, rng);
   actions.primary[0] = no_op;
   actions.secondary[0] = 0;
   EXPECT_TRUE(environment->step(actions).terminated[0].item<bool>());
   const auto row = [](const LatentObservation& o) {
-    return LatentObservation{o.z[0].clone(), o.h[0].clone(), o.counts[0].clone(),
-                             o.to_go[0].clone()};
+    return map_tensors(o, [](const torch::Tensor& x) { return x[0].clone(); });
   };
   const auto at_end = row(environment->observe());
   for (int i = 0; i < 3; ++i) {
     observation = environment->observe();
-    auto more = random_latent_actions(observation.counts, rng);
+    auto more = random_latent_actions(observation.mask.counts, rng);
     const auto step = environment->step(more);
     EXPECT_EQ(step.reward[0].item<float>(), 0);
     EXPECT_TRUE(step.terminated[0].item<bool>());
@@ -118,7 +117,7 @@ inline void check_determinism(const MakeLatentEnvironment& make) {
     auto observation = environment.reset(seed);
     auto sum = torch::zeros({environment.batch()});
     for (int i = 0; i < environment.spec().env.horizon; ++i) {
-      sum += environment.step(random_latent_actions(observation.counts, rng)).reward;
+      sum += environment.step(random_latent_actions(observation.mask.counts, rng)).reward;
       observation = environment.observe();
     }
     return torch::cat({observation.z.flatten(), sum, observation.to_go});

@@ -85,8 +85,8 @@ TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
   real->step({1, 2});
   const Observation seen = real->observe();
   const std::vector<const Observation*> one = {&seen};
-  EXPECT_TRUE(torch::allclose(live->observe().z[1], fixture.encoder->encode(one)[0], 1e-4, 1e-5));
-  EXPECT_EQ(live->observe().counts[1][0].item<int64_t>(), seen.mask.counts[0]);
+  EXPECT_TRUE(torch::allclose(live->observe().z[1], fixture.encoder->encode(one).z[0], 1e-4, 1e-5));
+  EXPECT_EQ(live->observe().mask.counts[1][0].item<int64_t>(), seen.mask.counts[0]);
   EXPECT_EQ(live->counters().steps, kBatch);
 }
 
@@ -98,7 +98,7 @@ TEST(LatentEnvironment, LiveIsTheSameForAnyNumberOfWorkers) {
     auto observation = live.reset(2);
     auto rewards = torch::zeros({kBatch});
     for (int i = 0; i < 6; ++i) {
-      rewards += live.step(testing::random_latent_actions(observation.counts, rng)).reward;
+      rewards += live.step(testing::random_latent_actions(observation.mask.counts, rng)).reward;
       observation = live.observe();
     }
     return torch::cat({observation.z.flatten(), observation.h.flatten(), rewards});
@@ -119,7 +119,7 @@ TEST(Dream, NeverTouchesTheRealEnvironment) {
   Rng rng(1);
   auto observation = dream->reset(1);
   for (int i = 0; i < 12; ++i) {
-    dream->step(testing::random_latent_actions(observation.counts, rng));
+    dream->step(testing::random_latent_actions(observation.mask.counts, rng));
     observation = dream->observe();
   }
   const EnvCounters after = fixture.environment->counters();
@@ -144,9 +144,9 @@ TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
       ASSERT_EQ(starts.actions.primary[row].item<int64_t>(), episode.steps[t].action.primary);
       ASSERT_EQ(starts.reward[row].item<float>(), episode.steps[t].reward);
       for (size_t a = 0; a < mask.counts.size(); ++a)
-        ASSERT_EQ(starts.counts[row][static_cast<int64_t>(a)].item<int64_t>(), mask.counts[a]);
-      ASSERT_TRUE(torch::equal(starts.state.z[row], episodes.latents()[episode.steps[t].state]));
-      ASSERT_EQ(starts.state.hidden[0][row].abs().sum().item<float>() == 0, t == 0);
+        ASSERT_EQ(starts.mask.counts[row][static_cast<int64_t>(a)].item<int64_t>(), mask.counts[a]);
+      ASSERT_TRUE(torch::equal(starts.state.latents.z[row], episodes.latents().z[episode.steps[t].state]));
+      ASSERT_EQ(starts.state.hidden[row].abs().sum().item<float>() == 0, t == 0);
     }
   }
   EXPECT_EQ(row, starts.size());
@@ -163,10 +163,10 @@ TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
     auto observation = dream->reset(seed);
     EXPECT_TRUE(observation.to_go.eq(1).all().item<bool>());
     Rng rng(2);
-    dream->step(testing::random_latent_actions(observation.counts, rng));
+    dream->step(testing::random_latent_actions(observation.mask.counts, rng));
     const auto z = dream->observe().z;
     observation = dream->observe();
-    const auto last = dream->step(testing::random_latent_actions(observation.counts, rng));
+    const auto last = dream->step(testing::random_latent_actions(observation.mask.counts, rng));
     EXPECT_TRUE(last.terminated.logical_or(last.truncated).all().item<bool>());
     return z;
   };

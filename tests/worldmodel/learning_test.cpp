@@ -137,7 +137,7 @@ TEST_F(Learning, WorldCheckpointHoldsVAndM) {
   mdn.fit.epochs = 1;
   train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
   const Checkpoint world = load_checkpoint(second / "world.pt", "world");
-  EXPECT_TRUE(torch::equal(encode_states(data, *load_encoder(world)), episodes.latents()));
+  EXPECT_TRUE(torch::equal(encode_states(data, *load_encoder(world)).z, episodes.latents().z));
   EXPECT_EQ(load_world_model(world)->spec().hidden, mdn.model.hidden);
 }
 
@@ -147,13 +147,13 @@ TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
   const auto v = encoder(first.path());
   int encoded = 0;
   const auto count = [&](int) { ++encoded; };
-  const auto made = cached_latents(second / "latents.pt", data, *v, count);
+  const auto made = cached_latents(second / "latents.pt", data, *v, count).z;
   EXPECT_GT(std::exchange(encoded, 0), 0);
-  EXPECT_TRUE(torch::equal(cached_latents(second / "latents.pt", data, *v, count), made));
+  EXPECT_TRUE(torch::equal(cached_latents(second / "latents.pt", data, *v, count).z, made));
   EXPECT_EQ(encoded, 0);
   vae.encoder.latent = 5;
   train_v(first.path());
-  EXPECT_EQ(cached_latents(second / "latents.pt", data, *encoder(first.path()), count).size(1), 5);
+  EXPECT_EQ(cached_latents(second / "latents.pt", data, *encoder(first.path()), count).z.size(1), 5);
   EXPECT_GT(encoded, 0);
 }
 
@@ -164,7 +164,7 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
   auto globals = torch::empty({data.state_count(), environment.spec().global_features});
   for (int i = 0; i < data.state_count(); ++i)
     globals[i] = torch::tensor(data.state(i).graph.globals);
-  const LatentEpisodes episodes(data, globals);
+  const LatentEpisodes episodes(data, {globals, {}, {}});
   std::vector<int> all(data.episodes().size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   const SequenceBatch batch = episodes.batch(all);
@@ -177,18 +177,18 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
       const int p = batch.actions.primary[b][t].item<int>();
       const int s = 2 * batch.actions.secondary[b][t].item<int>();  // choices are 0, 2, 4, ...
       const bool no_op = p == environment.spec().no_op();
-      EXPECT_EQ(batch.z[b][t][0].item<float>(), t);
-      for (int a = 0; a < 3; ++a) EXPECT_EQ(batch.counts[b][t][a].item<int>(), 1 + (t + a) % 3);
+      EXPECT_EQ(batch.latents.z[b][t][0].item<float>(), t);
+      for (int a = 0; a < 3; ++a) EXPECT_EQ(batch.mask.counts[b][t][a].item<int>(), 1 + (t + a) % 3);
       EXPECT_EQ(batch.end[b][t].item<bool>(), no_op);
       EXPECT_EQ(batch.continues()[b][t].item<bool>(), !no_op);
       ends += no_op;
       if (no_op) continue;
       EXPECT_EQ(batch.reward[b][t].item<float>(),
                 testing::CountingEnvironment::reward_of(t + 1, {p, s}));
-      EXPECT_EQ(batch.z[b][t + 1][0].item<float>(), t + 1);
-      EXPECT_EQ(batch.z[b][t + 1][1].item<float>(), p);
-      EXPECT_EQ(batch.z[b][t + 1][2].item<float>(), s);
-      EXPECT_EQ(batch.counts[b][t + 1][0].item<int>(), 1 + (t + 1) % 3);
+      EXPECT_EQ(batch.latents.z[b][t + 1][0].item<float>(), t + 1);
+      EXPECT_EQ(batch.latents.z[b][t + 1][1].item<float>(), p);
+      EXPECT_EQ(batch.latents.z[b][t + 1][2].item<float>(), s);
+      EXPECT_EQ(batch.mask.counts[b][t + 1][0].item<int>(), 1 + (t + 1) % 3);
     }
   }
   EXPECT_GT(ends, 0);
@@ -199,7 +199,7 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 40, 1);
   torch::manual_seed(1);
-  const LatentEpisodes episodes(data, torch::rand({data.state_count(), 4}) * 2 - 1);
+  const LatentEpisodes episodes(data, {torch::rand({data.state_count(), 4}) * 2 - 1, {}, {}});
   std::vector<int> all;
   for (size_t i = 0; i < data.episodes().size(); ++i) all.push_back(static_cast<int>(i));
   SequenceBatch batch = episodes.batch(all);
@@ -222,8 +222,8 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   const auto padding = batch.valid.logical_not();
   batch.reward.masked_fill_(padding, 1e6);
   batch.end.masked_fill_(padding, true);
-  batch.z.narrow(1, 1, batch.steps()).masked_fill_(batch.continues().logical_not().unsqueeze(2), 0.9);
-  batch.counts.narrow(1, 1, batch.steps())
+  batch.latents.z.narrow(1, 1, batch.steps()).masked_fill_(batch.continues().logical_not().unsqueeze(2), 0.9);
+  batch.mask.counts.narrow(1, 1, batch.steps())
       .masked_fill_(batch.continues().logical_not().unsqueeze(2), 2);
   EXPECT_EQ(losses(), before);
   batch.reward.masked_fill_(batch.valid, 1e3);

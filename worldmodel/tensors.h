@@ -1,0 +1,89 @@
+#pragma once
+
+#include <vector>
+
+#include "worldmodel/torch.h"
+
+namespace reverie {
+
+// Structs of tensors: T gives pointers to all of its tensors, in a fixed order, by `tensors()`. Those
+// that are undefined stay so.
+
+/// f of each tensor.
+template <class T, class F>
+T map_tensors(T x, const F& f) {
+  for (torch::Tensor* tensor : x.tensors())
+    if (tensor->defined()) *tensor = f(*tensor);
+  return x;
+}
+
+/// f of each tensor of `a` and the same tensor of `b`.
+template <class T, class F>
+T map_tensors(T a, T b, const F& f) {
+  const auto left = a.tensors(), right = b.tensors();
+  for (size_t i = 0; i < left.size(); ++i)
+    if (left[i]->defined()) *left[i] = f(*left[i], *right[i]);
+  return a;
+}
+
+/// f of the list of each tensor over all `parts`, of which there is one at least.
+template <class T, class F>
+T join_tensors(std::vector<T> parts, const F& f) {
+  T joined;
+  const auto out = joined.tensors();
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::vector<torch::Tensor> list;
+    for (T& part : parts) list.push_back(*part.tensors()[i]);
+    if (list.front().defined()) *out[i] = f(list);
+  }
+  return joined;
+}
+
+/// Rows `index` [n] of every tensor.
+template <class T>
+T select_rows(const T& x, const torch::Tensor& index) {
+  return map_tensors(x, [&](const torch::Tensor& t) { return t.index_select(0, index); });
+}
+
+/// `x` with the rows of `from` in the places `index` [n].
+template <class T>
+T with_rows(const T& x, const torch::Tensor& index, const T& from) {
+  return map_tensors(x, from, [&](const torch::Tensor& to, const torch::Tensor& rows) {
+    return to.index_copy(0, index, rows);
+  });
+}
+
+/// Row b of `yes` where `choose` [B] bool, else of `no`.
+template <class T>
+T choose_rows(const torch::Tensor& choose, const T& yes, const T& no) {
+  return map_tensors(yes, no, [&](const torch::Tensor& a, const torch::Tensor& b) {
+    auto shape = std::vector<int64_t>(a.dim(), 1);
+    shape[0] = choose.size(0);
+    return torch::where(choose.view(shape), a, b);
+  });
+}
+
+/// Rows of all parts, one below the other.
+template <class T>
+T concatenate(const std::vector<T>& parts) {
+  return join_tensors(parts, [](const auto& list) { return torch::cat(list); });
+}
+
+/// Along a new first dimension.
+template <class T>
+T stack(const std::vector<T>& parts) {
+  return join_tensors(parts, [](const auto& list) { return torch::stack(list); });
+}
+
+/// [T, B, ...] to [T * B, ...].
+template <class T>
+T flatten(const T& x) {
+  return map_tensors(x, [](const torch::Tensor& t) { return t.flatten(0, 1); });
+}
+
+template <class T>
+T to_device(const T& x, torch::Device device) {
+  return map_tensors(x, [&](const torch::Tensor& t) { return t.to(device); });
+}
+
+}  // namespace reverie
