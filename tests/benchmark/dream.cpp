@@ -47,9 +47,10 @@ struct Worlds {
     world = std::make_shared<MdnWorldModel>(network);
     live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
     const LatentObservation start = live->reset(0);
-    const auto zeros = torch::zeros_like(start.counts.select(1, 0));
+    const auto zeros = torch::zeros_like(start.mask.counts.select(1, 0));
     dream = std::make_unique<DreamEnvironment>(
-        world, StartStates{world->begin(start.z), start.counts, zeros, zeros, {zeros, zeros}, start.to_go},
+        world,
+        StartStates{world->begin({start.z, {}, {}}), start.mask, zeros, zeros, {zeros, zeros}, start.to_go},
         DreamConfig{}, batch);
     policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
   }
