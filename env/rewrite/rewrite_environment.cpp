@@ -175,7 +175,9 @@ std::vector<int> RewriteEnvironment::offered_locations(int primary) const {
 /// Of each choice that is offered, in canonical order, the region.
 std::vector<int> RewriteEnvironment::offered_regions(int primary) const {
   std::vector<int> regions = offered_locations(primary);
-  for (int& entry : regions) entry = regions_.of(state_.location(kind(primary).rule, entry).root);
+  if (regions.empty()) return regions;
+  const auto& locations = state_.locations(kind(primary).rule);
+  for (int& entry : regions) entry = regions_.of(locations[static_cast<size_t>(entry)].root);
   return regions;
 }
 
