@@ -89,8 +89,11 @@ class Importer {
     return colon == std::string::npos ? check.failure : check.failure.substr(colon + 2);
   }
 
+  /// Fewer where 5000 draws in a row, each 100 of them of other ranks, bring nothing new: some rules have
+  /// a few dozen small shapes in all.
   std::vector<std::string> draw_examples(TasoNarrowing narrowing) const {
     constexpr int kTries = 100000;
+    constexpr int kTriesForNew = 5000;
     Rng rng(options_.seed);
     std::vector<std::string> examples;
     std::set<std::string> seen;
@@ -102,7 +105,8 @@ class Importer {
       return narrowed(lay_out(rule_, rank), rule_, narrowing);
     };
     TasoLayout layout = new_layout();
-    for (int at = 0; at < kTries && static_cast<int>(examples.size()) < options_.shapes; ++at) {
+    int last = kTries;
+    for (int at = 0; at < last && static_cast<int>(examples.size()) < options_.shapes; ++at) {
       constexpr int kTriesPerLayout = 100;
       if (at % kTriesPerLayout == 0) layout = new_layout();
       const auto values = draw_extents(layout, rng);
@@ -110,6 +114,7 @@ class Importer {
       std::string example = example_text(rule_, layout, *values);
       if (!seen.insert(example).second) continue;
       examples.push_back(std::move(example));
+      last = std::min(kTries, at + kTriesForNew);
       layout = new_layout();
     }
     return examples;
