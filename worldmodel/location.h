@@ -18,4 +18,18 @@ torch::Tensor describe_location(const torch::Tensor& index, const torch::Tensor&
 /// Counts [B, A] of the actions' primary choices, [B].
 torch::Tensor count_of(const torch::Tensor& counts, const LatentActions& actions);
 
+/// Where B actions lie; int64 [B] each.
+struct RegionActions {
+  torch::Tensor region;
+  torch::Tensor index;  ///< of the choice among those of its rule in the region
+  torch::Tensor count;  ///< how many these are
+};
+
+/// Finds the region of each action by the sums of its rule's row of mask.regions. A secondary choice
+/// that the mask doesn't have lies behind the last one of the last region. Where S = 1 all is region 0.
+RegionActions locate(const LatentActions& actions, const LatentMask& mask);
+/// Choices [B] of primary actions [B] in regions [B].
+torch::Tensor count_in(const LatentMask& mask, const torch::Tensor& primary,
+                       const torch::Tensor& region);
+
 }  // namespace reverie
