@@ -10,8 +10,39 @@ constexpr int64_t kTableLimit = 256;
 constexpr double kLogitBound = 10;
 const auto kIndex = torch::kInt64;
 
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
 torch::Tensor range_like(int64_t n, const torch::Tensor& like) {
   return torch::arange(n, like.options().dtype(kIndex));
+}
+
+torch::Tensor sum_within(const torch::Tensor& x, const torch::Tensor& segment, int64_t segments) {
+  return torch::zeros({segments}, x.options()).index_add(0, segment, x);
+}
+
+/// Of bounded logits [N], over those of one segment; segment [N], each below `segments`.
+torch::Tensor log_softmax_within(const torch::Tensor& logits, const torch::Tensor& segment,
+                                 int64_t segments) {
+  return logits - sum_within(logits.exp(), segment, segments).log().index_select(0, segment);
+}
+
+/// Entropy of each segment's distribution, [segments]; `inner` [N]: what each entry has by itself, or
+/// undefined.
+torch::Tensor entropy_within(const torch::Tensor& log_probability, const torch::Tensor& inner,
+                             const torch::Tensor& segment, int64_t segments) {
+  const auto surprise = inner.defined() ? inner - log_probability : -log_probability;
+  return sum_within(log_probability.exp() * surprise, segment, segments);
+}
+
+/// Bounded product of queries and keys, [N, width] each.
+torch::Tensor score(const torch::Tensor& query, const torch::Tensor& key) {
+  const auto product = (query * key).sum(-1) / std::sqrt(static_cast<double>(query.size(-1)));
+  return kLogitBound * torch::tanh(product);
+}
+
+torch::nn::Sequential key_network(int64_t inputs, int64_t width) {
+  return torch::nn::Sequential(torch::nn::Linear(inputs, width), torch::nn::Tanh(),
+                               torch::nn::Linear(width, width));
 }
 
 }  // namespace
@@ -30,17 +61,36 @@ torch::Tensor draw_index(const torch::Tensor& weights, const torch::Tensor& u) {
   return torch::minimum((sums <= target).sum(-1), last);
 }
 
-/// Every valid secondary choice of P pairs (batch row, primary action), one below the other.
+namespace {
+
+/// A column of each row of log-probabilities [B, n].
+torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng) {
+  if (greedy) return log_probability.argmax(-1);
+  return draw_index(log_probability.to(torch::kFloat64).exp(),
+                    uniform_numbers(log_probability.size(0), rng).to(log_probability.device()));
+}
+
+}  // namespace
+
+/// Choices of a primary action in one region of a state, G such groups; one a pair (state, primary
+/// action) where S = 1.
+struct ActionHeadImpl::Groups {
+  torch::Tensor batch, primary, region;  ///< [G]
+  torch::Tensor pair;                    ///< [G], number of (state, primary action)
+  torch::Tensor count;                   ///< [G], choices
+  torch::Tensor log_probability;         ///< [G], given the pair
+};
+
+/// Every choice of G groups, one below the other.
 struct ActionHeadImpl::Rows {
-  torch::Tensor pair;             ///< [N], which pair a row belongs to
-  torch::Tensor begin;            ///< [P], first row of a pair
-  torch::Tensor count;            ///< [P]
-  torch::Tensor index;            ///< [N], the secondary choice
-  torch::Tensor log_probability;  ///< [N], given the pair
+  torch::Tensor group;            ///< [N]
+  torch::Tensor begin;            ///< [G], first row of a group
+  torch::Tensor index;            ///< [N], the choice within its group
+  torch::Tensor log_probability;  ///< [N], given the group
 };
 
 ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
-                               const ActionHeadConfig& config)
+                               const ActionHeadConfig& config, int64_t region_width)
     : max_secondary_(spec.max_secondary) {
   const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.location_width;
@@ -50,20 +100,21 @@ ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
   query_features_ = register_module("query_features", torch::nn::Linear(features, width));
   query_rule_ = register_module("query_rule", torch::nn::Linear(config.rule_embedding, width));
   query_out_ = register_module("query_out", torch::nn::Linear(width, width));
-  keys_ = register_module(
-      "keys", torch::nn::Sequential(torch::nn::Linear(kLocationFeatures, width),
-                                    torch::nn::Tanh(), torch::nn::Linear(width, width)));
+  keys_ = register_module("keys", key_network(kLocationFeatures, width));
+  if (region_width > 0) {
+    query_region_ = register_module("query_region", torch::nn::Linear(region_width, width));
+    region_out_ = register_module("region_out", torch::nn::Linear(width, width));
+    region_keys_ = register_module("region_keys", key_network(region_width + 1, width));
+  }
   torch::NoGradGuard no_grad;
   primary_->weight.mul_(0.1);
   primary_->bias.zero_();
   primary_->bias[primary_actions - 1] = config.no_op_logit;
 }
 
-torch::Tensor ActionHeadImpl::primary_log_probability(const torch::Tensor& features,
-                                                      const torch::Tensor& counts) {
-  const auto logits = primary_->forward(features);
-  return torch::log_softmax(
-      logits.masked_fill(counts <= 0, -std::numeric_limits<float>::infinity()), -1);
+torch::Tensor ActionHeadImpl::primary_log_probability(const ActionInputs& inputs) {
+  const auto logits = primary_->forward(inputs.features);
+  return torch::log_softmax(logits.masked_fill(inputs.mask.counts <= 0, kNever), -1);
 }
 
 torch::Tensor ActionHeadImpl::location_keys(const torch::Tensor& index,
@@ -80,74 +131,129 @@ torch::Tensor ActionHeadImpl::location_keys(const torch::Tensor& index,
   return keys_->forward(describe_location(i, n, max_secondary_)).index_select(0, first_row(count) + index);
 }
 
-ActionHeadImpl::Rows ActionHeadImpl::score_rows(const torch::Tensor& features,
-                                                const torch::Tensor& counts,
-                                                const torch::Tensor& batch,
-                                                const torch::Tensor& primary) {
+torch::Tensor ActionHeadImpl::rule_queries(const ActionInputs& inputs, const Groups& groups) {
+  return query_features_->forward(inputs.features).index_select(0, groups.batch) +
+         query_rule_->forward(rules_->forward(groups.primary));
+}
+
+void ActionHeadImpl::score_groups(const ActionInputs& inputs, int64_t pairs, Groups& groups) {
+  if (!inputs.regions.defined()) {
+    groups.log_probability = torch::zeros(groups.batch.sizes(), inputs.features.options());
+    return;
+  }
+  const auto query = region_out_->forward(torch::tanh(rule_queries(inputs, groups)));
+  const auto size = torch::log1p(groups.count.to(torch::kFloat)).unsqueeze(-1);
+  const auto key = region_keys_->forward(
+      torch::cat({inputs.regions.index({groups.batch, groups.region}), size}, -1));
+  groups.log_probability = log_softmax_within(score(query, key), groups.pair, pairs);
+}
+
+/// Of every primary action in every region that has choices of it; pairs are numbered state by state.
+ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
+  const auto& counts = inputs.mask.counts;
+  Groups groups;
+  if (inputs.regions.defined()) {
+    const auto places = (inputs.mask.regions > 0).nonzero();
+    groups.batch = places.select(1, 0);
+    groups.primary = places.select(1, 1);
+    groups.region = places.select(1, 2);
+    groups.count =
+        inputs.mask.regions.index({groups.batch, groups.primary, groups.region}).to(kIndex);
+  } else {
+    const auto places = (counts > 0).nonzero();
+    groups.batch = places.select(1, 0);
+    groups.primary = places.select(1, 1);
+    groups.region = torch::zeros_like(groups.batch);
+    groups.count = counts.index({groups.batch, groups.primary});
+  }
+  groups.pair = groups.batch * counts.size(1) + groups.primary;
+  score_groups(inputs, counts.numel(), groups);
+  return groups;
+}
+
+/// One group a state, of its primary action.
+ActionHeadImpl::Groups ActionHeadImpl::draw_groups(const ActionInputs& inputs,
+                                                   const torch::Tensor& primary, bool greedy,
+                                                   Rng& rng) {
+  const auto everyone = range_like(primary.size(0), primary);
+  Groups groups{everyone, primary, torch::zeros_like(primary), everyone, {}, {}};
+  if (!inputs.regions.defined()) {
+    groups.count = inputs.mask.counts.index({everyone, primary});
+    score_groups(inputs, everyone.size(0), groups);
+    return groups;
+  }
+  const auto counts = counts_by_region(inputs.mask, primary);
+  const auto places = (counts > 0).nonzero();
+  const auto batch = places.select(1, 0), region = places.select(1, 1);
+  Groups all{batch, primary.index_select(0, batch), region, batch, counts.index({batch, region}), {}};
+  score_groups(inputs, everyone.size(0), all);
+  const auto table = torch::full(counts.sizes(), kNever, inputs.features.options())
+                         .index_put({batch, region}, all.log_probability);
+  groups.region = pick(table, greedy, rng);
+  groups.count = counts.index({everyone, groups.region});
+  groups.log_probability = table.index({everyone, groups.region});
+  return groups;
+}
+
+ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, const Groups& groups) {
   Rows rows;
-  const int64_t pairs = batch.size(0);
-  rows.count = counts.index({batch, primary});
-  rows.begin = rows.count.cumsum(0) - rows.count;
-  rows.pair = torch::repeat_interleave(range_like(pairs, batch), rows.count);
-  rows.index = range_like(rows.pair.size(0), batch) - rows.begin.index_select(0, rows.pair);
-  const auto query = query_out_->forward(
-      torch::tanh(query_features_->forward(features).index_select(0, batch) +
-                  query_rule_->forward(rules_->forward(primary))));
-  const auto keys = location_keys(rows.index, rows.count.index_select(0, rows.pair));
-  const auto scores = (query.index_select(0, rows.pair) * keys).sum(-1) /
-                      std::sqrt(static_cast<double>(query.size(-1)));
-  const auto logits = kLogitBound * torch::tanh(scores);
-  const auto total = torch::zeros({pairs}, logits.options()).index_add(0, rows.pair, logits.exp());
-  rows.log_probability = logits - total.log().index_select(0, rows.pair);
+  const int64_t size = groups.batch.size(0);
+  rows.begin = groups.count.cumsum(0) - groups.count;
+  rows.group = torch::repeat_interleave(range_like(size, groups.batch), groups.count);
+  rows.index =
+      range_like(rows.group.size(0), groups.batch) - rows.begin.index_select(0, rows.group);
+  auto query = rule_queries(inputs, groups);
+  if (inputs.regions.defined())
+    query = query +
+            query_region_->forward(inputs.regions.index({groups.batch, groups.region}));
+  query = query_out_->forward(torch::tanh(query));
+  const auto keys = location_keys(rows.index, groups.count.index_select(0, rows.group));
+  rows.log_probability =
+      log_softmax_within(score(query.index_select(0, rows.group), keys), rows.group, size);
   return rows;
 }
 
-Evaluation ActionHeadImpl::evaluate(const torch::Tensor& features, const torch::Tensor& counts,
-                                    const LatentActions& actions) {
-  const auto primary = primary_log_probability(features, counts);
-  const auto valid = counts > 0;
-  const auto pairs = valid.nonzero();
-  const auto batch = pairs.select(1, 0), action = pairs.select(1, 1);
-  const Rows rows = score_rows(features, counts, batch, action);
+Evaluation ActionHeadImpl::evaluate(const ActionInputs& inputs, const LatentActions& actions) {
+  const auto primary = primary_log_probability(inputs);
+  const auto& counts = inputs.mask.counts;
+  const Groups groups = all_groups(inputs);
+  const Rows rows = score_rows(inputs, groups);
 
-  const auto pair_of = torch::full_like(counts, -1).index_put(
-      {batch, action}, range_like(batch.size(0), counts));
-  const auto chosen = pair_of.gather(1, actions.primary.unsqueeze(1)).squeeze(1);
-  const auto row = rows.begin.index_select(0, chosen) + actions.secondary;
+  const RegionActions at = locate(actions, inputs.mask);
+  const int64_t regions = inputs.regions.defined() ? inputs.regions.size(1) : 1;
+  const auto number_of = torch::full({counts.numel() * regions}, -1, counts.options())
+                             .index_put({groups.pair * regions + groups.region},
+                                        range_like(groups.batch.size(0), counts));
+  const auto pair = range_like(counts.size(0), counts) * counts.size(1) + actions.primary;
+  const auto group = number_of.index_select(0, pair * regions + at.region);
+  const auto row = rows.begin.index_select(0, group) + at.index;
   Evaluation result;
   result.log_probability = primary.gather(1, actions.primary.unsqueeze(1)).squeeze(1) +
+                           groups.log_probability.index_select(0, group) +
                            rows.log_probability.index_select(0, row);
 
-  const auto probability = primary.exp();
-  const auto surprise = -(rows.log_probability.exp() * rows.log_probability);
-  const auto pair_entropy =
-      torch::zeros({batch.size(0)}, surprise.options()).index_add(0, rows.pair, surprise);
-  const auto secondary_entropy =
-      torch::zeros_like(primary).index_put({batch, action}, pair_entropy);
-  const auto finite = primary.masked_fill(~valid, 0);
-  result.entropy = (probability * (secondary_entropy - finite)).sum(-1);
+  const auto of_rows = entropy_within(rows.log_probability, {}, rows.group, groups.batch.size(0));
+  const auto of_pairs = entropy_within(groups.log_probability, of_rows, groups.pair, counts.numel());
+  const auto finite = primary.masked_fill(counts <= 0, 0);
+  result.entropy = (primary.exp() * (of_pairs.view_as(primary) - finite)).sum(-1);
   return result;
 }
 
-Choice ActionHeadImpl::choose(const torch::Tensor& features, const torch::Tensor& counts,
-                              bool greedy, Rng& rng) {
-  const int64_t size = features.size(0);
-  const auto log_primary = primary_log_probability(features, counts);
-  const auto draw = [&] { return uniform_numbers(size, rng).to(features.device()); };
+Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng) {
+  const auto log_primary = primary_log_probability(inputs);
   Choice choice;
-  choice.actions.primary = greedy ? log_primary.argmax(-1)
-                                  : draw_index(log_primary.to(torch::kFloat64).exp(), draw());
-  const auto everyone = range_like(size, counts);
-  const Rows rows = score_rows(features, counts, everyone, choice.actions.primary);
-  const int64_t width = rows.count.max().item<int64_t>();
-  const auto table =
-      torch::full({size, width}, -std::numeric_limits<float>::infinity(), features.options())
-          .index_put({rows.pair, rows.index}, rows.log_probability);
+  choice.actions.primary = pick(log_primary, greedy, rng);
+  const Groups groups = draw_groups(inputs, choice.actions.primary, greedy, rng);
+  const Rows rows = score_rows(inputs, groups);
+  const int64_t width = groups.count.max().item<int64_t>();
+  const auto table = torch::full({groups.batch.size(0), width}, kNever, inputs.features.options())
+                         .index_put({rows.group, rows.index}, rows.log_probability);
+  const auto index = pick(table, greedy, rng);
   choice.actions.secondary =
-      greedy ? table.argmax(-1) : draw_index(table.to(torch::kFloat64).exp(), draw());
+      first_in_region(inputs.mask, choice.actions.primary, groups.region) + index;
   choice.log_probability =
       log_primary.gather(1, choice.actions.primary.unsqueeze(1)).squeeze(1) +
-      table.gather(1, choice.actions.secondary.unsqueeze(1)).squeeze(1);
+      groups.log_probability + table.gather(1, index.unsqueeze(1)).squeeze(1);
   return choice;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "controller/policy.h"
 #include "worldmodel/location.h"
 #include "worldmodel/torch.h"
@@ -13,7 +15,7 @@ struct ActionHeadConfig {
 
   template <class V> void fields(V& v) {
     v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action");
-    v.field("location_width", location_width, "Width in which locations are scored");
+    v.field("location_width", location_width, "Width in which regions and locations are scored");
     v.field("no_op_logit", no_op_logit, "Logit of NO-OP before training; low: episodes run on");
   }
 };
@@ -21,7 +23,7 @@ struct ActionHeadConfig {
 /// Log-probability, entropy and value of a batch of chosen actions, with gradients.
 struct Evaluation {
   torch::Tensor log_probability;  ///< [B]
-  torch::Tensor entropy;          ///< [B], of the joint distribution of both choices, exact
+  torch::Tensor entropy;          ///< [B], of the joint distribution of all choices, exact
   torch::Tensor value;            ///< [B], undefined without a critic
 };
 
@@ -31,25 +33,44 @@ struct Choice {
   torch::Tensor log_probability;  ///< [B]
 };
 
+/// What actions are scored by.
+struct ActionInputs {
+  torch::Tensor features;  ///< [B, width], of the state as a whole
+  LatentMask mask;         ///< at least one valid choice a row
+  torch::Tensor regions;   ///< [B, S, region width]; undefined when S = 1
+
+  std::array<torch::Tensor*, 4> tensors() { return {&features, &mask.counts, &mask.regions, &regions}; }
+};
+
 /// A distribution over (primary, secondary): p(primary) is a softmax over the primary actions whose
-/// count is above 0; p(secondary | primary) a softmax over 0 .. count - 1 of
-///   10 tanh(q(features, embedding of primary) . k(describe_location(secondary, count)) / sqrt(w)),
-/// bounded as by Bello et al. 2017, appendix A.3, so that sums of exponentials do not overflow.
-/// Features are [B, width], counts [B, primary actions] int64 with at least one above 0 a row.
+/// count is above 0. When S > 1, p(region | primary) is a softmax over the regions that have choices
+/// of it, of  b(q(features, primary) . k(region, log(1 + its choices))).  p(secondary | primary,
+/// region) is a softmax over the choices there, of
+///   b(q(features, primary, region) . k(describe_location(index, count)))
+/// with index and count within the region. b(x) = 10 tanh(x / sqrt(width)), bounded as by Bello et
+/// al. 2017, appendix A.3, so that sums of exponentials do not overflow.
 class ActionHeadImpl : public torch::nn::Module {
  public:
-  ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config);
+  /// `region_width`: of ActionInputs::regions; 0 where S = 1.
+  ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config,
+                 int64_t region_width = 0);
 
-  Evaluation evaluate(const torch::Tensor& features, const torch::Tensor& counts,
-                      const LatentActions& actions);
-  /// Greedy takes the most probable primary action and then its most probable secondary one.
-  Choice choose(const torch::Tensor& features, const torch::Tensor& counts, bool greedy, Rng& rng);
+  Evaluation evaluate(const ActionInputs& inputs, const LatentActions& actions);
+  /// Greedy takes the most probable primary action, then its most probable region, then the most
+  /// probable choice there.
+  Choice choose(const ActionInputs& inputs, bool greedy, Rng& rng);
 
  private:
+  struct Groups;
   struct Rows;
-  torch::Tensor primary_log_probability(const torch::Tensor& features, const torch::Tensor& counts);
-  Rows score_rows(const torch::Tensor& features, const torch::Tensor& counts,
-                  const torch::Tensor& batch, const torch::Tensor& primary);
+  torch::Tensor primary_log_probability(const ActionInputs& inputs);
+  torch::Tensor rule_queries(const ActionInputs& inputs, const Groups& groups);
+  /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`.
+  void score_groups(const ActionInputs& inputs, int64_t pairs, Groups& groups);
+  Groups all_groups(const ActionInputs& inputs);
+  Groups draw_groups(const ActionInputs& inputs, const torch::Tensor& primary, bool greedy,
+                     Rng& rng);
+  Rows score_rows(const ActionInputs& inputs, const Groups& groups);
   torch::Tensor location_keys(const torch::Tensor& index, const torch::Tensor& count);
 
   int max_secondary_;
@@ -57,6 +78,8 @@ class ActionHeadImpl : public torch::nn::Module {
       query_out_{nullptr};
   torch::nn::Embedding rules_{nullptr};
   torch::nn::Sequential keys_{nullptr};
+  torch::nn::Linear query_region_{nullptr}, region_out_{nullptr};  // S > 1
+  torch::nn::Sequential region_keys_{nullptr};                     // S > 1
 };
 TORCH_MODULE(ActionHead);
 

@@ -19,21 +19,26 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
   const int64_t inputs = policy_feature_count(spec);
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
-  head_ = register_module("head",
-                          ActionHead(config.width, spec.env, config.head));
+  head_ = register_module("head", ActionHead(config.width, spec.env, config.head,
+                                             spec.regions > 1 ? spec.latent + spec.hidden : 0));
+}
+
+ActionInputs ActorCriticImpl::action_inputs(const LatentObservation& observation) {
+  ActionInputs inputs{actor_->forward(policy_features(observation)), observation.mask, {}};
+  if (observation.regions.defined())
+    inputs.regions = torch::cat({observation.regions, observation.region_h}, -1);
+  return inputs;
 }
 
 Evaluation ActorCriticImpl::evaluate(const LatentObservation& observation,
                                      const LatentActions& actions) {
-  const auto features = policy_features(observation);
-  Evaluation result = head_->evaluate(actor_->forward(features), observation.mask.counts, actions);
-  result.value = critic_->forward(features).squeeze(-1);
+  Evaluation result = head_->evaluate(action_inputs(observation), actions);
+  result.value = value(observation);
   return result;
 }
 
 Choice ActorCriticImpl::choose(const LatentObservation& observation, bool greedy, Rng& rng) {
-  return head_->choose(actor_->forward(policy_features(observation)), observation.mask.counts, greedy,
-                       rng);
+  return head_->choose(action_inputs(observation), greedy, rng);
 }
 
 torch::Tensor ActorCriticImpl::value(const LatentObservation& observation) {

@@ -30,6 +30,8 @@ class ActorCriticImpl : public torch::nn::Module {
   torch::Tensor value(const LatentObservation& observation);
 
  private:
+  ActionInputs action_inputs(const LatentObservation& observation);
+
   torch::nn::Sequential actor_{nullptr}, critic_{nullptr};
   ActionHead head_{nullptr};
 };

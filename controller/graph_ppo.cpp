@@ -21,14 +21,14 @@ torch::Tensor GraphActorCriticImpl::features(const ObservationBatch& batch,
 Evaluation GraphActorCriticImpl::evaluate(const ObservationBatch& batch, const torch::Tensor& to_go,
                                           const LatentActions& actions) {
   const auto shared = features(batch, to_go);
-  Evaluation result = head_->evaluate(actor_->forward(shared), batch.counts, actions);
+  Evaluation result = head_->evaluate({actor_->forward(shared), {batch.counts, {}}, {}}, actions);
   result.value = critic_->forward(shared).squeeze(-1);
   return result;
 }
 
 Choice GraphActorCriticImpl::choose(const ObservationBatch& batch, const torch::Tensor& to_go,
                                     bool greedy, Rng& rng) {
-  return head_->choose(actor_->forward(features(batch, to_go)), batch.counts, greedy, rng);
+  return head_->choose({actor_->forward(features(batch, to_go)), {batch.counts, {}}, {}}, greedy, rng);
 }
 
 torch::Tensor GraphActorCriticImpl::value(const ObservationBatch& batch,

@@ -29,7 +29,8 @@ LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
                  : normal_matrix(actions, embedding_,
                                  1 / std::sqrt(static_cast<double>(embedding_)), rng);
   const int64_t raw = policy_feature_count(spec) + 1;
-  inputs_ = std::min(raw, kMostParameters / embedding_ - int64_t{kLocationFeatures});
+  keys_ = kLocationFeatures + (spec.regions > 1 ? spec.latent : 0);
+  inputs_ = std::min(raw, kMostParameters / embedding_ - keys_);
   if (inputs_ < raw)
     projection_ = normal_matrix(raw, inputs_, 1 / std::sqrt(static_cast<double>(inputs_)), rng);
   bias_ = torch::zeros({actions});
@@ -42,6 +43,20 @@ torch::Tensor LinearController::inputs_of(const LatentObservation& observation) 
   return projection_.defined() ? raw.matmul(projection_) : raw;
 }
 
+torch::Tensor LinearController::keys_of(const LatentObservation& observation,
+                                        const torch::Tensor& primary, int64_t n) const {
+  LatentMask mask = to_device(observation.mask, torch::kCPU);  // of these primary actions alone
+  if (mask.regions.defined()) mask.regions = counts_by_region(mask, primary).unsqueeze(1);
+  mask.counts = mask.counts.gather(1, primary.unsqueeze(1));
+  const auto repeat = torch::repeat_interleave(torch::arange(primary.size(0)), n);
+  const LatentActions choices{torch::zeros_like(repeat), torch::arange(n).repeat({primary.size(0)})};
+  const RegionActions at = locate(choices, select_rows(mask, repeat));
+  auto keys = describe_location(at.index, at.count, max_secondary_);
+  if (observation.regions.defined())
+    keys = torch::cat({keys, observation.regions.to(torch::kCPU).index({repeat, at.region})}, -1);
+  return keys.view({primary.size(0), n, keys_});
+}
+
 PolicyDecision LinearController::act(const LatentObservation& observation,
                                      const torch::Tensor& parameters, bool greedy, Rng& rng) const {
   torch::NoGradGuard no_grad;
@@ -51,8 +66,8 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   REVERIE_CHECK_EQ(size % groups, 0);
   const auto all = parameters.to(torch::kFloat32);
   const auto weights = all.narrow(1, 0, embedding_ * inputs_).view({groups, embedding_, inputs_});
-  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * kLocationFeatures)
-                             .view({groups, embedding_, kLocationFeatures});
+  const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * keys_)
+                             .view({groups, embedding_, keys_});
   const auto pick = [&](const torch::Tensor& log_probability) {
     return greedy ? log_probability.argmax(-1)
                   : draw_index(log_probability.to(torch::kFloat64).exp(), uniform_numbers(size, rng));
@@ -67,13 +82,11 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
 
   const auto count = counts.gather(1, primary.unsqueeze(1));
   const int64_t widest = count.max().item<int64_t>();
-  const auto index = torch::arange(widest, torch::kInt64).unsqueeze(0).expand({size, widest});
-  const auto keys = describe_location(index, count.expand({size, widest}), max_secondary_);
   const auto query = torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}),
-                                locations).view({size, kLocationFeatures, 1});
-  const auto location_scores = torch::bmm(keys, query).squeeze(-1);
+                                locations).view({size, keys_, 1});
+  const auto location_scores = torch::bmm(keys_of(observation, primary, widest), query).squeeze(-1);
   const auto log_secondary =
-      torch::log_softmax(location_scores.masked_fill(index >= count, kNever), -1);
+      torch::log_softmax(location_scores.masked_fill(torch::arange(widest) >= count, kNever), -1);
   const auto secondary = pick(log_secondary);
   const auto log_probability = log_primary.gather(1, primary.unsqueeze(1)).squeeze(1) +
                                log_secondary.gather(1, secondary.unsqueeze(1)).squeeze(1);

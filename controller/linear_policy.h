@@ -8,7 +8,8 @@
 namespace reverie {
 
 /// A linear controller: score of a primary action = (W x) . e(action) with x = [z, h, to_go, 1], and
-/// of a secondary one e(action) . L k(index, count) with k the location features. e is a fixed
+/// of a secondary one e(action) . L k with k the location features, of index and count within the
+/// region and with the region's latent beside them when S > 1. e is a fixed
 /// seeded embedding (one-hot where it has room); x is projected by a fixed seeded matrix where W
 /// would pass the limit of 3,000 parameters. Acts on B states with one set of parameters each, or
 /// with one for all.
@@ -16,15 +17,18 @@ class LinearController {
  public:
   LinearController(const LatentSpec& spec, uint64_t seed);
 
-  int64_t parameters() const { return embedding_ * (inputs_ + kLocationFeatures); }
+  int64_t parameters() const { return embedding_ * (inputs_ + keys_); }
   /// `parameters` [G, parameters()]; B is a multiple of G, consecutive rows share a set.
   PolicyDecision act(const LatentObservation& observation, const torch::Tensor& parameters,
                      bool greedy, Rng& rng) const;
 
  private:
   torch::Tensor inputs_of(const LatentObservation& observation) const;
+  /// k of the first n choices of primary actions [B], [B, n, keys]; those beyond the last are anything.
+  torch::Tensor keys_of(const LatentObservation& observation, const torch::Tensor& primary,
+                        int64_t n) const;
 
-  int64_t embedding_, inputs_;
+  int64_t embedding_, inputs_, keys_;
   int max_secondary_;
   torch::Tensor actions_;     ///< [A, embedding]
   torch::Tensor projection_;  ///< [raw inputs, inputs], undefined where not needed

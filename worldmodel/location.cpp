@@ -4,16 +4,6 @@
 #include <numbers>
 
 namespace reverie {
-namespace {
-
-/// Choices of a primary action in each region, [B, S] int64.
-torch::Tensor row_of(const LatentMask& mask, const torch::Tensor& primary) {
-  const auto index = primary.view({-1, 1, 1}).expand({-1, 1, mask.regions.size(2)});
-  return mask.regions.gather(1, index).squeeze(1).to(torch::kInt64);
-}
-
-}  // namespace
-
 torch::Tensor describe_location(const torch::Tensor& index, const torch::Tensor& count,
                                 int max_secondary) {
   const auto position = index.to(torch::kFloat).unsqueeze(-1);
@@ -30,10 +20,22 @@ torch::Tensor count_of(const torch::Tensor& counts, const LatentActions& actions
   return counts.gather(-1, actions.primary.unsqueeze(-1)).squeeze(-1);
 }
 
+torch::Tensor counts_by_region(const LatentMask& mask, const torch::Tensor& primary) {
+  const auto index = primary.view({-1, 1, 1}).expand({-1, 1, mask.regions.size(2)});
+  return mask.regions.gather(1, index).squeeze(1).to(torch::kInt64);
+}
+
+torch::Tensor first_in_region(const LatentMask& mask, const torch::Tensor& primary,
+                              const torch::Tensor& region) {
+  if (!mask.regions.defined()) return torch::zeros_like(primary);
+  const auto row = counts_by_region(mask, primary);
+  return (row.cumsum(-1) - row).gather(-1, region.unsqueeze(-1)).squeeze(-1);
+}
+
 RegionActions locate(const LatentActions& actions, const LatentMask& mask) {
   if (!mask.regions.defined())
     return {torch::zeros_like(actions.secondary), actions.secondary, count_of(mask.counts, actions)};
-  const auto row = row_of(mask, actions.primary);
+  const auto row = counts_by_region(mask, actions.primary);
   const auto ends = row.cumsum(-1);
   const auto region =
       ends.le(actions.secondary.unsqueeze(-1)).sum(-1).clamp_max(row.size(-1) - 1);
@@ -47,7 +49,7 @@ RegionActions locate(const LatentActions& actions, const LatentMask& mask) {
 torch::Tensor count_in(const LatentMask& mask, const torch::Tensor& primary,
                        const torch::Tensor& region) {
   if (!mask.regions.defined()) return count_of(mask.counts, {primary, {}});
-  return row_of(mask, primary).gather(-1, region.unsqueeze(-1)).squeeze(-1);
+  return counts_by_region(mask, primary).gather(-1, region.unsqueeze(-1)).squeeze(-1);
 }
 
 }  // namespace reverie

@@ -28,6 +28,11 @@ struct RegionActions {
 /// Finds the region of each action by the sums of its rule's row of mask.regions. A secondary choice
 /// that the mask doesn't have lies behind the last one of the last region. Where S = 1 all is region 0.
 RegionActions locate(const LatentActions& actions, const LatentMask& mask);
+/// Choices of primary actions [B] by region, [B, S] int64. S > 1.
+torch::Tensor counts_by_region(const LatentMask& mask, const torch::Tensor& primary);
+/// Number [B] of the first of them in regions [B]; 0 where S = 1.
+torch::Tensor first_in_region(const LatentMask& mask, const torch::Tensor& primary,
+                              const torch::Tensor& region);
 /// Choices [B] of primary actions [B] in regions [B].
 torch::Tensor count_in(const LatentMask& mask, const torch::Tensor& primary,
                        const torch::Tensor& region);
