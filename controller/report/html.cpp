@@ -4,7 +4,7 @@
 #include <set>
 
 #include "controller/report/report.h"
-#include "controller/report/svg.h"
+#include "core/report/svg.h"
 
 namespace reverie {
 namespace {
@@ -18,10 +18,6 @@ th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #
 tr.policy{background:#eef5fb}
 td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;margin-top:1.2em}
-svg{width:100%;height:auto;background:#fff}svg text{font:11px system-ui,sans-serif;fill:#333}
-svg .title{font-size:13px;font-weight:600;text-anchor:middle}svg .middle{text-anchor:middle}
-svg .right{text-anchor:end}svg .light{text-anchor:middle;fill:#fff}
-svg .grid{stroke:#e6e6e6}svg .axis{stroke:#444}
 .note{color:#555;font-size:.9em}
 )css";
 
@@ -244,7 +240,7 @@ std::string report_html(const EvaluationReport& report) {
   std::string html = "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
                      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
                      "<title>Reverie: evaluation</title><style>";
-  html += kStyle;
+  html += std::string(kStyle) + kChartStyle;
   html += fmt::format("</style></head><body>\n<h1>Evaluation</h1>\n<p class='note'>Policy <code>{}</code>. "
                       "Estimated costs are by <code>{}</code>. Measured times are end to end on this "
                       "machine's CPU, in interleaved rounds; the gain is paired with the original of "

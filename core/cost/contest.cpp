@@ -12,8 +12,6 @@ namespace {
 constexpr int kWarmUpRounds = 2;
 constexpr int kFewestSittings = 6;  // below, the interval is no 95% interval
 
-double median(const std::vector<double>& samples) { return median_interval(samples).median; }
-
 double lower_quartile(std::vector<double> samples) {
   const auto quartile = samples.begin() + static_cast<int64_t>(samples.size() / 4);
   std::nth_element(samples.begin(), quartile, samples.end());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-
-#include "core/base/error.h"
+#include <cstdint>
+#include <vector>
 
 namespace reverie {
 namespace {
@@ -31,22 +31,6 @@ double warm_up(const std::function<void()>& run, double seconds) {
 }
 
 }  // namespace
-
-MedianInterval median_interval(std::span<const double> samples) {
-  REVERIE_CHECK(!samples.empty());
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
-  const size_t last = sorted.size() - 1;
-  const double half = 0.98 * std::sqrt(n);
-  // Ranks of the theorem count from 1.
-  const auto low = static_cast<int64_t>(std::floor(n / 2 - half)) - 1;
-  const auto high = static_cast<int64_t>(std::ceil(n / 2 + 1 + half)) - 1;
-  return {.median = (sorted[last / 2] + sorted[(last + 1) / 2]) / 2,
-          .low = sorted[static_cast<size_t>(std::max<int64_t>(low, 0))],
-          .high = sorted[std::min(static_cast<size_t>(high), last)],
-          .samples = static_cast<int>(sorted.size())};
-}
 
 double time_once(const std::function<void()>& run) { return time_calls(run, 1); }
 

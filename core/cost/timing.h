@@ -1,28 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <span>
-#include <vector>
 
-#include "core/base/units.h"
+#include "core/base/statistics.h"
 
 namespace reverie {
-
-/// The median of samples with its 95% interval by order statistics: of n sorted samples those at
-/// ranks n/2 -+ 0.98 sqrt(n) (Le Boudec, "Performance Evaluation of Computer and Communication
-/// Systems", 2010, theorem 2.1); no distribution is assumed. Below 6 samples the interval is their
-/// whole range and holds the median with less than 95%.
-struct MedianInterval {
-  double median = 0;
-  double low = 0;
-  double high = 0;
-  int samples = 0;
-
-  /// Half the width of the interval as a share of the median.
-  double spread() const { return median != 0 ? (high - low) / 2 / median : 0; }
-};
-
-MedianInterval median_interval(std::span<const double> samples);
 
 struct TimingOptions {
   double warm_up_seconds = 0.01;

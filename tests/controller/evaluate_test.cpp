@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/report/report.h"
-#include "controller/report/svg.h"
+#include "core/report/svg.h"
 #include "core/base/files.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_policy.h"

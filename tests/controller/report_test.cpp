@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controller/report/svg.h"
+#include "core/report/svg.h"
 
 namespace reverie {
 namespace {

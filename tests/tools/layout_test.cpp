@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 /// subfolders unless one of them has an entry of its own.
 const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"core/base", {}},
+    {"core/report", {"core/base"}},
     {"core/ir", {"core/base"}},
     {"core/hdf5", {"core/base", "core/ir"}},
     {"core/exec", {"core/base", "core/ir"}},

@@ -170,17 +170,7 @@ TEST(EndToEnd, PairedRatiosAreToTheFirst) {
   EXPECT_THROW(measure_interleaved({}), InputError);
 }
 
-TEST(MedianInterval, HasTheRanksOfTheTheorem) {
-  std::vector<double> samples;
-  for (int i = 100; i >= 1; --i) samples.push_back(i);
-  const MedianInterval interval = median_interval(samples);
-  EXPECT_EQ(interval.median, 50.5);
-  EXPECT_EQ(interval.low, 40);   // floor(50 - 9.8)
-  EXPECT_EQ(interval.high, 61);  // ceil(51 + 9.8)
-  EXPECT_EQ(median_interval(std::vector<double>{3.0}).high, 3);
-}
-
-TEST(MedianInterval, TimingStopsAtItsLimits) {
+TEST(Timing, StopsAtItsLimits) {
   int calls = 0;
   const MedianInterval time = time_repeatedly([&] { ++calls; }, kQuick);
   EXPECT_GE(time.samples, 5);

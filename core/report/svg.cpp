@@ -1,4 +1,4 @@
-#include "controller/report/svg.h"
+#include "core/report/svg.h"
 
 #include <fmt/format.h>
 
@@ -76,12 +76,16 @@ struct Frame {
 Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
   Frame frame;
   frame.log_x = axes.log_x;
-  for (const Series& one : series)
+  for (const Series& one : series) {
     for (const auto& point : one.points)
       if (finite(point)) {
         if (!axes.log_x || point.first > 0) frame.x.add(point.first);
         frame.y.add(point.second);
       }
+    for (const Band& at : one.band)
+      for (const double y : {at.low, at.high})
+        if (std::isfinite(y)) frame.y.add(y);
+  }
   if (frame.x.empty()) return frame;
   if (axes.from_zero) frame.y.add(0);
   frame.x.widen();
@@ -139,7 +143,37 @@ std::string legend_entry(const std::string& name, size_t index) {
          text(x + 32, y, name, "left");
 }
 
+/// There along the upper edge and back along the lower.
+std::string shade(const Frame& frame, const Series& series, size_t index) {
+  std::vector<Band> band;
+  for (const Band& at : series.band) {
+    if (!std::isfinite(at.x) || !std::isfinite(at.low) || !std::isfinite(at.high)) continue;
+    if (series.steps && !band.empty()) band.push_back({at.x, band.back().low, band.back().high});
+    band.push_back(at);
+  }
+  if (band.empty()) return "";
+  std::string points;
+  for (const Band& at : band)
+    points += fmt::format("{:.1f},{:.1f} ", frame.px(at.x), frame.py(at.high));
+  for (auto at = band.rbegin(); at != band.rend(); ++at)
+    points += fmt::format("{:.1f},{:.1f} ", frame.px(at->x), frame.py(at->low));
+  return fmt::format("<polygon points='{}' fill='{}' fill-opacity='0.15'/>\n", points,
+                     kColors[index % kColors.size()]);
+}
+
 }  // namespace
+
+const char* const kChartStyle = R"css(
+svg{width:100%;height:auto;background:#fff}svg text{font:11px system-ui,sans-serif;fill:#333}
+svg .title{font-size:13px;font-weight:600;text-anchor:middle}svg .middle{text-anchor:middle}
+svg .right{text-anchor:end}svg .light{text-anchor:middle;fill:#fff}
+svg .grid{stroke:#e6e6e6}svg .axis{stroke:#444}
+)css";
+
+std::string svg_file(const std::string& chart) {
+  const size_t head = chart.find('>') + 1;
+  return chart.substr(0, head) + "<style>" + kChartStyle + "</style>" + chart.substr(head);
+}
 
 std::string escape_html(const std::string& text) {
   std::string result;
@@ -187,6 +221,7 @@ std::string line_chart(const std::string& title, const ChartAxes& axes,
   if (frame.x.empty()) return "";
   const double legend = 18.0 * static_cast<double>((series.size() + 2) / 3);
   std::string svg = open_svg(kWidth, kHeight + legend, title) + draw_axes(frame, axes);
+  for (size_t i = 0; i < series.size(); ++i) svg += shade(frame, series[i], i);
   for (size_t i = 0; i < series.size(); ++i)
     svg += polyline(frame, series[i], i) + legend_entry(series[i].name, i);
   return svg + "</svg>\n";

@@ -1,4 +1,4 @@
-#include "controller/report/svg.h"
+#include "core/report/svg.h"
 
 #include <gmock/gmock.h>
 
@@ -74,6 +74,28 @@ TEST(SvgTest, LinesLieWithinTheFrameAndLargerIsHigher) {
     EXPECT_LE(points[0].first, points[1].first);
     EXPECT_LT(points[1].first, points[2].first);
   }
+}
+
+TEST(SvgTest, ABandIsShadedAndFitsIntoTheFrame) {
+  const Series line{"s", {{0, 5}, {4, 6}}, false, {{0, 4, 6}, {4, -90, 90}}};
+  const std::string chart = line_chart("t", {"x", "y"}, {line});
+  EXPECT_EQ(count(chart, "<polygon"), 1);
+  const auto points = drawn(chart);
+  ASSERT_EQ(points.size(), 6u);  // the band's there and back, then the line's
+  EXPECT_EQ(points[1].first, points[2].first);
+  EXPECT_LT(points[1].second, points[2].second);
+  for (const auto& [x, y] : points) {
+    EXPECT_GE(y, 34);
+    EXPECT_LE(y, 276);
+  }
+  EXPECT_EQ(count(line_chart("t", {"x", "y"}, {{"s", {{0, 5}, {4, 6}}}}), "<polygon"), 0);
+}
+
+TEST(SvgTest, AFileOfItsOwnHasItsStyle) {
+  const std::string file = svg_file(line_chart("t", {"x", "y"}, {{"s", {{0, 5}, {4, 6}}}}));
+  EXPECT_TRUE(file.starts_with("<svg "));
+  EXPECT_THAT(file, HasSubstr("><style>"));
+  EXPECT_THAT(file, HasSubstr(kChartStyle));
 }
 
 TEST(SvgTest, StepsHoldTheirValue) {

@@ -6,11 +6,17 @@
 
 namespace reverie {
 
+/// An interval of y at x.
+struct Band {
+  double x = 0, low = 0, high = 0;
+};
+
 /// One line of a chart; points in order of x.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
-  bool steps = false;  ///< hold the value until the next point
+  bool steps = false;           ///< hold the value until the next point
+  std::vector<Band> band = {};  ///< shaded behind the lines, in order of x; empty: none
 };
 
 struct ChartAxes {
@@ -18,6 +24,11 @@ struct ChartAxes {
   bool log_x = false;            ///< x at or below 0 stands at the smallest x above it
   bool from_zero = false;        ///< y begins at 0
 };
+
+/// What <svg> elements below look like, as CSS; a page that shows them must have it.
+extern const char* const kChartStyle;
+/// A chart as a file of its own.
+std::string svg_file(const std::string& chart);
 
 /// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
 /// left out. Empty when no series has a point. Each line has a dash pattern of its own, so that
