@@ -15,6 +15,7 @@ void register_rules_generate(CLI::App& group);  ///< in the group `rules`
 void register_rules_verify(CLI::App& group);    ///< likewise
 void register_rules_compare(CLI::App& group);   ///< in the group `rules`
 void register_rules_apply(CLI::App& group);     ///< likewise
+void register_summarize(CLI::App& app);
 void register_version(CLI::App& app);
 
 // Where LibTorch is there.

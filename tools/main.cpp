@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   reverie::register_train_vae(app);
   reverie::register_train_mdnrnn(app);
 #endif
+  reverie::register_summarize(app);
   reverie::register_version(app);
   try {
     app.parse(argc, argv);

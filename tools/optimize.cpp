@@ -162,7 +162,8 @@ Json trace_of(const SearchResult& search) {
     trace.push_back({{"seconds", point.seconds},
                      {"expansions", point.expansions},
                      {"candidates", point.candidates},
-                     {"best_cost_ms", point.best.runtime.milliseconds()}});
+                     {"best_cost_ms", point.best.runtime.milliseconds()},
+                     {"improvement_percent", improvement_percent(search.initial_cost, point.best)}});
   return trace;
 }
 
@@ -173,6 +174,9 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
   Json json = {{"model", model},
           {"method", config.method},
+          {"seed", config.search.seed},
+          {"budget", config.search.budget},
+          {"time_limit", config.search.time_limit},
           {"cost_source", result.cost_source},
           {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
           {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},

@@ -37,10 +37,10 @@ void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result
 
 }  // namespace
 
-double Optimized::improvement_percent() const {
-  const auto before = static_cast<double>(search.initial_cost.runtime.count);
-  const auto after = static_cast<double>(search.best_cost.runtime.count);
-  return before > 0 ? 100.0 * (before - after) / before : 0.0;
+double improvement_percent(const Cost& before, const Cost& after) {
+  const auto initial = static_cast<double>(before.runtime.count);
+  const auto left = static_cast<double>(after.runtime.count);
+  return initial > 0 ? 100.0 * (initial - left) / initial : 0.0;
 }
 
 Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,

@@ -40,6 +40,9 @@ struct OptimizeConfig {
   }
 };
 
+/// By how much of `before` the run time is less, negative where it is more; 0 where `before` costs nothing.
+double improvement_percent(const Cost& before, const Cost& after);
+
 /// A graph rewritten, and the proof that it computes the same.
 struct Optimized {
   SearchResult search;  ///< with what was confirmed as its best graph
@@ -55,7 +58,9 @@ struct Optimized {
   int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
   Agreement verified;
 
-  double improvement_percent() const;
+  double improvement_percent() const {
+    return reverie::improvement_percent(search.initial_cost, search.best_cost);
+  }
 };
 
 /// Rewrites `graph` by `method`, confirms where asked to, and compares the result with the original. The time limit holds for

@@ -28,8 +28,12 @@ bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
     if (run.out_of_time()) return false;
     const RewriteStep step{rule, location};
     const bool gains = walk.change(step) < Picoseconds{0};
-    if ((gains || everywhere) && walk.take(step)) changed = true;
-    else ++location;
+    if ((gains || everywhere) && walk.take(step)) {
+      run.count_expansion();
+      changed = true;
+    } else {
+      ++location;
+    }
   }
   return changed;
 }
@@ -41,7 +45,6 @@ Picoseconds run_list(SearchRun& run, const RuleList& list) {
   run.count_expansion();
   for (const int rule : list.order) apply(walk, run, rule, list.forced[static_cast<size_t>(rule)]);
   for (bool changed = true; changed && !run.out_of_time();) {
-    run.count_expansion();
     changed = false;
     for (const int rule : list.order) changed |= apply(walk, run, rule, false);
   }

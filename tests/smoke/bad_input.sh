@@ -109,6 +109,26 @@ if [[ $learning == ON ]]; then
 fi
 absent new new.onnx
 
+# Results of experiments
+printf '{"model":"a","method":"x","seed":1,"improvement_percent":3}\n' >runs.jsonl
+printf '{"model":"a"\n' >torn.jsonl
+: >empty.jsonl
+refuses "runs.jsonl:1: has no field 'nonsense'; its fields are" reverie summarize runs.jsonl --metric nonsense
+refuses "runs.jsonl:1: field 'method' is x, no number" reverie summarize runs.jsonl --metric method
+refuses 'runs.jsonl:1: x on a .*runs.jsonl:1' reverie summarize runs.jsonl runs.jsonl
+refuses "there are x" reverie summarize runs.jsonl --versus nonsense
+refuses 'its values are x' reverie summarize runs.jsonl --where method=nonsense
+refuses 'FIELD=VALUE' reverie summarize runs.jsonl --where nonsense
+refuses 'much.*no number' reverie summarize runs.jsonl --at seconds=much
+refuses 'greedy has no run on a' reverie summarize runs.jsonl --gap-closed
+refuses 'new.png' reverie summarize runs.jsonl --plot new.png
+refuses 'runs.jsonl:1: has neither' reverie summarize runs.jsonl --plot new.svg --x seconds
+refuses 'torn.jsonl:1: is no JSON' reverie summarize torn.jsonl
+for results in random.pt empty.jsonl missing.jsonl folder.onnx; do
+  refuses "$results" reverie summarize $results
+done
+absent new.png new.svg
+
 # Places that cannot be written
 refuses 'file/new' collect good.onnx --out file/new
 refuses 'file/new' reverie optimize good.onnx --out file/new.onnx

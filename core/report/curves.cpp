@@ -1,0 +1,180 @@
+#include "core/report/curves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using Point = std::pair<double, double>;
+
+double field_of(const std::map<std::string, double>& point, const std::string& field,
+                const FlatRun& run) {
+  const auto found = point.find(field);
+  if (found == point.end())
+    throw InputError("{}: a point of its trace has no number '{}'", run.where, field);
+  return found->second;
+}
+
+struct RunTrace {
+  std::string method, task;
+  std::vector<Point> points;  ///< x and the scored metric
+};
+
+RunTrace trace_of(const Score& score, const Scores& scores, const CurveOptions& options) {
+  RunTrace trace{score.method, score.task, {}};
+  for (const auto& point : score.run->trace) {
+    const double raw = field_of(point, options.summary.metric, *score.run);
+    trace.points.emplace_back(field_of(point, options.x, *score.run), *scores.value(score.task, raw));
+  }
+  if (trace.points.empty())
+    throw InputError("{}: has neither a number '{}' nor a trace", score.run->where, options.x);
+  return trace;
+}
+
+/// The last value at or before x.
+double value_at(const RunTrace& trace, double x) {
+  const auto after = std::upper_bound(trace.points.begin(), trace.points.end(), x,
+                                      [](double at, const Point& point) { return at < point.first; });
+  REVERIE_CHECK(after != trace.points.begin());
+  return std::prev(after)->second;
+}
+
+void add(Series& line, double x, const Estimate& found) {
+  line.points.emplace_back(x, found.value);
+  line.band.push_back({x, found.low, found.high});
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Places along x, evenly or by equal factors.
+std::vector<double> grid(double low, double high, const CurveOptions& options) {
+  if (high <= low) return {low};
+  std::vector<double> places;
+  for (int i = 0; i < options.points; ++i) {
+    const double share = static_cast<double>(i) / (options.points - 1);
+    places.push_back(options.log_x ? low * std::pow(high / low, share) : low + share * (high - low));
+  }
+  places.back() = high;
+  return places;
+}
+
+/// Where the lines of traces run: from where all have a point (above 0 on a logarithmic scale) to the
+/// end of the longest.
+std::vector<double> grid_of(const std::vector<RunTrace>& traces, const CurveOptions& options) {
+  double low = -1e300, high = -1e300, least = 1e300;
+  for (const RunTrace& trace : traces) {
+    low = std::max(low, trace.points.front().first);
+    high = std::max(high, trace.points.back().first);
+    for (const Point& point : trace.points)
+      if (point.first > 0) least = std::min(least, point.first);
+  }
+  if (options.log_x && low <= 0) low = std::min(least, high);
+  return grid(low, high, options);
+}
+
+std::vector<std::string> common_tasks(const Scores& scores) {
+  std::vector<std::string> common;
+  for (const std::string& task : scores.tasks())
+    if (std::all_of(scores.methods().begin(), scores.methods().end(),
+                    [&](const std::string& method) { return !scores.of(method, task).empty(); }))
+      common.push_back(task);
+  if (common.empty()) throw InputError("there is no task on which all have runs");
+  return common;
+}
+
+/// Of a method at x.
+Strata values_at(const std::vector<RunTrace>& traces, const std::string& method,
+                 const std::vector<std::string>& tasks, double x) {
+  Strata strata(tasks.size());
+  for (const RunTrace& trace : traces)
+    if (trace.method == method)
+      strata[static_cast<size_t>(std::find(tasks.begin(), tasks.end(), trace.task) - tasks.begin())]
+          .push_back(value_at(trace, x));
+  return strata;
+}
+
+Curves trace_curves(const Scores& scores, const CurveOptions& options) {
+  if (scores.tasks().empty()) return {};
+  Curves result{{}, common_tasks(scores)};
+  std::vector<RunTrace> traces;
+  for (const Score& score : scores.scores())
+    if (contains(result.tasks, score.task)) traces.push_back(trace_of(score, scores, options));
+  for (const std::string& method : scores.methods()) {
+    Series line{method, {}, true};
+    for (const double x : grid_of(traces, options))
+      add(line, x, aggregate(values_at(traces, method, result.tasks, x), options.summary.bootstrap));
+    result.series.push_back(std::move(line));
+  }
+  return result;
+}
+
+Series& line_of(std::vector<Series>& series, const std::string& name) {
+  for (Series& one : series)
+    if (one.name == name) return one;
+  return series.emplace_back(Series{name, {}, false});
+}
+
+/// A summary of the runs at each x, in ascending order.
+Curves field_curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  std::map<double, std::string> places;
+  for (const FlatRun& run : runs_where(runs, options.summary.where))
+    places.emplace(run.number(options.x), run.word(options.x));
+  Curves result;
+  for (const auto& [x, text] : places) {
+    SummaryOptions here = options.summary;
+    here.versus.clear();
+    here.where.emplace_back(options.x, text);
+    const Summary summary = summarize(runs, here);
+    for (const SummaryRow& row : summary.rows) add(line_of(result.series, row.method), x, row.iqm);
+    for (const std::string& task : summary.common)
+      if (!contains(result.tasks, task)) result.tasks.push_back(task);
+  }
+  return result;
+}
+
+std::string metric_label(const SummaryOptions& options) {
+  return options.gap_closed ? "share of the gap closed, percent" : options.metric;
+}
+
+}  // namespace
+
+Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  if (runs.empty()) return {};
+  if (runs.front().numbers.count(options.x)) return field_curves(runs, options);
+  return trace_curves(Scores(runs, options.summary), options);
+}
+
+std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  const ChartAxes axes{.x_label = options.log_x ? options.x + ", logarithmic" : options.x,
+                       .y_label = metric_label(options.summary),
+                       .log_x = options.log_x};
+  return line_chart(options.title, axes, curves(runs, options).series);
+}
+
+std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  std::string html = fmt::format(
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title><style>\n"
+      "body{{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2em auto;padding:0 1em}}\n"
+      ".plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em}}\n"
+      "{1}</style></head><body><h1>{0}</h1>\n<p>Lines: interquartile mean over runs; bands: its {2:g}% "
+      "interval by a bootstrap of the runs of each {3}.</p>\n{4}<div class='plots'>\n",
+      escape_html(options.title), kChartStyle, 100 * options.summary.bootstrap.confidence,
+      escape_html(options.summary.strata), curve_chart(runs, options));
+  for (const std::string& task : curves(runs, options).tasks) {
+    CurveOptions one = options;
+    one.title = task;
+    one.summary.where.emplace_back(options.summary.strata, task);
+    html += "<figure style='margin:0'>" + curve_chart(runs, one) + "</figure>\n";
+  }
+  return html + "</div></body></html>\n";
+}
+
+}  // namespace reverie

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/report/summary.h"
+#include "core/report/svg.h"
+
+namespace reverie {
+
+struct CurveOptions {
+  SummaryOptions summary;  ///< `versus` is not looked at
+  /// Field of the runs ("budget"), or of the points of their traces ("seconds", "measurements"), which
+  /// then hold the metric too. In a trace the last point at or before x counts, also beyond its end: a
+  /// run that is over keeps what it found.
+  std::string x = "budget";
+  std::string title;
+  bool log_x = false;
+  int points = 60;  ///< along x, of traces
+};
+
+struct Curves {
+  std::vector<Series> series;      ///< one per method, in order of appearance
+  std::vector<std::string> tasks;  ///< that they are of
+};
+
+/// The interquartile mean over the runs of all tasks that every method has runs of (at that x), with its
+/// interval as the band. Traces begin where all have a point. Empty where gaps leave no task. InputError as Scores says, or naming the
+/// run whose trace lacks a field.
+Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options);
+
+/// As a chart, empty where there is no point.
+std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options);
+/// A page of its own: the chart over all tasks, then one of each.
+std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& options);
+
+}  // namespace reverie

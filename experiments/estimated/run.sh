@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# With estimated rewards: all arms of the file `methods` at equal expansions, or at equal time.
+#
+#   experiments/estimated/run.sh [--models DIR] [--out DIR] [--cost SOURCE] [--expansions N | --seconds S]
+#                                [--methods FILE] [-j N] [--tables] [NAME...]
+#
+# Every arm has N expansions (default 1000) or S seconds on each model with each of its seeds. A run is
+# one line of JSON in OUT/runs (default runs/estimated), those of a setting together OUT/SETTING.jsonl,
+# and the same command goes on where it was stopped (experiments/queue.sh). Prints the tables, which go to
+# OUT/SETTING.md; --tables alone makes them anew. The best known is that of all settings in OUT. First the
+# graphs are listed on which at least a percentage point lies between greedy and the best known.
+# -j runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+out=$root/runs/estimated
+cost=roofline:t4
+expansions=1000
+seconds=
+methods=$here/methods
+at_once=1
+only_tables=
+names=()
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --models) models=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --cost) cost=$2; shift 2 ;;
+    --expansions) expansions=$2; shift 2 ;;
+    --seconds) seconds=$2; shift 2 ;;
+    --methods) methods=$2; shift 2 ;;
+    -j) at_once=$2; shift 2 ;;
+    --tables) only_tables=1; shift ;;
+    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) names+=("$1"); shift ;;
+  esac
+done
+refuse() { echo "run.sh: $*" >&2; exit 2; }
+[[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"
+[[ -z $seconds || $at_once == 1 ]] || refuse "runs at equal time must not disturb each other; leave out -j"
+[[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 resnet50 inception_v3 bert_base vit_b_16 nasrnn
+                                   nasnet_a taso_resnext50)
+setting=expansions$expansions
+[[ -z $seconds ]] || setting=seconds$seconds
+
+# A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's line begins with its setting, has the arm's
+# name as its method, and is without the rewrites.
+jobs_of() {  # ARM SEEDS BUDGET OPTION...
+  local arm=$1 seeds=$2 budget=$3 limit=0 name seed given
+  shift 3
+  if [[ -n $seconds ]]; then budget=1000000000 limit=$seconds; fi
+  [[ $budget != - ]] || return 0
+  for name in "${names[@]}"; do
+    for ((seed = 1; seed <= seeds; ++seed)); do
+      given=${*//\{seed\}/$seed}
+      given=${given//\{model\}/$name}
+      printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --budget %s --time-limit %s --seed %s %s" \
+        "$out/runs/$setting/$name-$arm-$seed.json" "$reverie" "$models/$name.onnx" "$cost" "$budget" \
+        "$limit" "$seed" "$given"
+      printf ' --set verify_inputs=1 --quiet --json | tail -1 | sed '
+      printf "'s/^{/{\"setting\":\"%s\",/; s/\"method\":\"[^\"]*\"/\"method\":\"%s\"/; s/,\"rewrites\":.*/}/'\n" \
+        "$setting" "$arm"
+    done
+  done
+}
+
+jobs_list() {
+  local line
+  grep -v '^#' "$methods" | while read -ra line; do
+    [[ ${#line[@]} -eq 0 ]] || jobs_of "${line[@]}"
+  done
+}
+
+mkdir -p "$out"
+[[ -n $only_tables ]] || jobs_list | "$root/experiments/queue.sh" -j "$at_once"
+jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
+
+summary=("$reverie" summarize "$out"/*.jsonl --where "setting=$setting" --versus greedy)
+[[ -n $seconds ]] || summary+=(--at "expansions=$expansions")
+"${summary[@]}" --gap-closed | tee "$out/$setting.md"
+echo | tee -a "$out/$setting.md"
+"${summary[@]}" | tee -a "$out/$setting.md"
+axis=expansions
+[[ -z $seconds ]] || axis=seconds
+"$reverie" summarize "$out"/*.jsonl --where "setting=$setting" --gap-closed --x $axis --log-x \
+  --title "Gap between greedy and the best known, closed over $axis" --plot "$out/$setting.html"

@@ -1,0 +1,263 @@
+#include "core/report/summary.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/report/curves.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<FlatRun> runs_of(const std::string& lines) {
+  TemporaryDirectory directory;
+  write_file(directory / "runs.jsonl", lines);
+  return read_runs({directory / "runs.jsonl"});
+}
+
+std::string line(const std::string& model, const std::string& method, int seed, double gain,
+                 const std::string& more = "") {
+  return fmt::format(R"({{"model":"dir/{}.onnx","method":"{}","seed":{},"improvement_percent":{}{}}})"
+                     "\n", model, method, seed, gain, more);
+}
+
+/// greedy once; mcts with three seeds: on a it closes 0, 50 and 100 percent of a gap of 4, on b
+/// nothing lies between them.
+std::string two_models() {
+  return line("a", "greedy", 1, 10) + line("a", "mcts", 1, 10) + line("a", "mcts", 2, 12) +
+         line("a", "mcts", 3, 14) + line("b", "greedy", 1, 20) + line("b", "mcts", 1, 20) +
+         line("b", "mcts", 2, 20.5) + line("b", "mcts", 3, 20);
+}
+
+/// What is thrown.
+template <class Body>
+std::string refusal(const Body& body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing is refused";
+}
+
+std::string refusal_of(const std::string& lines, const SummaryOptions& options = {}) {
+  return refusal([&] { summarize(runs_of(lines), options); });
+}
+
+TEST(Runs, LinesAndArraysGiveTheSame) {
+  const std::string one = R"({"model":"m/x.onnx","seed":3,"ok":true,"verified":{"a":1},)"
+                          R"("trace":[{"s":1,"t":"x"},{"s":2}]})";
+  for (const std::string& text : {one + "\n\n" + one + "\n", "[" + one + "," + one + "]"}) {
+    const std::vector<FlatRun> runs = runs_of(text);
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[1].word("model"), "x");
+    EXPECT_EQ(runs[1].word("ok"), "true");
+    EXPECT_EQ(runs[1].word("seed"), "3");
+    EXPECT_EQ(runs[1].number("seed"), 3);
+    EXPECT_EQ(runs[1].words.count("verified"), 0u);
+    ASSERT_EQ(runs[1].trace.size(), 2u);
+    EXPECT_EQ(runs[1].trace[1].at("s"), 2);
+    EXPECT_EQ(runs[1].trace[0].count("t"), 0u);
+  }
+}
+
+TEST(Runs, RefusalsNameFileAndLine) {
+  EXPECT_THAT(refusal([] { runs_of("{}\n{torn\n"); }), HasSubstr("runs.jsonl:2: is no JSON"));
+  EXPECT_THAT(refusal([] { runs_of("7\n"); }), HasSubstr("runs.jsonl:1: is no JSON object"));
+  EXPECT_THAT(refusal([] { runs_of("[{},3]"); }), HasSubstr("runs.jsonl[1]: is no JSON object"));
+  EXPECT_THAT(refusal([] { runs_of(" \n"); }), HasSubstr("holds no runs"));
+  EXPECT_THAT(refusal([] { runs_of("{\"a\":1}").front().word("b"); }), HasSubstr("its fields are a"));
+  EXPECT_THAT(refusal([] { runs_of("{\"a\":null}").front().number("a"); }), HasSubstr("null, no number"));
+  EXPECT_THAT(refusal([] { parse_condition("seed"); }), HasSubstr("FIELD=VALUE"));
+}
+
+TEST(Runs, ConditionsChoose) {
+  const std::vector<FlatRun> runs = runs_of(two_models());
+  EXPECT_EQ(runs_where(runs, {{"method", "mcts"}, {"seed", "2"}}).size(), 2u);
+  EXPECT_THAT(refusal([&] { runs_where(runs, {{"seed", "9"}}); }), HasSubstr("its values are 1, 2, 3"));
+  EXPECT_THAT(refusal([&] { runs_where(runs, {{"sed", "1"}}); }), HasSubstr("no run has that field"));
+}
+
+TEST(Summary, HasMeansCountsAndAggregates) {
+  SummaryOptions options;
+  options.versus = "greedy";
+  const Summary summary = summarize(runs_of(two_models()), options);
+  EXPECT_THAT(summary.tasks, ElementsAre("a", "b"));
+  EXPECT_THAT(summary.methods, ElementsAre("greedy", "mcts"));
+  EXPECT_EQ(summary.cells[0][1].value, 12);
+  EXPECT_EQ(summary.cells[0][1].runs, 3);
+  EXPECT_EQ(summary.cells[0][0].runs, 1);
+  const SummaryRow& mcts = summary.rows[1];
+  EXPECT_EQ(mcts.runs, 6);
+  EXPECT_EQ(mcts.iqm.value, (12 + 14 + 20 + 20) / 4.0);
+  EXPECT_NEAR(mcts.difference->value, (2 + 0.5 / 3) / 2, 1e-12);
+  EXPECT_GE(mcts.difference->low, 0);
+  EXPECT_NEAR(mcts.better->value, (2.5 / 3 + 2.0 / 3) / 2, 1e-12);
+  EXPECT_FALSE(summary.rows[0].difference);
+  const std::string text = summary_markdown(summary);
+  EXPECT_THAT(text, HasSubstr("| model | greedy (1) | mcts (3) |"));
+  EXPECT_THAT(text, HasSubstr("| a | 10.00 | **12.00** |"));
+  EXPECT_THAT(text, HasSubstr("| mcts | 6 | 16.50 |"));
+  EXPECT_THAT(text, HasSubstr("| +1.08 |"));
+  EXPECT_THAT(summary_json(summary), HasSubstr(R"("method":"mcts","runs":6,"iqm":{"value":16.5)"));
+}
+
+TEST(Summary, TheMedianAndLowerValuesOnDemand) {
+  const std::string lines = line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "x", 3, 10) +
+                            line("a", "y", 1, 3);
+  SummaryOptions options;
+  options.median = options.lower_is_better = true;
+  options.versus = "y";
+  const Summary summary = summarize(runs_of(lines), options);
+  EXPECT_EQ(summary.cells[0][0].value, 1);
+  EXPECT_NEAR(summary.rows[0].better->value, 2.0 / 3, 1e-12);
+  EXPECT_THAT(summary_markdown(summary), HasSubstr("| a | **1.00** | 3.00 |"));
+}
+
+TEST(Summary, GapClosedLeavesOutSmallGapsAndNamesThem) {
+  SummaryOptions options;
+  options.gap_closed = true;
+  const std::string all = two_models() + line("a", "oracle", 1, 14) + line("b", "oracle", 1, 20.9);
+  options.where = {{"method", "mcts"}};  // the best known and greedy count all the same
+  const Summary summary = summarize(runs_of(all), options);
+  EXPECT_THAT(summary.tasks, ElementsAre("a"));
+  EXPECT_EQ(summary.cells[0][0].value, 50);
+  EXPECT_EQ(summary.rows[0].iqm.value, 50);
+  const std::string text = summary_markdown(summary);
+  EXPECT_THAT(text, HasSubstr("| b | 20.00 | 20.90 | 0.90 |"));
+  EXPECT_THAT(text, HasSubstr("Left out, as the gap is below 1: b."));
+  EXPECT_THAT(refusal_of(line("a", "mcts", 1, 3), options), HasSubstr("greedy has no run on a"));
+}
+
+TEST(Summary, WhereNoGapIsLargeEnoughOnlyGapsAreTold) {
+  SummaryOptions options;
+  options.gap_closed = true;
+  options.min_gap = 9;
+  const std::string text = summary_markdown(summarize(runs_of(two_models()), options));
+  EXPECT_THAT(text, HasSubstr("below 9: a, b."));
+  EXPECT_THAT(text, Not(HasSubstr("interquartile")));
+}
+
+TEST(Summary, GapsOfCostsCloseTowardsTheLower) {
+  SummaryOptions options;
+  options.gap_closed = options.lower_is_better = true;
+  const std::string lines = line("a", "greedy", 1, 9) + line("a", "x", 1, 6) + line("a", "y", 1, 5);
+  const Summary summary = summarize(runs_of(lines), options);
+  EXPECT_EQ(summary.cells[0][1].value, 75);
+  EXPECT_THAT(summary_markdown(summary), HasSubstr("| a | 0.00 | 75.00 | **100.00** |"));
+}
+
+TEST(Summary, ATaskThatAMethodLacksIsNoPartOfTheAggregate) {
+  const Summary summary = summarize(runs_of(two_models() + line("c", "mcts", 1, 99)), {});
+  EXPECT_THAT(summary.common, ElementsAre("a", "b"));
+  EXPECT_EQ(summary.rows[1].runs, 6);
+  EXPECT_THAT(summary_markdown(summary), HasSubstr("has no run there: c."));
+  EXPECT_THAT(summary_markdown(summary), HasSubstr("| c |  | **99.00** (1) |"));
+}
+
+TEST(Summary, RefusesWhatCannotStandSideBySide) {
+  const std::string one = line("a", "x", 1, 1, R"(,"cost_source":"t4","budget":50)");
+  EXPECT_THAT(refusal_of(one + line("a", "y", 1, 1, R"(,"cost_source":"cpu")")),
+              HasSubstr("runs.jsonl:2: cost_source is cpu, but t4 in"));
+  EXPECT_THAT(refusal_of(one + line("b", "x", 1, 1, R"(,"cost_source":"t4","budget":100)")),
+              HasSubstr("budget is 100, but 50"));
+  EXPECT_EQ(refusal_of(one + line("a", "y", 1, 1, R"(,"cost_source":"t4","budget":9)")),
+            "nothing is refused");
+  EXPECT_THAT(refusal_of(two_models() + line("a", "mcts", 2, 1)), HasSubstr("stands in"));
+  EXPECT_THAT(refusal_of(two_models() + "{\"model\":\"a\",\"method\":\"z\"}"),
+              HasSubstr("runs.jsonl:9: has no field 'improvement_percent'; its fields are method, model"));
+  SummaryOptions options;
+  options.versus = "nobody";
+  EXPECT_THAT(refusal_of(two_models(), options), HasSubstr("there are greedy, mcts"));
+  options.versus = "x";
+  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "y", 3, 1), options),
+              HasSubstr("x has no run of a with seed 3"));
+  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("b", "y", 1, 1)), HasSubstr("no model on which"));
+}
+
+TEST(Summary, TheCorrelationIsOfAllRuns) {
+  const std::vector<FlatRun> runs = runs_of(R"({"x":1,"y":1})" "\n" R"({"x":2,"y":5})" "\n"
+                                            R"({"x":3,"y":4})" "\n");
+  EXPECT_EQ(correlation_line(runs, "x", "y"),
+            "Rank correlation (Spearman) of x and y: 0.500 over 3 runs");
+}
+
+TEST(CurvesOfAField, HaveAPointForEachOfItsValues) {
+  std::string lines;
+  for (const int budget : {100, 50})
+    for (const int seed : {1, 2})
+      lines += line("a", "x", seed, budget / 10.0 + seed, fmt::format(",\"budget\":{}", budget));
+  const std::vector<FlatRun> runs = runs_of(lines);
+  const Curves found = curves(runs, {});
+  ASSERT_EQ(found.series.size(), 1u);
+  EXPECT_THAT(found.series[0].points, ElementsAre(std::pair(50, 6.5), std::pair(100, 11.5)));
+  EXPECT_EQ(found.series[0].band[0].low, 6);
+  EXPECT_EQ(found.series[0].band[0].high, 7);
+  EXPECT_THAT(curve_page(runs, {}), HasSubstr(">a</text>"));
+}
+
+std::string traced(const std::string& method, int seed, const std::string& trace) {
+  return line("a", method, seed, 9, fmt::format(",\"trace\":[{}]", trace));
+}
+std::string point(double x, double gain) {
+  return fmt::format(R"({{"seconds":{},"improvement_percent":{}}})", x, gain);
+}
+
+TEST(CurvesOfATrace, HoldTheLastValue) {
+  CurveOptions options;
+  options.x = "seconds";
+  options.points = 5;
+  const Curves found = curves(runs_of(traced("x", 1, point(0, 0) + "," + point(2, 4)) +
+                                      traced("y", 1, point(0, 1) + "," + point(4, 3))),
+                              options);
+  using Points = std::vector<std::pair<double, double>>;
+  EXPECT_EQ(found.series[0].points, (Points{{0, 0}, {1, 0}, {2, 4}, {3, 4}, {4, 4}}));
+  EXPECT_EQ(found.series[1].points, (Points{{0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 3}}));
+  EXPECT_TRUE(found.series[0].steps);
+}
+
+TEST(Summary, AtAPlaceTheBestKnownIsThatOfWholeRuns) {
+  SummaryOptions options;
+  options.gap_closed = true;
+  options.at = {"seconds", 1};
+  const std::string lines =
+      line("a", "greedy", 1, 5, fmt::format(",\"trace\":[{}]", point(0, 5))) +
+      traced("x", 1, point(0, 5) + "," + point(1, 6) + "," + point(2, 9));
+  const Summary summary = summarize(runs_of(lines), options);
+  EXPECT_EQ(summary.gaps[0].best, 9);
+  EXPECT_EQ(summary.cells[0][1].value, 25);
+}
+
+TEST(CurvesOfATrace, RefuseWhatATraceLacks) {
+  CurveOptions options;
+  options.x = "steps";
+  EXPECT_THAT(refusal([&] { curves(runs_of(traced("x", 1, point(0, 0))), options); }),
+              HasSubstr("runs.jsonl:1: a point of its trace has no number 'steps'"));
+  EXPECT_THAT(refusal([&] { curves(runs_of(line("a", "x", 1, 1)), options); }),
+              HasSubstr("neither a number 'steps' nor a trace"));
+}
+
+TEST(RunsAt, AreAsTheirTracesHadThem) {
+  const auto run = [](double expansions, const std::string& stopped_by) {
+    return runs_of(fmt::format(
+        R"({{"improvement_percent":9,"expansions":{},"stopped_by":"{}","trace":[)"
+        R"({{"expansions":0,"improvement_percent":0}},{{"expansions":10,"improvement_percent":4}},)"
+        R"({{"expansions":20,"improvement_percent":9}}]}})", expansions, stopped_by));
+  };
+  EXPECT_EQ(runs_at(run(30, "budget"), "expansions", 19)[0].number("improvement_percent"), 4);
+  EXPECT_EQ(runs_at(run(30, "budget"), "expansions", 30)[0].number("improvement_percent"), 9);
+  EXPECT_EQ(runs_at(run(30, "exhausted"), "expansions", 99)[0].number("improvement_percent"), 9);
+  EXPECT_THAT(refusal([&] { runs_at(run(30, "time limit"), "expansions", 31); }),
+              HasSubstr("runs.jsonl:1: its time limit ended it at expansions = 30, before 31"));
+  EXPECT_THAT(refusal([&] { runs_at(run(30, "budget"), "steps", 3); }),
+              HasSubstr("its trace has no point at steps = 3 or before"));
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/report/curves.h"
+#include "core/report/summary.h"
+#include "tools/command.h"
+
+namespace reverie {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> conditions;
+  SummaryOptions summary;
+  CurveOptions curve;
+  std::vector<std::string> correlated;
+  std::string at;
+  std::string out;
+  std::string plot;
+  bool json = false;
+};
+
+void write_plot(const std::vector<FlatRun>& runs, const Options& options) {
+  CurveOptions curve = options.curve;
+  curve.summary = options.summary;
+  if (options.plot.ends_with(".html")) return write_file(options.plot, curve_page(runs, curve));
+  if (!options.plot.ends_with(".svg"))
+    throw InputError("--plot {}: name a file that ends in .svg or .html", options.plot);
+  const std::string chart = curve_chart(runs, curve);
+  if (chart.empty()) throw InputError("--plot {}: there is nothing to draw", options.plot);
+  write_file(options.plot, svg_file(chart));
+}
+
+std::pair<std::string, double> parse_place(const std::string& text) {
+  const auto [field, number] = parse_condition(text);
+  double value = 0;
+  if (!CLI::detail::lexical_cast(number, value))
+    throw InputError("--at {}: '{}' is no number", text, number);
+  return {field, value};
+}
+
+void run(Options options) {
+  for (const std::string& condition : options.conditions)
+    options.summary.where.push_back(parse_condition(condition));
+  if (!options.at.empty()) options.summary.at = parse_place(options.at);
+  const std::vector<FlatRun> runs = read_runs(options.files);
+  if (!options.correlated.empty()) {
+    fmt::print("{}\n", correlation_line(runs_where(runs, options.summary.where), options.correlated[0],
+                                        options.correlated[1]));
+    return;
+  }
+  if (!options.plot.empty()) write_plot(runs, options);
+  if (!options.plot.empty() && options.out.empty() && !options.json) return;
+  const Summary summary = summarize(runs, options.summary);
+  const std::string text = summary_markdown(summary);
+  if (!options.out.empty()) write_file(options.out, text);
+  fmt::print("{}", text);
+  if (options.json) fmt::print("{}\n", summary_json(summary));
+}
+
+void add_plot_options(CLI::App& command, Options& options) {
+  command.add_option("--plot", options.plot, "Draw the metric over --x; tables then only with --out or --json")
+      ->type_name("FILE.svg|FILE.html");
+  command.add_option("--x", options.curve.x, "Field of the runs, or of the points of their traces")
+      ->capture_default_str();
+  command.add_flag("--log-x", options.curve.log_x, "Logarithmic");
+  command.add_option("--title", options.curve.title, "Of the plot");
+}
+
+}  // namespace
+
+void register_summarize(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  SummaryOptions& summary = options->summary;
+  CLI::App* command = app.add_subcommand("summarize", "Tables and curves from the runs of an experiment");
+  command->add_option("RESULTS", options->files, "JSON or JSON lines, see experiments/README.md")->required();
+  command->add_option("--metric", summary.metric, "Field that is compared")->capture_default_str();
+  command->add_option("--by", summary.by, "Field whose values are compared")->capture_default_str();
+  command->add_option("--strata", summary.strata, "Field whose values are tasks")->capture_default_str();
+  command->add_option("--versus", summary.versus, "Method that the others are compared with");
+  command->add_option("--where", options->conditions, "Of the runs only these; may be repeated")
+      ->type_name("FIELD=VALUE")->expected(1)->take_all();
+  command->add_option("--at", options->at, "The runs as their traces have them there; the best known is that of whole runs")
+      ->type_name("FIELD=VALUE");
+  command->add_flag("--median", summary.median, "Of the runs of a task, instead of their mean");
+  command->add_flag("--lower-is-better", summary.lower_is_better, "The metric is a cost or a time");
+  command->add_flag("--gap-closed", summary.gap_closed,
+                    "100 (x - base) / (best known - base) of the metric x, per task");
+  command->add_option("--gap-base", summary.gap_base, "Method that is the base")->capture_default_str();
+  command->add_option("--min-gap", summary.min_gap, "Tasks with a smaller gap are left out")
+      ->capture_default_str();
+  command->add_option("--resamples", summary.bootstrap.resamples, "Of the bootstrap")
+      ->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("--seed", summary.bootstrap.seed, "Of the bootstrap")->capture_default_str();
+  command->add_option("--correlate", options->correlated,
+                      "Print the rank correlation of two fields over all runs, nothing else")
+      ->type_name("X Y")->expected(2);
+  add_plot_options(*command, *options);
+  command->add_option("--out", options->out, "Write the tables there too")->type_name("FILE.md");
+  command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie
