@@ -53,7 +53,8 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   training.trainer = config.trainer;
   training.plan = config.plan;
   training.clone = config.clone;
-  if (config.clone.share > 0)
+  if (!run.policy.empty()) training.initial = load_checkpoint(run.policy, "policy");
+  else if (config.clone.share > 0)
     training.demonstrations = demonstrations(episodes, *models.world, config.clone.share);
   training.seed = config.seed;
   training.base = models.checkpoint;

@@ -50,6 +50,7 @@ struct DreamStepConfig {
 
 struct DreamStepRun {
   std::string world;  ///< checkpoint of kind "world"
+  std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
   /// To learn in where `environment` is live, and to be judged in.
   std::shared_ptr<Environment> training, validation;
   std::string directory;  ///< exists

@@ -28,7 +28,7 @@ class PolicyTraining {
     MetricsWriter metrics(run_.directory, resumed ? result_.updates : 0);
     Progress progress("train " + trainer_->name(), run_.plan.updates, "updates", run_.progress);
     progress.start_at(result_.updates);
-    if (!resumed) validate(metrics, imitate(), progress);
+    if (!resumed) validate(metrics, begin(), progress);
     while (result_.updates < run_.plan.updates) {
       const Metrics update = one_update();
       const int64_t done = result_.updates;
@@ -46,7 +46,8 @@ class PolicyTraining {
  private:
   std::string training_path() const { return run_.directory + "/training.pt"; }
 
-  Metrics imitate() {
+  Metrics begin() {
+    if (run_.initial) trainer_->restore_policy(*run_.initial);
     if (!run_.demonstrations) return {};
     Metrics metrics = trainer_->imitate(*run_.demonstrations, run_.clone, Rng(run_.seed).bits());
     for (auto& [name, value] : metrics) name = "clone/" + name;

@@ -52,6 +52,7 @@ struct TrainingRun {
   TrainingPlan plan;
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
+  std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;

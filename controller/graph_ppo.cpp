@@ -99,11 +99,6 @@ struct StepColumns {
   }
 };
 
-Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t row) {
-  const int primary = actions.primary[row].item<int>();
-  return {primary, secondary_choice(mask, primary, actions.secondary[row].item<int>())};
-}
-
 }  // namespace
 
 GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {

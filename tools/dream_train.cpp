@@ -3,7 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "controller/dream_step.h"
+#include "controller/iterate.h"
 #include "core/base/error.h"
 #include "datasets/rollouts.h"
 #include "tools/collect_config.h"
@@ -23,12 +23,27 @@ struct Options {
   std::string world;
   std::string validate_cost;
   std::string device = "cpu";
+  int64_t iterate = 0;  // 0: as configured
 };
+
+struct Config : DreamStepConfig {
+  IterateConfig iterate;
+
+  template <class V> void fields(V& v) {
+    DreamStepConfig::fields(v);
+    v.section("iterate", iterate, "Rounds of collect, fit and dream");
+  }
+};
+
+CollectStepConfig collected_config(const RolloutInfo& info) {
+  CollectStepConfig collected;
+  ConfigFields(collected).load_text(info.config, "configuration of the rollouts");
+  return collected;
+}
 
 /// The environment that the rollouts were collected in, perhaps with another source of costs.
 std::shared_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
-  CollectStepConfig collected;
-  ConfigFields(collected).load_text(info.config, "configuration of the rollouts");
+  CollectStepConfig collected = collected_config(info);
   if (!cost.empty()) collected.env.cost = cost;
   return make_environment(collected.env).environment;
 }
@@ -41,7 +56,7 @@ Json counters_json(const EnvCounters& counters) {
 }
 
 void print_json(const TrainingResult& result, const Options& options,
-                const DreamStepConfig& config) {
+                const Config& config) {
   Json line = {{"out", options.common.out},
                {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
                {"updates", result.updates},
@@ -64,8 +79,29 @@ void print_text(const TrainingResult& result, const Options& options, const std:
              duration_text(result.seconds));
 }
 
+/// The collection of a further round of `iterate`: with the seed of the first, so that the same graphs
+/// and shares of the episodes are kept for testing.
+CollectedRound collect_round(const Environment& environment, const RolloutInfo& info,
+                             const CollectAgent& agent, int64_t episodes,
+                             const std::string& directory, ProgressStyle progress) {
+  CollectStepConfig collected = collected_config(info);
+  collected.collect.agent = "policy";
+  collected.collect.episodes = static_cast<int>(episodes);
+  CollectRun run;
+  run.directory = directory;
+  run.seed = info.seed;
+  run.config = dump_config(collected);
+  run.graphs = info.graphs;
+  run.graph_texts = info.graph_texts;
+  run.progress = progress;
+  create_run_directory(directory, run.config, true);
+  const CollectResult result = collect(environment, agent, collected.collect, run);
+  return {std::make_shared<RolloutEpisodes>(Rollouts::open(directory)), result.counters};
+}
+
 void run(const Options& options) {
-  auto config = resolve_config<DreamStepConfig>(options.common);
+  auto config = resolve_config<Config>(options.common);
+  if (options.iterate > 0) config.iterate.rounds = options.iterate;
   if (!options.validate_cost.empty()) config.validate_cost = options.validate_cost;
   const Rollouts rollouts = Rollouts::open(options.rollouts);
   load_checkpoint(options.world, "world");  // refused before anything is written
@@ -78,7 +114,11 @@ void run(const Options& options) {
   step.progress = options.common.progress();
   step.device = device_named(options.device);
   create_run_directory(step.directory, dump_config(config), step.resume);
-  const TrainingResult result = run_dream_step(RolloutEpisodes(rollouts), config, step);
+  const auto collect = [&](const CollectAgent& agent, int64_t episodes, const std::string& where) {
+    return collect_round(*step.training, rollouts.info(), agent, episodes, where, step.progress);
+  };
+  const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
+                                             config.iterate, config, step, collect);
   if (options.common.json) print_json(result, options, config);
   else print_text(result, options, step.validation->spec().cost_source);
 }
@@ -89,13 +129,16 @@ void register_dream_train(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "dream_train", "Train a policy in the dream, judged for real: ROLLOUTS, world.pt -> policy.pt");
-  add_common_options<DreamStepConfig>(*command, options->common);
+  add_common_options<Config>(*command, options->common);
   command->add_option("rollouts", options->rollouts, "Directory that `collect` wrote")
       ->type_name("ROLLOUTS")->required();
   command->add_option("--world", options->world, "world.pt, as `train_mdnrnn` wrote it")
       ->type_name("FILE")->required();
   command->add_option("--validate-cost", options->validate_cost,
                       "Cost source of validation: roofline:<device>, cpu, table:<file>");
+  command->add_option("--iterate", options->iterate,
+                      "Rounds of collect, fit and dream; the first has the data and M given")
+      ->check(CLI::Range(1, 1000));
   add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });

@@ -16,6 +16,7 @@ class EpisodeSource {
   virtual ~EpisodeSource() = default;
   virtual const EnvSpec& spec() const = 0;
   virtual int state_count() const = 0;
+  virtual uint64_t state_key(int index) const = 0;
   virtual Observation state(int index) const = 0;
   virtual ActionMask mask(int index) const = 0;  ///< of a state
   virtual int node_count(int index) const = 0;  ///< of a state's graph
@@ -39,6 +40,7 @@ class MemoryEpisodes : public EpisodeSource {
 
   const EnvSpec& spec() const override { return spec_; }
   int state_count() const override { return static_cast<int>(states_.size()); }
+  uint64_t state_key(int index) const override { return states_.at(index).state_key; }
   Observation state(int index) const override { return states_.at(index); }
   ActionMask mask(int index) const override { return states_.at(index).mask; }
   int node_count(int index) const override { return states_.at(index).graph.node_count(); }

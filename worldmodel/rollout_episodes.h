@@ -7,14 +7,14 @@
 
 namespace reverie {
 
-/// A rollout directory as a source. Reads every state once to learn the sizes of graphs and the
-/// masks.
+/// A rollout directory as a source. Reads every state once to learn keys, sizes of graphs and masks.
 class RolloutEpisodes : public EpisodeSource {
  public:
   explicit RolloutEpisodes(Rollouts rollouts);
 
   const EnvSpec& spec() const override { return rollouts_.info().spec; }
   int state_count() const override { return rollouts_.state_count(); }
+  uint64_t state_key(int index) const override { return keys_.at(index); }
   Observation state(int index) const override { return rollouts_.state(index); }
   ActionMask mask(int index) const override { return masks_.at(index); }
   int node_count(int index) const override { return node_counts_.at(index); }
@@ -24,6 +24,7 @@ class RolloutEpisodes : public EpisodeSource {
 
  private:
   Rollouts rollouts_;
+  std::vector<uint64_t> keys_;
   std::vector<ActionMask> masks_;
   std::vector<int> node_counts_;
 };

@@ -67,10 +67,16 @@ class WorldProblem : public FitProblem {
     network_->to(device);
   }
 
+  void go_on_from(const Checkpoint& checkpoint) {
+    restore(checkpoint);
+    grown_ = true;
+  }
+
   torch::nn::Module& module() override { return *network_; }
 
   int begin_epoch(int epoch, Rng& rng) override {
-    unroll_ = std::min(config_.loss.unroll_steps, 1 + epoch / config_.growth_epochs);
+    unroll_ = grown_ ? config_.loss.unroll_steps
+                     : std::min(config_.loss.unroll_steps, 1 + epoch / config_.growth_epochs);
     std::vector<int> order = training_;
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
     if (order.size() > static_cast<size_t>(config_.episodes_per_epoch))
@@ -124,6 +130,7 @@ class WorldProblem : public FitProblem {
   std::vector<std::vector<int>> validation_;
   std::vector<std::vector<int>> minibatches_;
   int unroll_ = 1;
+  bool grown_ = false;  // unrolls have their full length
   MdnRnn network_{nullptr};
 };
 
@@ -132,8 +139,10 @@ class WorldProblem : public FitProblem {
 FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const TrainMdnRnnConfig& config, uint64_t seed,
                        const std::string& directory, bool resume, torch::Device device,
-                       const std::function<void(const FitProgress&)>& observe) {
+                       const std::function<void(const FitProgress&)>& observe,
+                       const Checkpoint* from) {
   WorldProblem problem(data, encoder, config, seed, device);
+  if (from != nullptr) problem.go_on_from(*from);
   return fit(problem, config.fit, seed, directory, "world.pt", resume, observe);
 }
 

@@ -35,10 +35,12 @@ struct TrainMdnRnnConfig {
 };
 
 /// Trains M on the episodes of the training split and writes `directory`/world.pt, which holds V
-/// too. `data` holds the latents that `encoder` gives.
+/// too. `data` holds the latents that `encoder` gives. With `from` (kind "world") it goes on from that
+/// M and what that knows of scales, with unrolls of full length from the first epoch.
 FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const TrainMdnRnnConfig& config, uint64_t seed,
                        const std::string& directory, bool resume, torch::Device device,
-                       const std::function<void(const FitProgress&)>& observe);
+                       const std::function<void(const FitProgress&)>& observe,
+                       const Checkpoint* from = nullptr);
 
 }  // namespace reverie

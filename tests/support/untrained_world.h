@@ -16,13 +16,12 @@ struct UntrainedWorld {
     vae.latent = 6;
     vae.width = 8;
     encoder = std::make_shared<GraphEncoder>(vae, environment);
-    WorldModelConfig mdn;
-    mdn.hidden = 12;
+    config.hidden = 12;
     LatentSpec spec;
     spec.latent = vae.latent;
-    spec.hidden = mdn.hidden;
+    spec.hidden = config.hidden;
     spec.env = environment;
-    world = std::make_shared<MdnWorldModel>(MdnRnn(mdn, spec));
+    world = std::make_shared<MdnWorldModel>(MdnRnn(config, spec));
   }
 
   Checkpoint checkpoint() const {
@@ -35,6 +34,7 @@ struct UntrainedWorld {
     return result;
   }
 
+  WorldModelConfig config;  ///< of M
   std::shared_ptr<Encoder> encoder;
   std::shared_ptr<WorldModel> world;
 };

@@ -1,0 +1,105 @@
+#include "controller/iterate.h"
+
+#include <fmt/format.h>
+
+#include "controller/policy_agent.h"
+#include "core/base/files.h"
+#include "worldmodel/joined_episodes.h"
+#include "worldmodel/latent_cache.h"
+#include "worldmodel/train_mdnrnn.h"
+
+namespace reverie {
+namespace {
+
+class Iteration {
+ public:
+  Iteration(std::shared_ptr<const EpisodeSource> data, const IterateConfig& config,
+            const DreamStepConfig& step, const DreamStepRun& run, const CollectRound& collect)
+      : sources_{std::move(data)}, config_(config), step_(step), run_(run), collect_(collect) {}
+
+  TrainingResult run() {
+    for (int64_t round = 1; round <= config_.rounds; ++round) {
+      DreamStepRun next = run_;
+      next.directory = directory(round);
+      create_directory(next.directory);
+      if (round > 1) {
+        gather(round);
+        fit_world(round);
+        next.world = next.directory + "/world/world.pt";
+        next.policy = directory(round - 1) + "/policy.pt";
+      }
+      world_ = next.world;
+      take(run_dream_step(JoinedEpisodes(sources_), step_, next), next.directory);
+    }
+    best_.training = training_;
+    best_.validation = validation_;
+    return best_;
+  }
+
+ private:
+  std::string directory(int64_t round) const {
+    return fmt::format("{}/round-{}", run_.directory, round);
+  }
+
+  /// Lets the policy of the round before play.
+  void gather(int64_t round) {
+    const auto agent =
+        make_policy_agent(load_trained_policy(directory(round - 1) + "/policy.pt", run_.device),
+                          static_cast<uint64_t>(round));
+    const CollectedRound collected =
+        collect_(*agent, config_.episodes, directory(round) + "/rollouts");
+    sources_.push_back(collected.episodes);
+    training_ += collected.counters;
+  }
+
+  /// Goes on with the last M on all that was collected.
+  void fit_world(int64_t round) {
+    const std::string where = directory(round);
+    const Checkpoint last = load_checkpoint(world_, "world");
+    const auto encoder = load_encoder(last);
+    encoder->to_device(run_.device);
+    TrainMdnRnnConfig config;
+    ConfigFields(config).load_text(last.configs.at("train_mdnrnn"), "configuration of " + world_);
+    config.fit.epochs = static_cast<int>(config_.epochs);
+    const JoinedEpisodes data(sources_);
+    Progress encoding("encode", data.state_count(), "states", run_.progress);
+    const LatentEpisodes episodes(
+        data, cached_latents(where + "/latents.pt", data, *encoder,
+                             [&](int done) { encoding.update(done); }));
+    Progress fitting("fit M", config_.epochs, "epochs", run_.progress);
+    const std::string fit = where + "/world";
+    create_directory(fit);
+    train_mdnrnn(episodes, *encoder, config, step_.seed, fit, run_.resume, run_.device,
+                 [&](const FitProgress& done) { fitting.update(done.epoch); }, &last);
+  }
+
+  void take(const TrainingResult& result, const std::string& where) {
+    training_ += result.training;
+    validation_ += result.validation;
+    if (taken_ && result.best_score <= best_.best_score) return;
+    best_ = result;
+    taken_ = true;
+    write_file(run_.directory + "/policy.pt", read_file(where + "/policy.pt"));
+  }
+
+  std::vector<std::shared_ptr<const EpisodeSource>> sources_;
+  const IterateConfig& config_;
+  const DreamStepConfig& step_;
+  const DreamStepRun& run_;
+  const CollectRound& collect_;
+  std::string world_;  // of the last round
+  TrainingResult best_;
+  bool taken_ = false;
+  EnvCounters training_, validation_;
+};
+
+}  // namespace
+
+TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data,
+                            const IterateConfig& config, const DreamStepConfig& step,
+                            const DreamStepRun& run, const CollectRound& collect) {
+  if (config.rounds == 1) return run_dream_step(*data, step, run);
+  return Iteration(std::move(data), config, step, run, collect).run();
+}
+
+}  // namespace reverie

@@ -1,0 +1,56 @@
+#include "controller/policy_agent.h"
+
+#include "controller/rollout.h"
+#include "worldmodel/graph_batch.h"
+
+namespace reverie {
+namespace {
+
+class PolicyAgent : public CollectAgent {
+ public:
+  PolicyAgent(TrainedPolicy trained, uint64_t salt)
+      : trained_(std::move(trained)), salt_(salt) {}
+
+  std::string begin(const Environment&, Rng& rng) override {
+    step_ = 0;
+    rng_ = rng.fork(salt_);
+    return "policy";
+  }
+
+  Action act(const Environment& env, const Observation& observation, Rng&) override {
+    torch::NoGradGuard no_grad;
+    WorldModel& world = *trained_.world;
+    const std::vector<const Observation*> one = {&observation};
+    const std::vector<const ActionMask*> masks = {&observation.mask};
+    const Latents latents = to_device(trained_.encoder->encode(one), world.device());
+    const LatentMask mask =
+        to_device(LatentMask{batch_counts(masks, env.spec()), {}}, world.device());
+    if (step_ == 0) state_ = world.begin(latents);
+    state_.latents = latents;
+    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / env.spec().horizon)
+                           .to(world.device());
+    const LatentActions actions =
+        trained_.policy->act(observation_of(state_, mask, to_go), false, rng_).actions;
+    world.advance(state_, mask, actions);
+    return real_action(observation.mask, actions, 0);
+  }
+
+  std::unique_ptr<CollectAgent> fork() const override {
+    return std::make_unique<PolicyAgent>(trained_, salt_);
+  }
+
+ private:
+  TrainedPolicy trained_;
+  uint64_t salt_;
+  Rng rng_{0};
+  LatentState state_;
+  int step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained, uint64_t salt) {
+  return std::make_unique<PolicyAgent>(std::move(trained), salt);
+}
+
+}  // namespace reverie

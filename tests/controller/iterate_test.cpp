@@ -1,0 +1,182 @@
+#include "controller/iterate.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/untrained_world.h"
+#include "worldmodel/joined_episodes.h"
+#include "worldmodel/train_mdnrnn.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kEpisodes = 6;
+
+/// Two rounds on a toy, from an untrained M.
+struct Rounds {
+  Rounds() : toy(std::make_shared<ToyEnvironment>(ToyConfig{2, 4, 8})), world(toy->spec()) {
+    ToyEnvironment source(ToyConfig{2, 4, 8});
+    data = std::make_shared<MemoryEpisodes>(testing::random_episodes(source, 20, 1));
+    TrainMdnRnnConfig fitted;
+    fitted.model = world.config;
+    fitted.minibatch_episodes = 4;
+    Checkpoint checkpoint = world.checkpoint();
+    checkpoint.configs["train_mdnrnn"] = dump_config(fitted);
+    save_checkpoint(directory / "world.pt", checkpoint);
+    step.plan = {4, 16, 2};
+    step.trainer.policy.width = 16;
+    step.validation.dreams = 4;
+    step.validation.sampled = 1;
+    config = {2, kEpisodes, 1};
+  }
+
+  /// Plays in memory, by the rules that a collection keeps to.
+  CollectedRound collect(const CollectAgent& agent, int64_t episodes, const std::string& where) {
+    collected.push_back(where);
+    auto played = std::make_shared<MemoryEpisodes>(toy->spec());
+    const auto environment = toy->fork();
+    const auto player = agent.fork();
+    for (int i = 0; i < episodes; ++i) add_played(*played, *environment, *player, 100 + i);
+    return {played, environment->counters()};
+  }
+
+  static void add_played(MemoryEpisodes& data, Environment& environment, CollectAgent& agent,
+                         uint64_t seed) {
+    environment.reset(seed);
+    Rng rng(seed);
+    Episode episode;
+    episode.seed = seed;
+    episode.agent = agent.begin(environment, rng);
+    for (bool over = false; !over;) {
+      const Observation seen = environment.observe();
+      Transition step;
+      step.state = data.add_state(seen);
+      step.action = agent.act(environment, seen, rng);
+      const StepResult result = environment.step(step.action);
+      step.reward = static_cast<float>(result.reward);
+      step.terminated = result.terminated;
+      step.truncated = result.truncated;
+      over = result.terminated || result.truncated;
+      episode.steps.push_back(step);
+    }
+    episode.final_state = data.add_state(environment.observe());
+    data.add_episode(std::move(episode), Split::kTrain);
+  }
+
+  TrainingResult run(const std::string& out, bool resume = false) {
+    create_directory(directory / out);
+    DreamStepRun where;
+    where.world = directory / "world.pt";
+    where.training = where.validation = toy;
+    where.directory = directory / out;
+    where.resume = resume;
+    return run_iterated(data, config, step, where,
+                        [this](const CollectAgent& agent, int64_t episodes, const std::string& to) {
+                          return collect(agent, episodes, to);
+                        });
+  }
+
+  Checkpoint file(const std::string& name, const std::string& kind) const {
+    return load_checkpoint(directory / name, kind);
+  }
+
+  TemporaryDirectory directory;
+  std::shared_ptr<ToyEnvironment> toy;
+  testing::UntrainedWorld world;
+  std::shared_ptr<MemoryEpisodes> data;
+  DreamStepConfig step;
+  IterateConfig config;
+  std::vector<std::string> collected;
+};
+
+TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
+  Rounds rounds;
+  const TrainingResult result = rounds.run("out");
+  EXPECT_THAT(rounds.collected,
+              ::testing::ElementsAre(::testing::EndsWith("out/round-2/rollouts")));
+  EXPECT_EQ(result.training.resets, kEpisodes);
+  EXPECT_GE(result.training.steps, kEpisodes);
+
+  const Checkpoint first = rounds.file("out/round-1/policy.pt", "policy");
+  const Checkpoint second = rounds.file("out/round-2/policy.pt", "policy");
+  EXPECT_EQ(std::max(first.scores.at("real_score"), second.scores.at("real_score")),
+            rounds.file("out/policy.pt", "policy").scores.at("real_score"));
+  EXPECT_EQ(result.best_score, rounds.file("out/policy.pt", "policy").scores.at("real_score"));
+
+  const Checkpoint before = rounds.file("world.pt", "world");
+  const Checkpoint after = rounds.file("out/round-2/world/world.pt", "world");
+  EXPECT_NE(before.data, after.data);
+  bool learned = false;
+  for (const auto& [name, tensor] : after.tensors) {
+    const bool same = torch::equal(tensor, before.tensors.at(name));
+    if (name.starts_with("encoder")) { EXPECT_TRUE(same) << name; }
+    learned = learned || !same;
+  }
+  EXPECT_TRUE(learned);
+  const auto metrics = [&](const char* round) {
+    return read_file(rounds.directory / ("out/" + std::string(round) + "/metrics.jsonl"));
+  };
+  EXPECT_THAT(metrics("round-1"), ::testing::HasSubstr("clone/"));
+  EXPECT_THAT(metrics("round-2"), ::testing::Not(::testing::HasSubstr("clone/")));
+}
+
+TEST(IterateTest, OneRoundIsTheDreamStep) {
+  Rounds rounds;
+  rounds.config.rounds = 1;
+  rounds.run("out");
+  EXPECT_TRUE(rounds.collected.empty());
+  EXPECT_TRUE(file_exists(rounds.directory / "out/metrics.jsonl"));
+}
+
+TEST(IterateTest, ResumingAFinishedRunGivesTheSame) {
+  Rounds rounds;
+  const TrainingResult result = rounds.run("out");
+  const std::string policy = read_file(rounds.directory / "out/policy.pt");
+  const TrainingResult again = rounds.run("out", true);
+  EXPECT_EQ(again.best_score, result.best_score);
+  EXPECT_EQ(read_file(rounds.directory / "out/policy.pt"), policy);
+}
+
+TEST(JoinedEpisodesTest, KeepsEachStateOnceAndEveryStepWhereItWas) {
+  ToyEnvironment toy(ToyConfig{2, 4, 8});
+  const auto one = std::make_shared<MemoryEpisodes>(testing::random_episodes(toy, 10, 1));
+  const auto two = std::make_shared<MemoryEpisodes>(testing::random_episodes(toy, 10, 50));
+  const JoinedEpisodes both({one, two});
+  ASSERT_EQ(both.episodes().size(), 20u);
+  EXPECT_LT(both.state_count(), one->state_count() + two->state_count());
+  std::set<uint64_t> keys;
+  for (int i = 0; i < both.state_count(); ++i) {
+    EXPECT_EQ(both.state(i).state_key, both.state_key(i));
+    EXPECT_EQ(both.mask(i), both.state(i).mask);
+    keys.insert(both.state_key(i));
+  }
+  EXPECT_EQ(static_cast<int>(keys.size()), both.state_count());
+  for (size_t e = 0; e < 20; ++e) {
+    const EpisodeSource& source = e < 10 ? *one : *two;
+    const Episode& there = source.episodes()[e % 10];
+    const Episode& here = both.episodes()[e];
+    ASSERT_EQ(here.steps.size(), there.steps.size());
+    EXPECT_EQ(both.split(static_cast<int>(e)), source.split(static_cast<int>(e % 10)));
+    for (size_t t = 0; t < here.steps.size(); ++t) {
+      EXPECT_EQ(both.state_key(here.steps[t].state), source.state_key(there.steps[t].state));
+      EXPECT_EQ(here.steps[t].action, there.steps[t].action);
+    }
+    EXPECT_EQ(both.state_key(here.final_state), source.state_key(there.final_state));
+  }
+  EXPECT_NE(both.fingerprint(), one->fingerprint());
+}
+
+TEST(JoinedEpisodesTest, OtherEnvironmentsAreRefused) {
+  ToyEnvironment toy(ToyConfig{2, 4, 8}), larger(ToyConfig{3, 4, 8});
+  const auto one = std::make_shared<MemoryEpisodes>(testing::random_episodes(toy, 2, 1));
+  const auto two = std::make_shared<MemoryEpisodes>(testing::random_episodes(larger, 2, 1));
+  EXPECT_THROW(JoinedEpisodes({one, two}), InputError);
+}
+
+}  // namespace
+}  // namespace reverie
