@@ -16,11 +16,13 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
   --set mdnrnn.epochs=1 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out policy --seed 1 \
   --set dream.updates=1 --quiet
+"$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
+  --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --quiet
 "$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 for file in rollouts/shard-00000.h5 report/report.json report/report.md report/report.html \
-            better.onnx; do
+            rounds/policy.pt rounds/round-2/rollouts/shard-00000.h5 better.onnx; do
   [[ -s $file ]] || fail "$file is missing"
 done
 for directory in rollouts encoder world policy report; do
