@@ -8,7 +8,9 @@ Cost CachedCosts::cost(const OpSignature& signature) {
   lookups_.fetch_add(1, std::memory_order_relaxed);
   return cache_.find_or(signature, [&] {
     Cost cost = work_of(signature);
-    if (cost.launches > 0) cost.runtime = runtime(signature, cost);
+    if (cost.launches == 0) return cost;
+    cost.runtime = runtime(signature, cost);
+    ++operators_;
     return cost;
   });
 }
@@ -16,7 +18,8 @@ Cost CachedCosts::cost(const OpSignature& signature) {
 CostModel::Counters CachedCosts::counters() const {
   return {.lookups = lookups_.load(),
           .measurements = measurements_.load(),
-          .estimates = estimates_.load()};
+          .estimates = estimates_.load(),
+          .operators = operators_.load()};
 }
 
 }  // namespace reverie

@@ -22,7 +22,7 @@ class CachedCosts : public CostModel {
 
  private:
   SignatureCache cache_;
-  std::atomic<int64_t> lookups_{0}, measurements_{0}, estimates_{0};
+  std::atomic<int64_t> lookups_{0}, measurements_{0}, estimates_{0}, operators_{0};
 };
 
 }  // namespace reverie

@@ -52,6 +52,9 @@ class CostModel {
     int64_t lookups = 0;       ///< calls of `cost`
     int64_t measurements = 0;  ///< operators or graphs timed on hardware
     int64_t estimates = 0;     ///< signatures that a measuring or recorded source had to estimate
+    /// Distinct signatures that a time was asked for: what a measuring source with nothing on record
+    /// would have had to measure. Signatures that two threads ask for at once may count twice.
+    int64_t operators = 0;
   };
 
   virtual ~CostModel() = default;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -70,5 +71,12 @@ struct Interleaved {
 Interleaved measure_interleaved(const std::vector<Graph>& graphs,
                                 const EndToEndOptions& options = {},
                                 const WeightSource& weights = materialized);
+
+/// Times graphs one after another, comparably however long that takes: each runs in turn with `original`
+/// (A B A B ...), which stays ready, and what is returned are the median ratio of the two and its 95%
+/// interval times what `original` took at first, in seconds. `repeats` counts these pairs. InputError
+/// when a graph cannot be run.
+std::function<MedianInterval(const Graph&)> make_paired_timer(const Graph& original,
+                                                              const EndToEndOptions& options = {});
 
 }  // namespace reverie

@@ -170,6 +170,17 @@ TEST(EndToEnd, PairedRatiosAreToTheFirst) {
   EXPECT_THROW(measure_interleaved({}), InputError);
 }
 
+TEST(EndToEnd, PairedTimesAreMultiplesOfTheOriginals) {
+  const auto timer = make_paired_timer(chain(), {.repeats = 11, .min_seconds = 0, .threads = 1});
+  for (int i = 0; i < 2; ++i) {
+    const MedianInterval time = timer(chain());
+    EXPECT_EQ(time.samples, 11);
+    EXPECT_GT(time.low, 0);
+    EXPECT_LE(time.low, time.median);
+    EXPECT_LE(time.median, time.high);
+  }
+}
+
 TEST(Timing, StopsAtItsLimits) {
   int calls = 0;
   const MedianInterval time = time_repeatedly([&] { ++calls; }, kQuick);

@@ -1,0 +1,342 @@
+#include "core/cost/fitted.h"
+
+#include <fmt/format.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/cost/signature_cache.h"
+
+namespace reverie {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using SparseMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
+
+constexpr std::array kDeviations = {0.03, 0.1, 0.3, 0.6, 1.0};
+constexpr std::array kMismatches = {0.001, 0.003, 0.01, 0.03, 0.1};
+constexpr double kUsualDeviation = 0.3;
+constexpr double kUsualMismatch = 0.01;
+constexpr double kShareOfALaunch = 0.1;
+
+/// A deviation from the scaled prior: it adds value * weight to a signature's time.
+struct Feature {
+  std::string name;
+  double value = 0;
+};
+
+/// Numbers the features in the order in which they come.
+class FeatureIndex {
+ public:
+  int of(const std::string& name) {
+    return index_.try_emplace(name, static_cast<int>(index_.size())).first->second;
+  }
+  /// -1 where it never came.
+  int find(const std::string& name) const {
+    const auto at = index_.find(name);
+    return at == index_.end() ? -1 : at->second;
+  }
+  int size() const { return static_cast<int>(index_.size()); }
+  const std::unordered_map<std::string, int>& all() const { return index_; }
+
+ private:
+  std::unordered_map<std::string, int> index_;
+};
+
+/// What K is for one choice of r and m, factorized.
+struct Solved {
+  double deviation = 0;
+  double mismatch = 0;
+  double log_posterior = 0;  ///< of r and m, up to a constant
+  VectorXd noise;  ///< standard deviations
+  Eigen::LLT<MatrixXd> covariance;
+  VectorXd alpha;  ///< K^-1 (y - mean)
+};
+
+double log_prior(double deviation, double mismatch) {
+  return -0.5 * (std::pow(std::log(deviation / kUsualDeviation), 2) +
+                 std::pow(std::log(mismatch / kUsualMismatch), 2));
+}
+
+double draw(uint64_t seed, const std::string& name) {
+  return Rng(hash_combine(seed, hash_string(name))).normal();
+}
+
+}  // namespace
+
+std::vector<SignatureCount> count_signatures(const Graph& graph) {
+  std::vector<SignatureCount> counts;
+  std::unordered_multimap<uint64_t, size_t> by_hash;
+  for (const NodeId node : graph.nodes()) {
+    if (!graph.is_work(node)) continue;
+    OpSignature signature = signature_of(graph, node);
+    const uint64_t hash = signature.hash();
+    const auto [begin, end] = by_hash.equal_range(hash);
+    const auto known = std::find_if(
+        begin, end, [&](const auto& entry) { return counts[entry.second].signature == signature; });
+    if (known != end) {
+      ++counts[known->second].count;
+    } else {
+      by_hash.emplace(hash, counts.size());
+      counts.push_back({std::move(signature), 1});
+    }
+  }
+  return counts;
+}
+
+/// The measurements, and what follows from them for the weights.
+class FittedCost::Fit {
+ public:
+  Fit(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
+      : prior_(std::move(prior)), n_(static_cast<Eigen::Index>(measured.size())) {
+    read_times(measured);
+    read_features(measured);
+    solve();
+  }
+
+  const std::shared_ptr<CostModel>& prior() const { return prior_; }
+  int64_t size() const { return n_; }
+  double deviation() const { return solved_.deviation; }
+  double mismatch() const { return solved_.mismatch; }
+  double scale() const { return scale_of(mean_scale_, solved_.alpha); }
+
+  std::vector<Feature> features_of(const OpSignature& signature, const Cost& cost) const {
+    const double p = cost.runtime.seconds();
+    return {{"operator " + signature.op->name, p},
+            {"launch", small_ * static_cast<double>(cost.launches)},
+            {signature.text(), std::max(p, small_)}};
+  }
+
+  /// Of the features by name; those that no graph had are not among them.
+  std::unordered_map<std::string, double> mean_weights() const {
+    return weights(VectorXd::Zero(index_.size()), solved_.alpha);
+  }
+
+  struct Draw {
+    double scale = 0;
+    std::unordered_map<std::string, double> weights;
+  };
+  Draw draw_posterior(uint64_t seed) const {
+    const double scale = mean_scale_ * (1 + draw(seed, "scale"));
+    VectorXd prior_weights(index_.size());
+    for (const auto& [name, i] : index_.all()) prior_weights[i] = draw_prior(seed, name);
+    VectorXd noise(n_);
+    Rng rng(seed);
+    for (Eigen::Index i = 0; i < n_; ++i) noise[i] = rng.normal() * solved_.noise[i];
+    const VectorXd drawn = scale * sums_ + features_ * prior_weights + noise;
+    const VectorXd alpha = n_ > 0 ? VectorXd(solved_.covariance.solve(times_ - drawn)) : VectorXd();
+    return {scale_of(scale, alpha), weights(prior_weights, alpha)};
+  }
+  /// A priori, of a feature's weight.
+  double draw_prior(uint64_t seed, const std::string& name) const {
+    return solved_.deviation * mean_scale_ * draw(seed, name);
+  }
+
+  Prediction predict(std::span<const SignatureCount> counts) const {
+    std::unordered_map<std::string, double> row;
+    double sum = 0;
+    for (const auto& [signature, count] : counts) {
+      const Cost cost = prior_->cost(signature);
+      sum += static_cast<double>(count) * cost.runtime.seconds();
+      for (const Feature& feature : features_of(signature, cost))
+        row[feature.name] += static_cast<double>(count) * feature.value;
+    }
+    double square = 0;
+    VectorXd known = VectorXd::Zero(index_.size());
+    for (const auto& [name, value] : row) {
+      square += value * value;
+      if (const int i = index_.find(name); i >= 0) known[i] = value;
+    }
+    const double v_scale = mean_scale_ * mean_scale_;
+    double variance = v_scale * sum * sum + feature_variance() * square;
+    if (n_ == 0) return {mean_scale_ * sum, std::sqrt(variance)};
+    const VectorXd k = v_scale * sum * sums_ + feature_variance() * (features_ * known);
+    variance -= k.dot(solved_.covariance.solve(k));
+    return {mean_scale_ * sum + k.dot(solved_.alpha), std::sqrt(std::max(variance, 0.0))};
+  }
+
+ private:
+  double feature_variance() const {
+    const double deviation = solved_.deviation * mean_scale_;
+    return deviation * deviation;
+  }
+
+  double scale_of(double before, const VectorXd& alpha) const {
+    return n_ > 0 ? before + mean_scale_ * mean_scale_ * sums_.dot(alpha) : before;
+  }
+
+  std::unordered_map<std::string, double> weights(const VectorXd& before,
+                                                  const VectorXd& alpha) const {
+    VectorXd after = before;
+    if (n_ > 0) after += feature_variance() * (features_.transpose() * alpha);
+    std::unordered_map<std::string, double> result;
+    for (const auto& [name, i] : index_.all()) result[name] = after[i];
+    return result;
+  }
+
+  /// Times, noise, sums of the prior, and the scales that follow from them.
+  void read_times(std::span<const TimedGraph> measured) {
+    times_.resize(n_), deviations_.resize(n_), sums_.resize(n_);
+    std::vector<double> ratios;
+    double total = 0, launches = 0;
+    for (Eigen::Index i = 0; i < n_; ++i) {
+      const TimedGraph& graph = measured[static_cast<size_t>(i)];
+      double sum = 0;
+      for (const auto& [signature, count] : graph.counts) {
+        const Cost cost = prior_->cost(signature);
+        sum += static_cast<double>(count) * cost.runtime.seconds();
+        launches += static_cast<double>(count * cost.launches);
+      }
+      if (!(graph.seconds > 0) || !(sum > 0))
+        throw InputError("measurement {}: {} s for a graph that {} estimates at {} s; both must be "
+                         "above 0", i, graph.seconds, prior_->name(), sum);
+      times_[i] = graph.seconds, deviations_[i] = graph.deviation, sums_[i] = sum;
+      ratios.push_back(graph.seconds / sum);
+      total += sum;
+    }
+    if (launches > 0) small_ = kShareOfALaunch * total / launches;
+    if (ratios.empty()) return;
+    const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    mean_scale_ = *middle;
+  }
+
+  void read_features(std::span<const TimedGraph> measured) {
+    std::vector<Eigen::Triplet<double>> entries;
+    for (size_t i = 0; i < measured.size(); ++i)
+      for (const auto& [signature, count] : measured[i].counts)
+        for (const Feature& feature : features_of(signature, prior_->cost(signature)))
+          entries.emplace_back(static_cast<int>(i), index_.of(feature.name),
+                               static_cast<double>(count) * feature.value);
+    features_.resize(n_, index_.size());
+    features_.setFromTriplets(entries.begin(), entries.end());  // sums what is given twice
+  }
+
+  void solve() {
+    solved_.deviation = kUsualDeviation;
+    if (n_ == 0) return;
+    const MatrixXd products = MatrixXd(features_ * features_.transpose());
+    const MatrixXd scales = mean_scale_ * mean_scale_ * sums_ * sums_.transpose();
+    bool first = true;
+    for (const double deviation : kDeviations)
+      for (const double mismatch : kMismatches) {
+        Solved solved = solve(products, scales, deviation, mismatch);
+        if (first || solved.log_posterior > solved_.log_posterior) solved_ = std::move(solved);
+        first = false;
+      }
+  }
+
+  Solved solve(const MatrixXd& products, const MatrixXd& scales, double deviation,
+               double mismatch) const {
+    Solved solved;
+    solved.deviation = deviation;
+    solved.mismatch = mismatch;
+    solved.noise = (deviations_.array().square() + (mismatch * times_.array()).square()).sqrt();
+    MatrixXd covariance = scales + std::pow(deviation * mean_scale_, 2) * products;
+    covariance.diagonal() += solved.noise.cwiseAbs2();
+    solved.covariance.compute(covariance);
+    REVERIE_CHECK(solved.covariance.info() == Eigen::Success);
+    const VectorXd rest = times_ - mean_scale_ * sums_;
+    solved.alpha = solved.covariance.solve(rest);
+    const double log_root = solved.covariance.matrixLLT().diagonal().array().log().sum();
+    solved.log_posterior =
+        log_prior(deviation, mismatch) - 0.5 * rest.dot(solved.alpha) - log_root;
+    return solved;
+  }
+
+  std::shared_ptr<CostModel> prior_;
+  Eigen::Index n_;
+  double mean_scale_ = 1;  // a0
+  double small_ = 0;       // f
+  VectorXd times_, deviations_, sums_;
+  FeatureIndex index_;
+  SparseMatrix features_;  // by graph and feature
+  Solved solved_;
+};
+
+/// Costs by the weights of features: the posterior's mean, or a draw.
+class FittedCost::Costs : public CostModel {
+ public:
+  using Unseen = std::function<double(const std::string& feature)>;
+
+  Costs(std::shared_ptr<const Fit> fit, std::string name, double scale,
+        std::unordered_map<std::string, double> weights, Unseen unseen)
+      : fit_(std::move(fit)),
+        name_(std::move(name)),
+        scale_(scale),
+        weights_(std::move(weights)),
+        unseen_(std::move(unseen)) {}
+
+  std::string name() const override { return name_; }
+  CostSource source() const override { return CostSource::kEstimated; }
+  bool deterministic() const override { return fit_->prior()->deterministic(); }
+  Counters counters() const override {
+    Counters counters = fit_->prior()->counters();
+    counters.lookups = lookups_.load();
+    return counters;
+  }
+
+  Cost cost(const OpSignature& signature) override {
+    lookups_.fetch_add(1, std::memory_order_relaxed);
+    return cache_.find_or(signature, [&] {
+      Cost cost = fit_->prior()->cost(signature);
+      double seconds = scale_ * cost.runtime.seconds();
+      for (const Feature& feature : fit_->features_of(signature, cost))
+        seconds += feature.value * weight(feature.name);
+      cost.runtime = Picoseconds::from_seconds(std::max(seconds, 0.0));
+      return cost;
+    });
+  }
+
+ private:
+  double weight(const std::string& feature) const {
+    const auto at = weights_.find(feature);
+    return at != weights_.end() ? at->second : unseen_(feature);
+  }
+
+  std::shared_ptr<const Fit> fit_;
+  std::string name_;
+  double scale_;
+  std::unordered_map<std::string, double> weights_;
+  Unseen unseen_;
+  SignatureCache cache_;
+  std::atomic<int64_t> lookups_{0};
+};
+
+FittedCost::FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
+    : fit_(std::make_shared<Fit>(std::move(prior), measured)),
+      mean_(std::make_shared<Costs>(
+          fit_, fmt::format("{} fitted to {} measurements", fit_->prior()->name(), fit_->size()),
+          fit_->scale(), fit_->mean_weights(), [](const std::string&) { return 0.0; })) {}
+
+FittedCost::~FittedCost() = default;
+
+FittedCost::Prediction FittedCost::predict(std::span<const SignatureCount> counts) const {
+  return fit_->predict(counts);
+}
+
+std::shared_ptr<CostModel> FittedCost::sample(uint64_t seed) const {
+  Fit::Draw drawn = fit_->draw_posterior(seed);
+  return std::make_shared<Costs>(
+      fit_, fmt::format("sample of {}", name()), drawn.scale, std::move(drawn.weights),
+      [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
+}
+
+double FittedCost::scale() const { return fit_->scale(); }
+double FittedCost::deviation() const { return fit_->deviation(); }
+double FittedCost::mismatch() const { return fit_->mismatch(); }
+std::string FittedCost::name() const { return mean_->name(); }
+bool FittedCost::deterministic() const { return mean_->deterministic(); }
+Cost FittedCost::cost(const OpSignature& signature) { return mean_->cost(signature); }
+CostModel::Counters FittedCost::counters() const { return mean_->counters(); }
+
+}  // namespace reverie
