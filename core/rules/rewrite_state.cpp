@@ -165,6 +165,8 @@ RewriteState::RewriteState(Graph graph, std::shared_ptr<const RuleSet> rules,
 const Graph& RewriteState::graph() const { return impl_->graph; }
 const RuleSet& RewriteState::rules() const { return *impl_->rules; }
 CostModel& RewriteState::cost_model() const { return *impl_->cost_model; }
+std::shared_ptr<const RuleSet> RewriteState::shared_rules() const { return impl_->rules; }
+std::shared_ptr<CostModel> RewriteState::shared_cost_model() const { return impl_->cost_model; }
 const Cost& RewriteState::cost() const { return impl_->cost; }
 
 uint64_t RewriteState::hash() const {

@@ -36,6 +36,8 @@ class RewriteState {
   const Graph& graph() const;
   const RuleSet& rules() const;
   CostModel& cost_model() const;
+  std::shared_ptr<const RuleSet> shared_rules() const;
+  std::shared_ptr<CostModel> shared_cost_model() const;
   /// Equals graph_cost(cost_model(), graph()) exactly.
   const Cost& cost() const;
   /// Equals StructuralHash(graph()).value(). Brought up to date when asked for.

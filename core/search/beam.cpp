@@ -69,8 +69,12 @@ class BeamSearch {
         if (!reached) continue;
         if (run_.improves(reached->state.cost()))
           run_.improve(reached->state.cost(), reached->path);
-        if (known_.add(reached->state)) next.push_back(std::move(*reached));
-        else run_.count_duplicate();
+        if (known_.add(reached->state)) {
+          run_.reached(reached->state, reached->path);
+          next.push_back(std::move(*reached));
+        } else {
+          run_.count_duplicate();
+        }
       }
       at += count;
     }

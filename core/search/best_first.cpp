@@ -149,7 +149,10 @@ class Search {
       expansion = std::move(ahead_.extract(pop().order).mapped());
       if (expansion.at == nullptr) return false;  // out of time
       run_.count_step();
-      if (!expansion.known && (!how_.expand_once || known_.add(expansion.at->state))) return true;
+      if (!expansion.known && (!how_.expand_once || known_.add(expansion.at->state))) {
+        run_.reached(expansion.at->state, expansion.at->path);
+        return true;
+      }
       run_.count_duplicate();
     }
     return false;

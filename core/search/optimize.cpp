@@ -26,6 +26,8 @@ int64_t peak_memory_bytes() {
 void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result) {
   ContestOptions options;
   options.max_seconds = config.confirm_seconds;
+  options.min_sittings = config.confirm_sittings;
+  options.max_sittings = std::max(options.max_sittings, options.min_sittings);
   options.seed = config.search.seed;
   options.stop = config.search.stop;
   const ContestResult contest =
@@ -61,6 +63,7 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;
   result.estimates = cost->counters().estimates - before.estimates;
+  result.operators = cost->counters().operators - before.operators;
   result.weight_bytes_before = graph.weight_bytes();
   result.weight_bytes_after = result.search.best.weight_bytes();
   result.verified = compare(graph, result.search.best, config.verify);

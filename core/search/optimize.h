@@ -19,6 +19,7 @@ struct OptimizeConfig {
   bool confirm = false;
   int contenders = 4;
   double confirm_seconds = 60;
+  int confirm_sittings = 9;
   int confirm_threads = 1;
 
   template <class V>
@@ -33,6 +34,8 @@ struct OptimizeConfig {
     v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
             at_least(1));
     v.field("confirm_seconds", confirm_seconds, "Time of the runs that confirm", at_least(0));
+    v.field("confirm_sittings", confirm_sittings,
+            "Sittings of the finalists at least, as far as that time goes", at_least(6));
     v.field("confirm_threads", confirm_threads, "Threads of the runs that confirm, 0: one per core",
             at_least(0));
     v.field("verify_tolerance", verify.tolerance,
@@ -54,6 +57,7 @@ struct Optimized {
   int64_t weight_bytes_after = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
+  int64_t operators = 0;  ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
   Agreement verified;

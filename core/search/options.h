@@ -2,14 +2,25 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "core/base/config.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/search/egraph/saturation_options.h"
+#include "core/search/measured_options.h"
 
 namespace reverie {
+
+class RewriteState;
+
+/// One rewrite of a path: the `location`-th entry of RewriteState::locations(rule).
+struct RewriteStep {
+  int rule = 0;
+  int location = 0;
+  bool operator==(const RewriteStep&) const = default;
+};
 
 /// How far a search has come.
 struct SearchProgress {
@@ -114,9 +125,15 @@ struct SearchOptions {
   SaturationOptions saturation;
   MctsOptions mcts;
   ExhaustiveOptions exhaustive;
+  MeasuredOptions measured;
   StopToken stop;
   /// Called about once per expansion, by the thread that called the method.
   std::function<void(const SearchProgress&)> on_progress;
+  /// Searches against measurements: called after each, by the thread that called the method.
+  std::function<void(const MeasuredReport&)> on_measured;
+  /// Called for each state that is built and the path that led there from the start, by all threads of
+  /// the search; saturation builds none.
+  std::function<void(const RewriteState&, std::span<const RewriteStep>)> on_state;
   /// Seconds that have passed since any fixed moment; the steady clock where empty. Called by all
   /// threads of the search.
   std::function<double()> clock;
@@ -149,6 +166,7 @@ struct SearchOptions {
     v.section("saturation", saturation, "Equality saturation");
     v.section("mcts", mcts, "Monte-Carlo tree search");
     v.section("exhaustive", exhaustive, "Exhaustive search");
+    v.section("measured", measured, "Search against end-to-end measurements");
   }
 };
 

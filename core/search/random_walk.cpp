@@ -1,34 +1,31 @@
-#include "core/base/random.h"
-#include "core/search/search_run.h"
+#include "core/search/random_walk.h"
 
 namespace reverie {
-namespace {
 
-void walk_at_random(SearchRun& run, size_t steps, Rng rng) {
+Walk walk_at_random(SearchRun& run, size_t steps, Rng rng) {
   Walk walk(run);
   for (size_t i = 0; i < steps && !run.out_of_time(); ++i) {
     run.count_expansion();
     const std::optional<RewriteStep> step = draw_step(walk.state(), rng);
-    if (!step) return;
+    if (!step) break;
     run.count_candidate();
     walk.take(*step);
   }
+  return walk;
 }
 
-/// As long as what greedy calls for, which is no part of the run itself.
-size_t steps_of_a_walk(const RewriteState& start, SearchOptions options) {
+size_t random_walk_length(const RewriteState& start, SearchOptions options) {
   options.on_progress = nullptr;
+  options.on_state = nullptr;
   options.threads = 1;
   SearchRun greedy(start, options);
   begin_greedily(greedy);
   return walk_length(greedy);
 }
 
-}  // namespace
-
 SearchResult random_search(const RewriteState& start, const SearchOptions& options) {
   SearchRun run(start, options);
-  const size_t steps = steps_of_a_walk(start, options);
+  const size_t steps = random_walk_length(start, options);
   const Rng rng(options.seed);
   run_walks(run, options.budget, [&](SearchRun& part, int64_t i) {
     walk_at_random(part, steps, rng.fork(static_cast<uint64_t>(i)));

@@ -8,16 +8,6 @@
 namespace reverie {
 namespace {
 
-RuleList draw(int rules, Rng rng) {
-  constexpr double kForcedShare = 0.25;
-  RuleList list{std::vector<int>(static_cast<size_t>(rules)), {}};
-  std::iota(list.order.begin(), list.order.end(), 0);
-  for (size_t i = list.order.size(); i > 1; --i)
-    std::swap(list.order[i - 1], list.order[rng.below(i)]);
-  for (int i = 0; i < rules; ++i) list.forced.push_back(rng.uniform() < kForcedShare);
-  return list;
-}
-
 /// Goes through the locations of a rule once and applies it where it gains, or everywhere. At most
 /// as many times as it had locations at first, so that rules that undo themselves end too.
 bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
@@ -40,7 +30,17 @@ bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
 
 }  // namespace
 
-Picoseconds run_list(SearchRun& run, const RuleList& list) {
+RuleList draw_rule_list(int rules, Rng rng) {
+  constexpr double kForcedShare = 0.25;
+  RuleList list{std::vector<int>(static_cast<size_t>(rules)), {}};
+  std::iota(list.order.begin(), list.order.end(), 0);
+  for (size_t i = list.order.size(); i > 1; --i)
+    std::swap(list.order[i - 1], list.order[rng.below(i)]);
+  for (int i = 0; i < rules; ++i) list.forced.push_back(rng.uniform() < kForcedShare);
+  return list;
+}
+
+Walk run_list(SearchRun& run, const RuleList& list) {
   Walk walk(run);
   run.count_expansion();
   for (const int rule : list.order) apply(walk, run, rule, list.forced[static_cast<size_t>(rule)]);
@@ -48,7 +48,7 @@ Picoseconds run_list(SearchRun& run, const RuleList& list) {
     changed = false;
     for (const int rule : list.order) changed |= apply(walk, run, rule, false);
   }
-  return walk.least_cost().runtime;
+  return walk;
 }
 
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
@@ -56,7 +56,7 @@ SearchResult rule_list_search(const RewriteState& start, const SearchOptions& op
   if (options.budget > 0) begin_greedily(run);
   const Rng rng(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
-    run_list(part, draw(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
+    run_list(part, draw_rule_list(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
   });
   if (!run.out_of_time()) run.out_of_budget();
   return run.finish();

@@ -12,9 +12,11 @@ struct RuleList {
   std::vector<bool> forced;  ///< by rule: applied at first wherever it matches, whatever it costs
 };
 
+/// All rules in random order, a random quarter of them forced.
+RuleList draw_rule_list(int rules, Rng rng);
+
 /// Applies a list to the start: each rule in turn wherever it gains, or, where it is forced,
-/// wherever it matches; then all are repeated where they gain, until none does. The least run
-/// time on the way.
-Picoseconds run_list(SearchRun& run, const RuleList& list);
+/// wherever it matches; then all are repeated where they gain, until none does. Where that ends.
+Walk run_list(SearchRun& run, const RuleList& list);
 
 }  // namespace reverie

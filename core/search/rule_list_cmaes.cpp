@@ -48,7 +48,8 @@ void tune(SearchRun& run, int64_t& left, std::vector<double> mean, Rng rng) {
     std::vector<double> costs(points.size());
     run_walks(run, count, [&](SearchRun& part, int64_t i) {
       const auto place = static_cast<size_t>(i);
-      costs[place] = static_cast<double>(run_list(part, decode(points[place])).count);
+      costs[place] = static_cast<double>(
+          run_list(part, decode(points[place])).least_cost().runtime.count);
     });
     left -= count;
     if (left == 0 || run.out_of_time()) return;

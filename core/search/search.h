@@ -13,13 +13,6 @@
 
 namespace reverie {
 
-/// One rewrite of a path: the `location`-th entry of RewriteState::locations(rule).
-struct RewriteStep {
-  int rule = 0;
-  int location = 0;
-  bool operator==(const RewriteStep&) const = default;
-};
-
 enum class StoppedBy : uint8_t { kExhausted, kBudget, kTimeLimit, kInterrupt };
 /// "exhausted", "budget", "time limit", "interrupt".
 std::string_view name_of(StoppedBy reason);
@@ -50,10 +43,11 @@ struct SearchResult {
   bool optimal = false;
   StoppedBy stopped_by = StoppedBy::kExhausted;
   std::optional<SaturationReport> saturation;
+  std::optional<MeasuredReport> measured;  ///< of a search against measurements
 };
 
 /// A method. Deterministic for a seed unless the time limit or a stop request cuts it short.
-/// The best graph never costs more than the start.
+/// The best graph never costs more than the start, except by measured_search.
 using SearchMethod = std::function<SearchResult(const RewriteState&, const SearchOptions&)>;
 
 /// Takes the rewrite that lowers the cost most until none does. mcts, annealing, softmax, rulelist and

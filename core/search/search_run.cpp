@@ -95,11 +95,16 @@ void SearchRun::merge(SearchRun part) {
     result_.rewrites = other.improvements[i].rewrites;
     result_.improvements.push_back(std::move(other.improvements[i]));
   }
-  result_.expansions += other.expansions;
-  result_.candidates += other.candidates;
-  result_.steps += other.steps;
-  result_.duplicates += other.duplicates;
+  count_work(other);
   if (options_.on_progress && !is_part_) options_.on_progress(progress());
+}
+
+void SearchRun::count_work(const SearchResult& within) {
+  result_.expansions += within.expansions;
+  result_.candidates += within.candidates;
+  result_.steps += within.steps;
+  result_.duplicates += within.duplicates;
+  result_.forgotten += within.forgotten;
 }
 
 SearchResult SearchRun::finish() {
@@ -133,6 +138,7 @@ Walk::Walk(SearchRun& run, Reached from)
 
 void Walk::arrive() {
   const Cost& cost = at_.state.cost();
+  run_.reached(at_.state, at_.path);
   if (cost.runtime < least_cost_.runtime) least_cost_ = cost;
   if (run_.improves(cost)) run_.improve(cost, at_.path);
 }

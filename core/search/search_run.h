@@ -51,6 +51,14 @@ class SearchRun {
   void count_step() { ++result_.steps; }
   void count_duplicate() { ++result_.duplicates; }
   void count_forgotten(int64_t count) { result_.forgotten += count; }
+  /// What a search within this one did.
+  void count_work(const SearchResult& within);
+  /// Tells whoever listens of a state that was built.
+  void reached(const RewriteState& state, const std::vector<RewriteStep>& path) const {
+    if (options_.on_state) options_.on_state(state, path);
+  }
+  /// Seconds since it began.
+  double elapsed() const;
   /// Records a new best. `cost` must improve.
   void improve(const Cost& cost, std::vector<RewriteStep> path);
   /// The same for a graph that no path led to.
@@ -70,7 +78,6 @@ class SearchRun {
 
  private:
   void record(Improvement improvement);
-  double elapsed() const;
   SearchProgress progress() const;
 
   const RewriteState& start_;

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "core/cost/fitted.h"
+#include "core/search/cheapest_states.h"
+#include "core/search/measured_search.h"
+#include "core/search/search_run.h"
+
+namespace reverie {
+
+/// What every search against measurements keeps while it runs: graphs and their times, the budget and the
+/// clock.
+class MeasuredRun {
+ public:
+  /// Measures the start.
+  MeasuredRun(const RewriteState& start, const SearchOptions& options, const NewTimer& new_timer);
+
+  const RewriteState& start() const { return start_; }
+  const SearchOptions& options() const { return options_; }
+  /// For walks; its best is that of the cost model and does not matter.
+  SearchRun& walks() { return walks_; }
+
+  /// True once no new graph may be measured: the budget is spent but for what the end needs, the time is
+  /// over, or a stop was requested.
+  bool over();
+  /// Measures the state at the end of a path from the start, unless it was before, or `over`. Whether it did.
+  bool measure(std::span<const RewriteStep> path);
+
+  /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs`.
+  std::vector<CheapestStates::Entry> cheapest(const SearchMethod& method,
+                                              std::shared_ptr<CostModel> costs, int64_t budget,
+                                              uint64_t seed, size_t most);
+  /// All that was measured, one entry a graph.
+  std::vector<TimedGraph> timed() const;
+  /// The report says how `costs` were fitted.
+  void note(const FittedCost& costs);
+
+  /// Measures the fastest again and builds the result. Call once, at the end.
+  SearchResult finish();
+
+ private:
+  struct Measured {
+    std::vector<RewriteStep> path;
+    Cost cost;  ///< by the start's model
+    std::vector<SignatureCount> counts;
+    std::vector<double> times;  ///< seconds, one a measurement
+    double deviation = 0;       ///< of the first
+
+    double mean() const;
+  };
+
+  int64_t spent() const { return static_cast<int64_t>(report_.trace.size()); }
+  int64_t kept_back() const;
+  void add(const RewriteState& state, std::span<const RewriteStep> path);
+  void time(Measured& graph, const RewriteState& state);
+  std::vector<size_t> fastest(size_t most) const;
+  void measure_again();
+  size_t best() const;
+  void note_improvement();
+
+  const RewriteState& start_;
+  SearchOptions options_;
+  std::function<void(const MeasuredReport&)> on_measured_;
+  SearchRun walks_;
+  TimeGraph measure_;
+  std::unordered_set<uint64_t> known_;  // hashes
+  std::vector<Measured> graphs_;        // the start first
+  std::vector<size_t> finalists_;       // once they are measured again
+  MeasuredReport report_;
+  std::vector<SearchProgress> trace_;
+  std::vector<Improvement> improvements_;
+  size_t best_before_ = 0;
+};
+
+}  // namespace reverie

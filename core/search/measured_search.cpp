@@ -1,0 +1,152 @@
+#include "core/search/measured_search.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/cost/measured.h"
+#include "core/search/measured_run.h"
+#include "core/search/random_walk.h"
+#include "core/search/rule_list.h"
+
+namespace reverie {
+namespace {
+
+using Arm = std::function<void(MeasuredRun&)>;
+
+/// In a row: walks that end where others did, or rounds of the surrogate that find nothing new.
+constexpr int kPatienceOfWalks = 200;
+constexpr int kPatienceOfRounds = 5;
+constexpr int64_t kExpansionsForEach = 10;
+
+SearchMethod method_named(std::string_view name) {
+  const auto methods = search_methods();
+  const auto method = std::find_if(methods.begin(), methods.end(),
+                                   [&](const NamedMethod& known) { return known.name == name; });
+  REVERIE_CHECK(method != methods.end());
+  return method->run;
+}
+
+/// A round: the posterior's mean, then samples, each says what to measure. Whether anything was.
+bool measure_a_batch(MeasuredRun& run, const SearchMethod& inner, const Rng& rng) {
+  const MeasuredOptions& options = run.options().measured;
+  const auto fitted =
+      std::make_shared<FittedCost>(run.start().shared_cost_model(), run.timed());
+  run.note(*fitted);
+  bool any = false;
+  for (int64_t i = 0; i < options.batch && !run.over(); ++i) {
+    const uint64_t seed = rng.fork(static_cast<uint64_t>(i)).bits();
+    const std::shared_ptr<CostModel> costs = i == 0 ? fitted : fitted->sample(seed);
+    for (const auto& found : run.cheapest(inner, costs, options.inner_budget, seed, 1))
+      any |= run.measure(found.path);
+  }
+  return any;
+}
+
+void dream(MeasuredRun& run) {
+  const SearchMethod inner = method_named(name_of(run.options().measured.inner));
+  const Rng rng(run.options().seed);
+  int in_vain = 0;
+  for (uint64_t round = 0; in_vain < kPatienceOfRounds && !run.over(); ++round)
+    in_vain = measure_a_batch(run, inner, rng.fork(round)) ? 0 : in_vain + 1;
+}
+
+Arm cheapest_of(const std::string& method) {
+  return [method](MeasuredRun& run) {
+    const SearchOptions& options = run.options();
+    const int64_t measurements = options.measured.budget;
+    const auto found = run.cheapest(method_named(method), run.start().shared_cost_model(),
+                                    std::max(options.budget, kExpansionsForEach * measurements),
+                                    options.seed, static_cast<size_t>(measurements));
+    for (const auto& state : found) run.measure(state.path);
+    run.over();  // says why it ends here
+  };
+}
+
+void measure_ends(MeasuredRun& run, const std::function<Walk(const Rng& rng)>& walk) {
+  const Rng rng(run.options().seed);
+  int in_vain = 0;
+  for (uint64_t i = 0; in_vain < kPatienceOfWalks && !run.over(); ++i)
+    in_vain = run.measure(walk(rng.fork(i)).path()) ? 0 : in_vain + 1;
+}
+
+void measure_rule_lists(MeasuredRun& run) {
+  Walk greedy(run.walks());
+  descend(greedy, run.walks());
+  run.measure(greedy.path());
+  measure_ends(run, [&](const Rng& rng) {
+    return run_list(run.walks(), draw_rule_list(run.start().rules().size(), rng));
+  });
+}
+
+void measure_random_walks(MeasuredRun& run) {
+  const size_t steps = random_walk_length(run.start(), run.options());
+  measure_ends(run, [&](const Rng& rng) { return walk_at_random(run.walks(), steps, rng); });
+}
+
+struct KnownArm {
+  NamedArm named;
+  Arm arm;
+};
+
+const std::vector<KnownArm>& arms() {
+  static const std::vector<KnownArm> known = {
+      {{"surrogate", "searches under costs fitted to the measurements so far"}, dream},
+      {{"beam", "the cheapest states that beam search comes by"}, cheapest_of("beam")},
+      {{"taso", "the cheapest states that taso comes by"}, cheapest_of("taso")},
+      {{"greedy", "the cheapest states on greedy's path"}, cheapest_of("greedy")},
+      {{"rulelist", "where random rule lists end"}, measure_rule_lists},
+      {{"random", "where random walks end"}, measure_random_walks}};
+  return known;
+}
+
+const Arm& arm_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const KnownArm& known : arms()) {
+    if (known.named.name == name) return known.arm;
+    names.push_back(known.named.name);
+  }
+  throw InputError("no search against measurements is called '{}'; known are {}", name,
+                   fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string_view name_of(InnerSearch search) {
+  const auto names = enum_names(search);
+  return std::find_if(names.begin(), names.end(), [&](const auto& name) {
+           return name.first == search;
+         })->second;
+}
+
+SearchMethod measured_search(const std::string& name, NewTimer new_timer) {
+  const Arm& arm = arm_named(name);
+  return [&arm, new_timer = std::move(new_timer)](const RewriteState& start,
+                                                      const SearchOptions& options) {
+    if (options.measured.budget < 1)
+      throw InputError("a search against measurements needs a budget of them (measured.budget)");
+    MeasuredRun run(start, options, new_timer);
+    arm(run);
+    return run.finish();
+  };
+}
+
+std::span<const NamedArm> measured_arms() {
+  static const std::vector<NamedArm> named = [] {
+    std::vector<NamedArm> result;
+    for (const KnownArm& known : arms()) result.push_back(known.named);
+    return result;
+  }();
+  return named;
+}
+
+NewTimer timer_on_cpu(const MeasuredOptions& options) {
+  const EndToEndOptions timing{.repeats = static_cast<int>(options.rounds),
+                               .min_seconds = options.seconds,
+                               .threads = options.threads};
+  return [timing](const Graph& original) { return make_paired_timer(original, timing); };
+}
+
+}  // namespace reverie
