@@ -15,20 +15,22 @@ GraphActorCriticImpl::GraphActorCriticImpl(const EnvSpec& spec, const GraphPpoCo
 
 torch::Tensor GraphActorCriticImpl::features(const ObservationBatch& batch,
                                              const torch::Tensor& to_go) {
-  return torch::cat({torch::tanh(encoder_->posterior(batch).mean), to_go.unsqueeze(-1)}, -1);
+  const auto latents = encoder_->latents(encoder_->posterior(batch).mean, batch.graph);
+  return torch::cat({latents.z, to_go.unsqueeze(-1)}, -1);
 }
 
 Evaluation GraphActorCriticImpl::evaluate(const ObservationBatch& batch, const torch::Tensor& to_go,
                                           const LatentActions& actions) {
   const auto shared = features(batch, to_go);
-  Evaluation result = head_->evaluate({actor_->forward(shared), {batch.counts, {}}, {}}, actions);
+  Evaluation result = head_->evaluate({actor_->forward(shared), {batch.mask.counts, {}}, {}}, actions);
   result.value = critic_->forward(shared).squeeze(-1);
   return result;
 }
 
 Choice GraphActorCriticImpl::choose(const ObservationBatch& batch, const torch::Tensor& to_go,
                                     bool greedy, Rng& rng) {
-  return head_->choose({actor_->forward(features(batch, to_go)), {batch.counts, {}}, {}}, greedy, rng);
+  return head_->choose({actor_->forward(features(batch, to_go)), {batch.mask.counts, {}}, {}}, greedy,
+                       rng);
 }
 
 torch::Tensor GraphActorCriticImpl::value(const ObservationBatch& batch,
@@ -146,7 +148,7 @@ void GraphPpoTrainer::normalize(const std::vector<Observation>& observations) {
   if (normalized_) return;
   ObservationStatistics statistics(spec_);
   statistics.add(batch_of(observations, spec_));
-  statistics.store(net_->normalizer());
+  net_->set_statistics(statistics);
   normalized_ = true;
 }
 

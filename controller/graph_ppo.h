@@ -39,7 +39,7 @@ class GraphActorCriticImpl : public torch::nn::Module {
                       const LatentActions& actions);
   Choice choose(const ObservationBatch& batch, const torch::Tensor& to_go, bool greedy, Rng& rng);
   torch::Tensor value(const ObservationBatch& batch, const torch::Tensor& to_go);
-  ObservationNormalizerImpl& normalizer() { return encoder_->normalizer(); }
+  void set_statistics(const ObservationStatistics& s) { encoder_->set_statistics(s); }
 
  private:
   torch::Tensor features(const ObservationBatch& batch, const torch::Tensor& to_go);

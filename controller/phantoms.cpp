@@ -26,7 +26,7 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
   }
   state = world.begin(to_device(encoder.encode(pointers), world.device()));
   const auto size = static_cast<int64_t>(observations.size());
-  const LatentMask mask{batch_counts(masks, world.spec().env), {}};
+  const LatentMask mask = batch_masks(masks, world.spec().env);
   return observation_of(state, to_device(mask, world.device()),
                         torch::ones({size}, state.latents.z.options()));
 }

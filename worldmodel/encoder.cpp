@@ -8,6 +8,24 @@ namespace {
 constexpr double kMinLogVariance = -10;
 constexpr double kMaxLogVariance = 4;
 
+/// The heads of the others give means alone.
+bool draws_samples(EncoderKind kind) {
+  return kind == EncoderKind::kVariational || kind == EncoderKind::kRandom;
+}
+
+torch::Tensor edges_within_regions(const GraphBatch& graph) {
+  const auto from = graph.node_region.index_select(0, graph.senders);
+  const auto to = graph.node_region.index_select(0, graph.receivers);
+  return (from == to).nonzero().squeeze(1);
+}
+
+/// The graph with these edges alone, as far as messages go.
+GraphBatch with_edges(GraphBatch graph, const torch::Tensor& edges) {
+  for (torch::Tensor* ends : {&graph.senders, &graph.receivers, &graph.edge_graph})
+    *ends = ends->index_select(0, edges);
+  return graph;
+}
+
 }  // namespace
 
 Latents Encoder::encode(std::span<const Observation* const> observations) {
@@ -17,54 +35,101 @@ Latents Encoder::encode(std::span<const Observation* const> observations) {
 GraphEncoder::GraphEncoder(const EncoderConfig& config, const EnvSpec& spec)
     : config_(config), spec_(spec) {
   const int width = config.width;
+  const bool flat = spec.regions == 1;
   normalizer_ = register_module("normalizer", ObservationNormalizer(spec));
   types_ = register_module("types", torch::nn::Embedding(spec.node_types, width));
   nodes_ = register_module("nodes", torch::nn::Linear(spec.node_features, width));
   edges_ = register_module("edges", torch::nn::Linear(spec.edge_features, width));
-  globals_ = register_module("globals", torch::nn::Linear(spec.global_features + 2, width));
+  if (flat)
+    globals_ = register_module("globals", torch::nn::Linear(spec.global_features + 2, width));
   const int action_width = spec.primary_actions() * (1 + spec.action_features);
   actions_ = register_module("actions", torch::nn::Linear(action_width, width));
   blocks_ = register_module("blocks", torch::nn::ModuleList());
-  for (int i = 0; i < config.blocks; ++i) blocks_->push_back(GnBlock(width));
-  head_ = register_module("head", Mlp(4 * width, 2 * width, 2 * config.latent));
+  for (int i = 0; i < config.blocks; ++i) blocks_->push_back(GnBlock(width, flat));
+  head_ = register_module("head", Mlp(4 * width, 2 * width,
+                                      (draws_samples(config.kind) ? 2 : 1) * config.latent));
+  if (!flat) pool_ = register_module("pool", RegionPool(config.latent, 2 * width));
 }
 
 GraphHidden GraphEncoder::embed(const ObservationBatch& normal) {
   GraphHidden hidden;
   hidden.nodes = types_(normal.graph.node_types) + nodes_(normal.graph.nodes);
   hidden.edges = edges_(normal.graph.edges);
+  if (!globals_) return hidden;
   hidden.globals = globals_(
       torch::cat({normal.graph.globals, normalizer_->sizes(log_sizes(normal.graph))}, 1));
   if (config_.see_actions)
     hidden.globals = hidden.globals +
-                     actions_(torch::cat({normalizer_->counts(normal.counts),
+                     actions_(torch::cat({normalizer_->counts(normal.mask.counts),
                                           normal.action_features.flatten(1)},
                                          1));
   return hidden;
 }
 
+GraphHidden GraphEncoder::block(size_t i, const GraphHidden& hidden, const GraphBatch& graph) {
+  return blocks_[i]->as<GnBlockImpl>()->forward(hidden, graph);
+}
+
+GraphHidden GraphEncoder::pass_messages(GraphHidden hidden, const GraphBatch& graph) {
+  const size_t blocks = blocks_->size();
+  if (!pool_) {
+    for (size_t i = 0; i < blocks; ++i) hidden = block(i, hidden, graph);
+    return hidden;
+  }
+  const auto within = edges_within_regions(graph);
+  const GraphBatch cut = with_edges(graph, within);
+  GraphHidden inner{hidden.nodes, hidden.edges.index_select(0, within), {}};
+  for (size_t i = 0; i + 1 < blocks; ++i) inner = block(i, inner, cut);
+  return block(blocks - 1, {inner.nodes, hidden.edges.index_copy(0, within, inner.edges), {}}, graph);
+}
+
+torch::Tensor GraphEncoder::region_actions(const ObservationBatch& normal) {
+  if (!config_.see_actions)
+    return torch::zeros({normal.graph.region_sizes.size(0), config_.width},
+                        normal.graph.nodes.options());
+  const auto counts = torch::log1p(by_region(normal.mask).to(torch::kFloat));
+  return actions_(torch::cat({counts, normal.region_features.flatten(2)}, 2)).flatten(0, 1);
+}
+
 torch::Tensor GraphEncoder::read_out(const GraphHidden& hidden, const ObservationBatch& normal) {
   const auto& graph = normal.graph;
-  // A sum beside the mean, scaled to the size of a usual graph: how often something occurs is what
+  const int64_t regions = graph.region_sizes.size(0);
+  // A sum beside the mean, scaled to the size of a usual region: how often something occurs is what
   // a step changes.
-  const auto usual = torch::exp(normalizer_->sizes->mean[0]);
-  const auto sum = segment_sum(hidden.nodes, graph.node_graph, graph.graphs());
-  const auto mean = sum / graph.node_counts.unsqueeze(1).clamp_min(1);
-  const auto gated = segment_sum(hidden.nodes.relu(), graph.node_graph, graph.graphs()) / usual;
-  return head_(torch::cat({sum / usual, mean, gated, hidden.globals}, 1));
+  const auto usual = normalizer_->usual_region();
+  const auto sum = segment_sum(hidden.nodes, graph.node_region, regions);
+  const auto mean = sum / graph.region_sizes.unsqueeze(1).clamp_min(1);
+  const auto gated = segment_sum(hidden.nodes.relu(), graph.node_region, regions) / usual;
+  return head_(
+      torch::cat({sum / usual, mean, gated, pool_ ? region_actions(normal) : hidden.globals}, 1));
 }
 
 Posterior GraphEncoder::posterior(const ObservationBatch& batch) {
   const ObservationBatch normal = normalizer_(batch);
-  GraphHidden hidden = embed(normal);
-  for (const auto& block : *blocks_) hidden = block->as<GnBlockImpl>()->forward(hidden, normal.graph);
-  const auto parts = read_out(hidden, normal).chunk(2, 1);
+  auto out = read_out(pass_messages(embed(normal), normal.graph), normal);
+  if (pool_) out = out.unflatten(0, {normal.graph.graphs(), spec_.regions});
+  if (!draws_samples(config_.kind)) return {out, {}};
+  const auto parts = out.chunk(2, -1);
   return {parts[0], parts[1].clamp(kMinLogVariance, kMaxLogVariance)};
+}
+
+Latents GraphEncoder::latents(const torch::Tensor& unbounded, const GraphBatch& graph) {
+  const auto bounded = torch::tanh(unbounded);
+  if (!pool_) return {bounded, {}, {}};
+  const auto empty = (graph.region_sizes == 0).view({graph.graphs(), -1, 1});
+  const auto regions = bounded.masked_fill(empty, 0);
+  return {pool_(regions), regions, graph.neighbours};
 }
 
 Latents GraphEncoder::encode(const ObservationBatch& batch) {
   torch::NoGradGuard guard;
-  return {torch::tanh(posterior(batch).mean), {}, {}};
+  return latents(posterior(batch).mean, batch.graph);
+}
+
+void GraphEncoder::set_statistics(const ObservationStatistics& statistics) {
+  torch::NoGradGuard guard;
+  statistics.store(*normalizer_);
+  if (pool_) pool_->usual.fill_(statistics.usual_regions());
 }
 
 void GraphEncoder::store(Checkpoint& checkpoint) const {

@@ -11,14 +11,18 @@
 #include "worldmodel/graph_network.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/region_pool.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
-enum class EncoderKind { kVariational, kRandom };
+enum class EncoderKind { kVariational, kDeterministic, kContrastive, kRandom };
 
 inline EnumNames<EncoderKind> enum_names(EncoderKind) {
-  return {{EncoderKind::kVariational, "variational"}, {EncoderKind::kRandom, "random"}};
+  return {{EncoderKind::kVariational, "variational"},
+          {EncoderKind::kDeterministic, "deterministic"},
+          {EncoderKind::kContrastive, "contrastive"},
+          {EncoderKind::kRandom, "random"}};
 }
 
 struct EncoderConfig {
@@ -30,8 +34,10 @@ struct EncoderConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("kind", kind, "variational, or random: never trained, a control for comparisons");
-    v.field("latent", latent, "Width of the latent", at_least(1));
+    v.field("kind", kind,
+            "variational: reconstructs from samples; deterministic: without them; contrastive: tells "
+            "the state that follows from others; random: never trained, a control for comparisons");
+    v.field("latent", latent, "Width of the latent, and of a region's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));
     v.field("see_actions", see_actions,
@@ -61,9 +67,14 @@ struct ObservationNormalizerImpl : torch::nn::Module {
   ObservationBatch forward(const ObservationBatch& batch);
   /// log(1 + count), normalised: [B, A].
   torch::Tensor counts(const torch::Tensor& counts);
+  /// The same by region, normalised over the regions where it is not 0: [B, S, A].
+  torch::Tensor counts_by_region(const LatentMask& mask);
+  /// Nodes of a usual region that has any; of a graph when S = 1. A scalar.
+  torch::Tensor usual_region();
 
   Normalizer nodes{nullptr}, edges{nullptr}, globals{nullptr}, features{nullptr},
       log_counts{nullptr}, sizes{nullptr};
+  Normalizer region_features{nullptr}, region_counts{nullptr}, region_sizes{nullptr};  // S > 1
 };
 TORCH_MODULE(ObservationNormalizer);
 
@@ -73,28 +84,43 @@ class ObservationStatistics {
   explicit ObservationStatistics(const EnvSpec& spec);
   void add(const ObservationBatch& batch);
   void store(ObservationNormalizerImpl& normalizer) const;
+  /// Mean number of regions with nodes.
+  double usual_regions() const;
 
  private:
+  void add_regions(const ObservationBatch& batch);
+
   ColumnStatistics nodes_, edges_, globals_, features_, log_counts_, sizes_;
+  ColumnStatistics region_features_, region_counts_, region_sizes_;
+  int64_t graphs_ = 0;
+  int64_t regions_ = 0;
 };
 
 /// log(1 + nodes) and log(1 + edges) of each graph, [B, 2].
 torch::Tensor log_sizes(const GraphBatch& graph);
 
-/// Of the latent before it is bounded by tanh.
+/// Of the latent before it is bounded by tanh; of regions' latents when S > 1.
 struct Posterior {
-  torch::Tensor mean;          ///< [B, latent]
-  torch::Tensor log_variance;  ///< [B, latent]
+  torch::Tensor mean;          ///< [B, latent], or [B, S, latent]
+  torch::Tensor log_variance;  ///< likewise; undefined for kinds that draw no samples
 };
 
 /// A graph network with a Gaussian posterior (Kingma and Welling 2014) whose sample is bounded by
 /// tanh. The latent of a state is tanh(mean).
+///
+/// When S > 1 there is no global part, only the last block passes messages from one region to
+/// another, and z is a RegionPool of the regions' latents. So the latent of a region says what is in
+/// it and in the regions that share edges with it, and nothing else: what a step leaves as it was
+/// keeps its latents.
 class GraphEncoder : public torch::nn::Module, public Encoder {
  public:
   GraphEncoder(const EncoderConfig& config, const EnvSpec& spec);
 
   /// `batch` as it came from the environment, on the module's device.
   Posterior posterior(const ObservationBatch& batch);
+  /// Of values of the shape of Posterior::mean.
+  Latents latents(const torch::Tensor& unbounded, const GraphBatch& graph);
+  void set_statistics(const ObservationStatistics& statistics);
   ObservationNormalizerImpl& normalizer() { return *normalizer_; }
   const EncoderConfig& config() const { return config_; }
 
@@ -108,6 +134,10 @@ class GraphEncoder : public torch::nn::Module, public Encoder {
 
  private:
   GraphHidden embed(const ObservationBatch& normal);
+  GraphHidden pass_messages(GraphHidden hidden, const GraphBatch& graph);
+  GraphHidden block(size_t i, const GraphHidden& hidden, const GraphBatch& graph);
+  /// What can be done in each region, [B * S, width].
+  torch::Tensor region_actions(const ObservationBatch& normal);
   torch::Tensor read_out(const GraphHidden& hidden, const ObservationBatch& normal);
 
   EncoderConfig config_;
@@ -117,6 +147,7 @@ class GraphEncoder : public torch::nn::Module, public Encoder {
   torch::nn::Linear nodes_{nullptr}, edges_{nullptr}, globals_{nullptr}, actions_{nullptr};
   torch::nn::ModuleList blocks_{nullptr};
   Mlp head_{nullptr};
+  RegionPool pool_{nullptr};  // S > 1
 };
 
 /// From a checkpoint of kind "encoder", "world" or "policy".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/base/hash.h"
 
 namespace reverie {
@@ -22,6 +23,14 @@ std::vector<int> EpisodeSource::states_in(Split wanted) const {
   std::sort(result.begin(), result.end());
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
+}
+
+int choice_index(const ActionMask& mask, const Action& action) {
+  if (mask.choices.empty()) return action.secondary;
+  const auto& choices = mask.choices[action.primary];
+  const auto found = std::lower_bound(choices.begin(), choices.end(), action.secondary);
+  REVERIE_CHECK(found != choices.end() && *found == action.secondary);
+  return static_cast<int>(found - choices.begin());
 }
 
 int32_t MemoryEpisodes::add_state(Observation state) {

@@ -18,8 +18,8 @@ class EpisodeSource {
   virtual int state_count() const = 0;
   virtual uint64_t state_key(int index) const = 0;
   virtual Observation state(int index) const = 0;
-  virtual ActionMask mask(int index) const = 0;  ///< of a state
-  virtual int node_count(int index) const = 0;  ///< of a state's graph
+  virtual const ActionMask& mask(int index) const = 0;  ///< of a state
+  virtual int node_count(int index) const = 0;          ///< of a state's graph
   virtual const std::vector<Episode>& episodes() const = 0;
   virtual Split split(int episode) const = 0;
   virtual uint64_t fingerprint() const = 0;
@@ -28,6 +28,9 @@ class EpisodeSource {
   /// States that episodes of the split visit, ascending, each once.
   std::vector<int> states_in(Split split) const;
 };
+
+/// Index of an action's secondary choice among the valid ones.
+int choice_index(const ActionMask& mask, const Action& action);
 
 /// Episodes held in memory; equal states (by key) are stored once.
 class MemoryEpisodes : public EpisodeSource {
@@ -42,7 +45,7 @@ class MemoryEpisodes : public EpisodeSource {
   int state_count() const override { return static_cast<int>(states_.size()); }
   uint64_t state_key(int index) const override { return states_.at(index).state_key; }
   Observation state(int index) const override { return states_.at(index); }
-  ActionMask mask(int index) const override { return states_.at(index).mask; }
+  const ActionMask& mask(int index) const override { return states_.at(index).mask; }
   int node_count(int index) const override { return states_.at(index).graph.node_count(); }
   const std::vector<Episode>& episodes() const override { return episodes_; }
   Split split(int episode) const override { return splits_.at(episode); }

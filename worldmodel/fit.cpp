@@ -147,15 +147,6 @@ class Fitter {
 
 }  // namespace
 
-std::vector<int> thin(const std::vector<int>& values, int count) {
-  const int size = static_cast<int>(values.size());
-  if (size <= count) return values;
-  std::vector<int> result;
-  for (int i = 0; i < count; ++i)
-    result.push_back(values[static_cast<int64_t>(i) * size / count]);
-  return result;
-}
-
 void FitMean::add(const LossTerms& losses, double weight) {
   if (sums_.empty()) {
     sums_.emplace_back("loss", 0);

@@ -48,7 +48,14 @@ class FitMean {
 };
 
 /// At most `count` of the values, evenly spread.
-std::vector<int> thin(const std::vector<int>& values, int count);
+template <class T>
+std::vector<T> thin(const std::vector<T>& values, int count) {
+  const auto size = static_cast<int64_t>(values.size());
+  if (size <= count) return values;
+  std::vector<T> result;
+  for (int64_t i = 0; i < count; ++i) result.push_back(values[i * size / count]);
+  return result;
+}
 
 /// What is fitted: a module, its minibatches and its validation.
 class FitProblem {

@@ -1,6 +1,7 @@
 #include "worldmodel/graph_batch.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/base/error.h"
@@ -26,7 +27,40 @@ void check_widths(const GraphFeatures& graph, const EnvSpec& spec) {
   };
   require(in_range(graph.node_types, spec.node_types), "node_types");
   require(in_range(graph.senders, nodes) && in_range(graph.receivers, nodes), "edge ends");
+  require(graph.node_regions.size() == (spec.regions > 1 ? nodes : 0) &&
+              in_range(graph.node_regions, spec.regions),
+          "node_regions");
 }
+
+/// Edges between each two regions of a graph, in either direction.
+class RegionGraph {
+ public:
+  RegionGraph(const GraphFeatures& graph, int regions)
+      : regions_(regions), edges_(static_cast<size_t>(regions * regions)) {
+    for (int e = 0; e < graph.edge_count(); ++e) {
+      const int from = graph.node_regions[graph.senders[e]];
+      const int to = graph.node_regions[graph.receivers[e]];
+      ++edges_[from * regions + to];
+      ++edges_[to * regions + from];
+    }
+  }
+
+  /// Writes the kNeighbours of a region.
+  void write_neighbours(int region, int64_t* out) const {
+    const int* edges = edges_.data() + region * regions_;
+    std::vector<int> others;
+    for (int other = 0; other < regions_; ++other)
+      if (other != region && edges[other] > 0) others.push_back(other);
+    std::stable_sort(others.begin(), others.end(),
+                     [&](int a, int b) { return edges[a] > edges[b]; });
+    others.resize(kNeighbours, -1);
+    std::copy(others.begin(), others.end(), out);
+  }
+
+ private:
+  int regions_;
+  std::vector<int> edges_;
+};
 
 /// Fills the tensors of a batch from front to back.
 class Filler {
@@ -42,10 +76,8 @@ class Filler {
     copy_floats(graph.edges, batch_.edges, edge_ * spec_.edge_features);
     copy_floats(graph.globals, batch_.globals, graph_ * spec_.global_features);
     copy_floats(graph.node_targets, batch_.node_targets, node_);
-    for (int i = 0; i < nodes; ++i) {
-      batch_.node_graph.data_ptr<int64_t>()[node_ + i] = graph_;
-      batch_.node_index.data_ptr<int64_t>()[node_ + i] = i;
-    }
+    std::fill_n(batch_.node_graph.data_ptr<int64_t>() + node_, nodes, graph_);
+    append_regions(graph);
     for (int i = 0; i < edges; ++i) {
       batch_.senders.data_ptr<int64_t>()[edge_ + i] = node_ + graph.senders[i];
       batch_.receivers.data_ptr<int64_t>()[edge_ + i] = node_ + graph.receivers[i];
@@ -59,6 +91,21 @@ class Filler {
   }
 
  private:
+  void append_regions(const GraphFeatures& graph) {
+    const int regions = spec_.regions;
+    float* sizes = batch_.region_sizes.data_ptr<float>() + graph_ * regions;
+    for (int i = 0; i < graph.node_count(); ++i) {
+      const int region = regions > 1 ? graph.node_regions[i] : 0;
+      batch_.node_region.data_ptr<int64_t>()[node_ + i] = graph_ * regions + region;
+      batch_.node_index.data_ptr<int64_t>()[node_ + i] = static_cast<int64_t>(sizes[region]++);
+    }
+    if (regions == 1) return;
+    const RegionGraph between(graph, regions);
+    int64_t* neighbours = batch_.neighbours.data_ptr<int64_t>() + graph_ * regions * kNeighbours;
+    for (int region = 0; region < regions; ++region)
+      between.write_neighbours(region, neighbours + region * kNeighbours);
+  }
+
   static void copy_floats(const std::vector<float>& from, torch::Tensor& to, int64_t offset) {
     std::copy(from.begin(), from.end(), to.data_ptr<float>() + offset);
   }
@@ -79,16 +126,6 @@ std::vector<const T*> pointers(std::span<const T> values) {
 
 }  // namespace
 
-GraphBatch GraphBatch::to(torch::Device device) const {
-  GraphBatch moved = *this;
-  for (torch::Tensor* tensor :
-       {&moved.node_types, &moved.nodes, &moved.edges, &moved.senders, &moved.receivers,
-        &moved.globals, &moved.node_graph, &moved.edge_graph, &moved.node_index,
-        &moved.node_counts, &moved.edge_counts, &moved.node_targets})
-    *tensor = tensor->to(device);
-  return moved;
-}
-
 GraphBatch batch_graphs(std::span<const GraphFeatures* const> graphs, const EnvSpec& spec) {
   int64_t nodes = 0;
   int64_t edges = 0;
@@ -99,7 +136,8 @@ GraphBatch batch_graphs(std::span<const GraphFeatures* const> graphs, const EnvS
   }
   const auto count = static_cast<int64_t>(graphs.size());
   GraphBatch batch;
-  for (torch::Tensor* tensor : {&batch.node_types, &batch.node_graph, &batch.node_index})
+  for (torch::Tensor* tensor :
+       {&batch.node_types, &batch.node_graph, &batch.node_region, &batch.node_index})
     *tensor = torch::empty({nodes}, torch::kInt64);
   for (torch::Tensor* tensor : {&batch.senders, &batch.receivers, &batch.edge_graph})
     *tensor = torch::empty({edges}, torch::kInt64);
@@ -108,26 +146,58 @@ GraphBatch batch_graphs(std::span<const GraphFeatures* const> graphs, const EnvS
   batch.globals = torch::empty({count, spec.global_features});
   batch.node_counts = torch::empty({count});
   batch.edge_counts = torch::empty({count});
+  batch.region_sizes = torch::zeros({count * spec.regions});
   batch.node_targets = torch::zeros({nodes});
+  if (spec.regions > 1)
+    batch.neighbours = torch::empty({count, spec.regions, kNeighbours}, torch::kInt64);
   Filler filler(batch, spec);
   for (const GraphFeatures* graph : graphs) filler.append(*graph);
   return batch;
 }
 
 ObservationBatch ObservationBatch::to(torch::Device device) const {
-  return {graph.to(device), counts.to(device), action_features.to(device)};
+  ObservationBatch moved{graph.to(device), to_device(mask, device), action_features.to(device), {}};
+  if (region_features.defined()) moved.region_features = region_features.to(device);
+  return moved;
 }
 
-torch::Tensor batch_counts(std::span<const ActionMask* const> masks, const EnvSpec& spec) {
-  const int actions = spec.primary_actions();
-  auto counts = torch::empty({static_cast<int64_t>(masks.size()), actions}, torch::kInt64);
-  int64_t* out = counts.data_ptr<int64_t>();
+LatentMask batch_masks(std::span<const ActionMask* const> masks, const EnvSpec& spec) {
+  const auto count = static_cast<int64_t>(masks.size());
+  const int64_t actions = spec.primary_actions(), regions = spec.regions;
+  LatentMask batch{torch::empty({count, actions}, torch::kInt64), {}};
+  int64_t* counts = batch.counts.data_ptr<int64_t>();
   for (const ActionMask* mask : masks) {
-    REVERIE_CHECK_EQ(static_cast<int>(mask->counts.size()), actions);
-    out = std::copy(mask->counts.begin(), mask->counts.end(), out);
+    REVERIE_CHECK_EQ(static_cast<int64_t>(mask->counts.size()), actions);
+    counts = std::copy(mask->counts.begin(), mask->counts.end(), counts);
   }
-  return counts;
+  if (regions == 1) return batch;
+  REVERIE_CHECK_LE(spec.max_secondary, std::numeric_limits<int16_t>::max());
+  batch.regions = torch::empty({count, actions, regions}, torch::kInt16);
+  int16_t* by_region = batch.regions.data_ptr<int16_t>();
+  for (const ActionMask* mask : masks) {
+    REVERIE_CHECK_EQ(static_cast<int64_t>(mask->region_counts.size()), actions * regions);
+    by_region = std::copy(mask->region_counts.begin(), mask->region_counts.end(), by_region);
+  }
+  return batch;
 }
+
+namespace {
+
+/// One list of floats per observation as a tensor of `shape`, the first extent apart.
+torch::Tensor batch_floats(std::span<const Observation* const> observations,
+                           std::vector<float> Observation::*member, std::vector<int64_t> shape) {
+  shape.insert(shape.begin(), static_cast<int64_t>(observations.size()));
+  const auto batch = torch::empty(shape);
+  float* out = batch.data_ptr<float>();
+  for (const Observation* observation : observations) {
+    const auto& values = observation->*member;
+    REVERIE_CHECK_EQ(static_cast<int64_t>(values.size() * observations.size()), batch.numel());
+    out = std::copy(values.begin(), values.end(), out);
+  }
+  return batch;
+}
+
+}  // namespace
 
 ObservationBatch batch_observations(std::span<const Observation* const> observations,
                                     const EnvSpec& spec) {
@@ -137,15 +207,15 @@ ObservationBatch batch_observations(std::span<const Observation* const> observat
     graphs.push_back(&observation->graph);
     masks.push_back(&observation->mask);
   }
-  ObservationBatch batch{batch_graphs(graphs, spec), batch_counts(masks, spec), {}};
-  const int64_t width = static_cast<int64_t>(spec.primary_actions()) * spec.action_features;
-  batch.action_features = torch::zeros(
-      {static_cast<int64_t>(observations.size()), spec.primary_actions(), spec.action_features});
-  float* out = batch.action_features.data_ptr<float>();
-  for (const Observation* observation : observations) {
-    REVERIE_CHECK_EQ(static_cast<int64_t>(observation->action_features.size()), width);
-    out = std::copy(observation->action_features.begin(), observation->action_features.end(), out);
-  }
+  const int64_t actions = spec.primary_actions(), features = spec.action_features;
+  ObservationBatch batch{batch_graphs(graphs, spec), batch_masks(masks, spec), {}, {}};
+  batch.action_features =
+      batch_floats(observations, &Observation::action_features, {actions, features});
+  if (spec.regions > 1)
+    batch.region_features = batch_floats(observations, &Observation::region_features,
+                                         {actions, spec.regions, features})
+                                .transpose(1, 2)
+                                .contiguous();
   return batch;
 }
 

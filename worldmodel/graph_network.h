@@ -12,7 +12,7 @@ namespace reverie {
 struct GraphHidden {
   torch::Tensor nodes;    ///< [N, width]
   torch::Tensor edges;    ///< [E, width]
-  torch::Tensor globals;  ///< [B, width]
+  torch::Tensor globals;  ///< [B, width]; undefined in a network without them
 };
 
 /// A full graph network block (Battaglia et al. 2018, algorithm 1): edge, node and global update,
@@ -20,9 +20,10 @@ struct GraphHidden {
 /// incoming and, apart from it, of their outgoing edges; globals the means of nodes and edges.
 ///
 /// The first layer of an update on a concatenation is computed as a sum of one product per part, so
-/// that node and global parts are multiplied before they are gathered.
+/// that node and global parts are multiplied before they are gathered. Without `globals` there are
+/// none, and what a node learns comes from nodes that edges join to it.
 struct GnBlockImpl : torch::nn::Module {
-  explicit GnBlockImpl(int width);
+  explicit GnBlockImpl(int width, bool globals = true);
   GraphHidden forward(const GraphHidden& in, const GraphBatch& graph);
 
  private:

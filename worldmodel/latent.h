@@ -9,6 +9,9 @@
 
 namespace reverie {
 
+/// Neighbours of a region, at most.
+inline constexpr int kNeighbours = 4;
+
 /// Sizes of latents; constant over the life of a world model. S = 1 is the flat model of Ha and
 /// Schmidhuber (2018); S > 1 factors the graph into regions, of which an action changes one and its
 /// neighbours.
@@ -23,8 +26,8 @@ struct LatentSpec {
 struct Latents {
   torch::Tensor z;           ///< [B, latent], bounded
   torch::Tensor regions;     ///< [B, S, latent], 0 for a region without nodes; undefined when S = 1
-  /// [B, S, N] int64: regions that share edges with this one, most edges first; -1 where there are
-  /// fewer; undefined when S = 1.
+  /// [B, S, kNeighbours] int64: regions that share edges with this one, most edges first, ties by
+  /// number; -1 where there are fewer; undefined when S = 1.
   torch::Tensor neighbours;
 
   std::array<torch::Tensor*, 3> tensors() { return {&z, &regions, &neighbours}; }
@@ -33,8 +36,8 @@ struct Latents {
 /// What can be done in B states.
 struct LatentMask {
   torch::Tensor counts;   ///< [B, primary], int64: valid secondary choices, NO-OP always 1
-  /// [B, primary, S] int64: how many of them lie in each region, those of region 0 coming first;
-  /// undefined when S = 1.
+  /// [B, primary, S] int16, as data sets hold many: how many of them lie in each region, those of
+  /// region 0 coming first; undefined when S = 1.
   torch::Tensor regions;
 
   std::array<torch::Tensor*, 2> tensors() { return {&counts, &regions}; }

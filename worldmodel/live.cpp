@@ -67,7 +67,7 @@ std::pair<Latents, LatentMask> LiveLatentEnvironment::look(const std::vector<int
   }
   torch::NoGradGuard guard;
   const auto device = world_->device();
-  const LatentMask mask{batch_counts(masks, spec_.env), {}};
+  const LatentMask mask = batch_masks(masks, spec_.env);
   return {to_device(latents_of(seen), device), to_device(mask, device)};
 }
 

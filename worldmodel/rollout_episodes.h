@@ -16,7 +16,7 @@ class RolloutEpisodes : public EpisodeSource {
   int state_count() const override { return rollouts_.state_count(); }
   uint64_t state_key(int index) const override { return keys_.at(index); }
   Observation state(int index) const override { return rollouts_.state(index); }
-  ActionMask mask(int index) const override { return masks_.at(index); }
+  const ActionMask& mask(int index) const override { return masks_.at(index); }
   int node_count(int index) const override { return node_counts_.at(index); }
   const std::vector<Episode>& episodes() const override { return rollouts_.episodes(); }
   Split split(int episode) const override { return rollouts_.split(episode); }

@@ -10,15 +10,6 @@ namespace {
 
 constexpr int kEpisodesAtOnce = 64;
 
-/// Index of an action's secondary choice among the valid ones.
-int choice_index(const ActionMask& mask, const Action& action) {
-  if (mask.choices.empty()) return action.secondary;
-  const auto& choices = mask.choices[action.primary];
-  const auto found = std::lower_bound(choices.begin(), choices.end(), action.secondary);
-  REVERIE_CHECK(found != choices.end() && *found == action.secondary);
-  return static_cast<int>(found - choices.begin());
-}
-
 /// At time t of [B, T, ...].
 template <class T>
 T at_time(const T& x, int64_t t) {
@@ -29,15 +20,13 @@ T at_time(const T& x, int64_t t) {
 
 LatentEpisodes::LatentEpisodes(const EpisodeSource& data, Latents latents)
     : data_(data), latents_(std::move(latents)) {
-  std::vector<ActionMask> masks;
-  std::vector<const ActionMask*> pointers;
-  for (int i = 0; i < data.state_count(); ++i) masks.push_back(data.mask(i));
-  for (const ActionMask& mask : masks) pointers.push_back(&mask);
-  mask_.counts = batch_counts(pointers, data.spec());
+  std::vector<const ActionMask*> masks;
+  for (int i = 0; i < data.state_count(); ++i) masks.push_back(&data.mask(i));
+  mask_ = batch_masks(masks, data.spec());
   for (const Episode& episode : data.episodes()) {
     auto& indices = secondary_index_.emplace_back();
     for (const Transition& step : episode.steps)
-      indices.push_back(choice_index(masks[step.state], step.action));
+      indices.push_back(choice_index(data.mask(step.state), step.action));
   }
 }
 

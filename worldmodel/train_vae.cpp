@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "worldmodel/packer.h"
+#include "worldmodel/state_pairs.h"
 
 namespace reverie {
 namespace {
@@ -12,8 +13,17 @@ namespace {
 constexpr uint64_t kNoiseOfValidation = 1;
 constexpr int kStatisticsStates = 2000;
 
-void shuffle(std::vector<int>& values, Rng& rng) {
+template <class T>
+void shuffle(std::vector<T>& values, Rng& rng) {
   for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
+}
+
+/// Everything that a Vae holds but the encoder, by name.
+std::vector<std::pair<std::string, std::shared_ptr<torch::nn::Module>>> parts_of(const Vae& vae) {
+  std::vector<std::pair<std::string, std::shared_ptr<torch::nn::Module>>> parts;
+  for (const auto& child : vae.named_children())
+    if (child.key() != "encoder") parts.emplace_back(child.key(), child.value());
+  return parts;
 }
 
 class VaeProblem : public FitProblem {
@@ -27,6 +37,7 @@ class VaeProblem : public FitProblem {
         validation_(pack(thin(data.states_in(Split::kValidation), config.validation_states))) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
     if (validation_.empty()) validation_ = pack(thin(training_, config.validation_states));
+    if (contrastive()) read_steps();
     torch::manual_seed(seed);
     vae_ = std::make_shared<Vae>(config.encoder, data.spec());
     set_statistics();
@@ -36,17 +47,13 @@ class VaeProblem : public FitProblem {
   torch::nn::Module& module() override { return *vae_; }
 
   int begin_epoch(int, Rng& rng) override {
-    std::vector<int> states = training_;
-    shuffle(states, rng);
-    if (static_cast<int>(states.size()) > config_.states_per_epoch)
-      states.resize(config_.states_per_epoch);
-    minibatches_ = pack(states);
+    minibatches_ = contrastive() ? draw_steps(rng) : draw_states(rng);
     return static_cast<int>(minibatches_.size());
   }
 
   LossTerms loss(int minibatch, torch::Generator noise) override {
-    return vae_->losses(load_states(data_, minibatches_[minibatch]).to(device_), config_.loss, true,
-                        noise);
+    const StateMinibatch& some = minibatches_[minibatch];
+    return vae_->losses(load(some), load_pairs(some), config_.loss, true, noise);
   }
 
   FitMetrics validate() override {
@@ -54,10 +61,12 @@ class VaeProblem : public FitProblem {
     vae_->eval();
     FitMean mean;
     auto noise = make_generator(kNoiseOfValidation);
-    for (const auto& states : validation_)
-      mean.add(vae_->losses(load_states(data_, states).to(device_), config_.loss, false, noise),
-               static_cast<double>(states.size()));
-    return mean.metrics();
+    for (const StateMinibatch& some : validation_)
+      mean.add(vae_->losses(load(some), {}, config_.loss, false, noise),
+               static_cast<double>(some.states.size()));
+    FitMetrics metrics = mean.metrics();
+    if (contrastive()) add_contrast(metrics);
+    return metrics;
   }
 
   Checkpoint checkpoint() const override {
@@ -67,33 +76,87 @@ class VaeProblem : public FitProblem {
     checkpoint.config = dump_config(config_);
     checkpoint.configs["train_vae"] = checkpoint.config;
     vae_->encoder->store(checkpoint);
-    store_module(checkpoint, "decoder", *vae_->decoder);
+    for (const auto& [name, part] : parts_of(*vae_)) store_module(checkpoint, name, *part);
     return checkpoint;
   }
 
   void restore(const Checkpoint& checkpoint) override {
     restore_module(checkpoint, "encoder", *vae_->encoder);
-    restore_module(checkpoint, "decoder", *vae_->decoder);
+    for (const auto& [name, part] : parts_of(*vae_)) restore_module(checkpoint, name, *part);
   }
 
  private:
-  std::vector<std::vector<int>> pack(const std::vector<int>& states) const {
-    return pack_states(data_, states, config_.minibatch_nodes, config_.minibatch_graphs);
+  bool contrastive() const { return config_.encoder.kind == EncoderKind::kContrastive; }
+
+  std::vector<StateMinibatch> pack(const std::vector<int>& states) const {
+    std::vector<StateMinibatch> result;
+    for (auto& some :
+         pack_states(data_, states, config_.minibatch_nodes, config_.minibatch_graphs))
+      result.push_back({std::move(some), {}});
+    return result;
+  }
+  std::vector<StateMinibatch> pack(const std::vector<StateStep>& steps) const {
+    return pack_steps(data_, steps, config_.minibatch_nodes, config_.minibatch_graphs);
+  }
+
+  /// Steps of both splits; those for validation make about as many states as are validated on.
+  void read_steps() {
+    training_steps_ = steps_in(data_, Split::kTrain);
+    if (training_steps_.empty())
+      throw InputError("the rollouts hold no step that changes a state; collect more");
+    auto steps = steps_in(data_, Split::kValidation);
+    if (steps.empty()) steps = training_steps_;
+    validation_steps_ = pack(thin(steps, (config_.validation_states + 1) / 2));
+  }
+
+  std::vector<StateMinibatch> draw_states(Rng& rng) const {
+    std::vector<int> states = training_;
+    shuffle(states, rng);
+    if (static_cast<int>(states.size()) > config_.states_per_epoch)
+      states.resize(config_.states_per_epoch);
+    return pack(states);
+  }
+
+  std::vector<StateMinibatch> draw_steps(Rng& rng) const {
+    std::vector<StateStep> steps = training_steps_;
+    shuffle(steps, rng);
+    const auto most = static_cast<size_t>((config_.states_per_epoch + 1) / 2);
+    if (steps.size() > most) steps.resize(most);
+    return pack(steps);
+  }
+
+  ObservationBatch load(const StateMinibatch& some) const {
+    return load_states(data_, some.states).to(device_);
+  }
+  StatePairs load_pairs(const StateMinibatch& some) const {
+    return reverie::to_device(some.pairs(data_), device_);
+  }
+
+  void add_contrast(FitMetrics& metrics) {
+    FitMean mean;
+    for (const StateMinibatch& some : validation_steps_)
+      mean.add(vae_->contrast_losses(load(some), load_pairs(some), config_.loss),
+               static_cast<double>(some.steps.size()));
+    const FitMetrics contrast = mean.metrics();
+    metrics.front().second += contrast.front().second;
+    metrics.insert(metrics.end(), contrast.begin() + 1, contrast.end());
   }
 
   void set_statistics() {
     ObservationStatistics statistics(data_.spec());
-    for (const auto& states : pack(thin(training_, kStatisticsStates)))
-      statistics.add(load_states(data_, states));
-    statistics.store(vae_->encoder->normalizer());
+    for (const StateMinibatch& some : pack(thin(training_, kStatisticsStates)))
+      statistics.add(load_states(data_, some.states));
+    vae_->encoder->set_statistics(statistics);
   }
 
   const EpisodeSource& data_;
   const TrainVaeConfig& config_;
   torch::Device device_;
   std::vector<int> training_;
-  std::vector<std::vector<int>> validation_;
-  std::vector<std::vector<int>> minibatches_;
+  std::vector<StateMinibatch> validation_;
+  std::vector<StateStep> training_steps_;         // contrastive
+  std::vector<StateMinibatch> validation_steps_;  // contrastive
+  std::vector<StateMinibatch> minibatches_;
   std::shared_ptr<Vae> vae_;
 };
 

@@ -14,7 +14,7 @@ constexpr double kLongestPeriod = 2048;  // nodes
 /// Sines and cosines of a position, [N] -> [N, 4 * kFrequencies].
 torch::Tensor position_features(const GraphBatch& graph) {
   const auto index = graph.node_index.to(torch::kFloat);
-  const auto size = graph.node_counts.index_select(0, graph.node_graph).clamp_min(1);
+  const auto size = graph.region_sizes.index_select(0, graph.node_region).clamp_min(1);
   const auto steps = torch::arange(kFrequencies, index.options());
   const auto relative = (index / size).unsqueeze(1) * torch::pow(2.0, steps) * std::numbers::pi;
   const auto rate = torch::pow(kLongestPeriod, -steps / (kFrequencies - 1));
@@ -22,25 +22,54 @@ torch::Tensor position_features(const GraphBatch& graph) {
   return torch::cat({relative.sin(), relative.cos(), absolute.sin(), absolute.cos()}, 1);
 }
 
-/// A random node of the same graph for each edge.
-torch::Tensor random_nodes(const GraphBatch& graph, torch::Generator noise) {
-  const auto sizes = graph.node_counts.index_select(0, graph.edge_graph);
-  const auto starts = (graph.node_counts.cumsum(0) - graph.node_counts).index_select(0, graph.edge_graph);
-  const auto uniform = torch::rand({graph.edge_total()}, noise).to(sizes.device());
-  return (starts + (uniform * sizes).floor().minimum(sizes - 1)).to(torch::kInt64);
+/// Whether a region has nodes, [B, S].
+torch::Tensor present_regions(const GraphBatch& graph) {
+  return (graph.region_sizes > 0).view({graph.graphs(), -1});
 }
 
-/// log(1 + nodes of each type), [B, types].
-torch::Tensor type_histogram(const GraphBatch& graph, int types) {
+Latents detached(const Latents& latents) {
+  return map_tensors(latents, [](const torch::Tensor& t) { return t.detach(); });
+}
+
+/// For each of the nodes a random one of the same region.
+torch::Tensor random_nodes(const GraphBatch& graph, const torch::Tensor& nodes,
+                           torch::Generator noise) {
+  const auto by_region = graph.node_region.argsort(/*stable=*/true);
+  const auto region = graph.node_region.index_select(0, nodes);
+  const auto sizes = graph.region_sizes.index_select(0, region);
+  const auto starts = (graph.region_sizes.cumsum(0) - graph.region_sizes).index_select(0, region);
+  const auto uniform = torch::rand({nodes.size(0)}, noise).to(sizes.device());
+  return by_region.index_select(
+      0, (starts + (uniform * sizes).floor().minimum(sizes - 1)).to(torch::kInt64));
+}
+
+/// log(1 + nodes of each type) by `group` [N], [groups, types].
+torch::Tensor type_histogram(const GraphBatch& graph, int types, const torch::Tensor& group,
+                             int64_t groups) {
   const auto one_hot = F::one_hot(graph.node_types, types).to(torch::kFloat);
-  return torch::log1p(segment_sum(one_hot, graph.node_graph, graph.graphs()));
+  return torch::log1p(segment_sum(one_hot, group, groups));
+}
+
+/// Divergence of shares from what logarithms say of them.
+torch::Tensor share_divergence(const torch::Tensor& shares, const torch::Tensor& log_share) {
+  return (shares * (shares.clamp_min(1e-12).log() - log_share)).sum();
+}
+
+/// Mean over what is there and over what is not, each weighing a half.
+torch::Tensor balanced_presence(const torch::Tensor& logits, const torch::Tensor& there,
+                                const torch::Tensor& asked) {
+  const auto losses = F::binary_cross_entropy_with_logits(
+      logits, there.to(torch::kFloat),
+      F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
+  return 0.5 * (masked_mean(losses, there) + masked_mean(losses, asked.logical_and(~there)));
 }
 
 }  // namespace
 
-torch::Tensor gaussian_divergence(const Posterior& posterior) {
+torch::Tensor gaussian_divergence(const Posterior& posterior, const torch::Tensor& present) {
   const auto& [mean, log_variance] = posterior;
-  return 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1).mean();
+  const auto sum = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1);
+  return 0.5 * (present.defined() ? masked_mean(sum, present) : sum.mean());
 }
 
 GraphDecoderImpl::GraphDecoderImpl(const EncoderConfig& config, const EnvSpec& spec) : spec_(spec) {
@@ -57,8 +86,9 @@ GraphDecoderImpl::GraphDecoderImpl(const EncoderConfig& config, const EnvSpec& s
       "actions", Mlp(config.latent, 2 * width, actions * (2 + spec.action_features)));
 }
 
-torch::Tensor GraphDecoderImpl::query(const torch::Tensor& z, const GraphBatch& graph) {
-  return query_(torch::cat({z.index_select(0, graph.node_graph), position_features(graph)}, 1));
+torch::Tensor GraphDecoderImpl::query(const Latents& latents, const GraphBatch& graph) {
+  const auto rows = latents.regions.defined() ? latents.regions.flatten(0, 1) : latents.z;
+  return query_(torch::cat({rows.index_select(0, graph.node_region), position_features(graph)}, 1));
 }
 
 void GraphDecoderImpl::node_losses(LossTerms& losses, const torch::Tensor& query,
@@ -70,9 +100,8 @@ void GraphDecoderImpl::node_losses(LossTerms& losses, const torch::Tensor& query
   const auto logits = parts[2].squeeze(1).clamp(-20, 20);
   const auto sums = segment_sum(logits.exp(), graph.node_graph, graph.graphs());
   const auto log_share = logits - sums.log().index_select(0, graph.node_graph);
-  const auto& shares = graph.node_targets;
-  const auto divergence = shares * (shares.clamp_min(1e-12).log() - log_share);
-  losses.add("cost_shares", weights.shares * divergence.sum() / graph.graphs());
+  losses.add("cost_shares",
+             weights.shares * share_divergence(graph.node_targets, log_share) / graph.graphs());
 }
 
 void GraphDecoderImpl::edge_losses(LossTerms& losses, const torch::Tensor& query,
@@ -85,7 +114,8 @@ void GraphDecoderImpl::edge_losses(LossTerms& losses, const torch::Tensor& query
     return edge_(torch::silu(from.index_select(0, senders) + to.index_select(0, receivers)));
   };
   const auto present = ask(graph.senders, graph.receivers);
-  const auto absent = ask(random_nodes(graph, noise), random_nodes(graph, noise));
+  const auto absent =
+      ask(random_nodes(graph, graph.senders, noise), random_nodes(graph, graph.receivers, noise));
   losses.add("edges", 0.5 * weights.edges *
                           (F::softplus(-present.select(1, 0)) + F::softplus(absent.select(1, 0)))
                               .mean());
@@ -98,7 +128,9 @@ void GraphDecoderImpl::statistics_losses(LossTerms& losses, const torch::Tensor&
                                          const GraphBatch& graph, const torch::Tensor& log_sizes,
                                          const VaeLossConfig& weights) {
   const auto target =
-      torch::cat({log_sizes, type_histogram(graph, spec_.node_types), graph.globals}, 1);
+      torch::cat({log_sizes, type_histogram(graph, spec_.node_types, graph.node_graph, graph.graphs()),
+                  graph.globals},
+                 1);
   losses.add("statistics", weights.statistics * F::mse_loss(statistics_(z), target));
 }
 
@@ -107,7 +139,7 @@ void GraphDecoderImpl::action_losses(LossTerms& losses, const torch::Tensor& z,
                                      const torch::Tensor& log_counts,
                                      const VaeLossConfig& weights) {
   const auto out = actions_(z).view({z.size(0), spec_.primary_actions(), -1});
-  const auto valid = normal.counts > 0;
+  const auto valid = normal.mask.counts > 0;
   losses.add("presence", weights.counts * F::binary_cross_entropy_with_logits(
                                               out.select(2, 0), valid.to(torch::kFloat)));
   losses.add("counts", weights.counts * masked_mean((out.select(2, 1) - log_counts).square(), valid));
@@ -116,36 +148,104 @@ void GraphDecoderImpl::action_losses(LossTerms& losses, const torch::Tensor& z,
   losses.add("gains", weights.gains * masked_mean(gains.square(), valid.unsqueeze(2)));
 }
 
-LossTerms GraphDecoderImpl::forward(const torch::Tensor& z, const ObservationBatch& normal,
+LossTerms GraphDecoderImpl::forward(const Latents& latents, const ObservationBatch& normal,
                                     const torch::Tensor& log_counts,
                                     const torch::Tensor& log_sizes, const VaeLossConfig& weights,
                                     torch::Generator noise) {
   LossTerms losses;
-  const auto queries = query(z, normal.graph);
+  const auto queries = query(latents, normal.graph);
   node_losses(losses, queries, normal.graph, weights);
   edge_losses(losses, queries, normal.graph, weights, noise);
-  statistics_losses(losses, z, normal.graph, log_sizes, weights);
-  action_losses(losses, z, normal, log_counts, weights);
+  statistics_losses(losses, latents.z, normal.graph, log_sizes, weights);
+  action_losses(losses, latents.z, normal, log_counts, weights);
   return losses;
+}
+
+RegionDecoderImpl::RegionDecoderImpl(const EncoderConfig& config, const EnvSpec& spec)
+    : spec_(spec) {
+  const int width = 2 * config.width;
+  content_ = register_module("content", Mlp(config.latent, width, 1 + spec.node_types));
+  actions_ = register_module("actions", Mlp(config.latent, width,
+                                            spec.primary_actions() * (2 + spec.action_features)));
+}
+
+void RegionDecoderImpl::content_losses(LossTerms& losses, const torch::Tensor& regions,
+                                       const GraphBatch& graph, const torch::Tensor& present,
+                                       const VaeLossConfig& weights) {
+  const auto out = content_(regions);
+  const int64_t count = graph.region_sizes.size(0);
+  const auto shares = segment_sum(graph.node_targets, graph.node_region, count).view_as(present);
+  const auto logits = out.select(2, 0).clamp(-20, 20).masked_fill(~present, -60);
+  losses.add("region_shares", weights.shares * share_divergence(shares, logits.log_softmax(1)) /
+                                  graph.graphs());
+  const auto types = type_histogram(graph, spec_.node_types, graph.node_region, count);
+  const auto error = out.narrow(2, 1, spec_.node_types) - types.view({out.size(0), out.size(1), -1});
+  losses.add("region_types", weights.statistics * masked_mean(error.square(), present.unsqueeze(2)));
+}
+
+void RegionDecoderImpl::add_losses(LossTerms& losses, const torch::Tensor& regions,
+                                   const ObservationBatch& normal, const torch::Tensor& log_counts,
+                                   const VaeLossConfig& weights) {
+  const auto present = present_regions(normal.graph);
+  content_losses(losses, regions, normal.graph, present, weights);
+  const auto asked = present.unsqueeze(2).expand_as(log_counts);
+  const auto valid = (by_region(normal.mask) > 0).logical_and(asked);
+  const auto out = actions_(regions).unflatten(2, {spec_.primary_actions(), -1});
+  losses.add("region_presence", weights.counts * balanced_presence(out.select(3, 0), valid, asked));
+  losses.add("region_counts",
+             weights.counts * masked_mean((out.select(3, 1) - log_counts).square(), valid));
+  if (spec_.action_features == 0) return;
+  const auto gains = out.narrow(3, 2, spec_.action_features) - normal.region_features;
+  losses.add("region_gains", weights.gains * masked_mean(gains.square(), valid.unsqueeze(3)));
 }
 
 Vae::Vae(const EncoderConfig& config, const EnvSpec& spec)
     : encoder(register_module("encoder", std::make_shared<GraphEncoder>(config, spec))),
-      decoder(register_module("decoder", GraphDecoder(config, spec))) {}
+      decoder(register_module("decoder", GraphDecoder(config, spec))) {
+  if (spec.regions > 1)
+    region_decoder = register_module("region_decoder", RegionDecoder(config, spec));
+  if (config.kind == EncoderKind::kContrastive)
+    contrast = register_module("contrast", Contrast(config, spec));
+}
 
-LossTerms Vae::losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
-                      torch::Generator noise) {
+LossTerms Vae::reconstruct(const Latents& latents, const ObservationBatch& batch,
+                           const VaeLossConfig& weights, torch::Generator noise) {
+  auto& normalizer = encoder->normalizer();
+  const ObservationBatch normal = normalizer.forward(batch);
+  LossTerms losses = decoder(latents, normal, normalizer.counts(batch.mask.counts),
+                             normalizer.sizes(log_sizes(batch.graph)), weights, noise);
+  if (region_decoder)
+    region_decoder->add_losses(losses, latents.regions, normal,
+                               normalizer.counts_by_region(batch.mask), weights);
+  return losses;
+}
+
+LossTerms Vae::losses(const ObservationBatch& batch, const StatePairs& pairs,
+                      const VaeLossConfig& weights, bool sample, torch::Generator noise) {
   const Posterior posterior = encoder->posterior(batch);
+  const bool gaussian = posterior.log_variance.defined();
   auto raw = posterior.mean;
-  if (sample) {
+  if (sample && gaussian) {
     const auto epsilon = torch::randn(raw.sizes(), noise).to(raw.device());
     raw = raw + epsilon * torch::exp(0.5 * posterior.log_variance);
   }
-  auto& normalizer = encoder->normalizer();
+  const Latents latents = encoder->latents(raw, batch.graph);
   LossTerms losses =
-      decoder(torch::tanh(raw), normalizer.forward(batch), normalizer.counts(batch.counts),
-              normalizer.sizes(log_sizes(batch.graph)), weights, noise);
-  losses.add("divergence", weights.kl * gaussian_divergence(posterior));
+      reconstruct(contrast ? detached(latents) : latents, batch, weights, noise);
+  if (gaussian)
+    losses.add("divergence",
+               weights.kl * gaussian_divergence(
+                                posterior, region_decoder ? present_regions(batch.graph)
+                                                          : torch::Tensor()));
+  if (contrast && pairs.size() > 0) contrast->add_losses(losses, latents, pairs, weights.contrast);
+  return losses;
+}
+
+LossTerms Vae::contrast_losses(const ObservationBatch& batch, const StatePairs& pairs,
+                               const VaeLossConfig& weights) {
+  LossTerms losses;
+  contrast->add_losses(losses, encoder->latents(encoder->posterior(batch).mean, batch.graph), pairs,
+                       weights.contrast);
   return losses;
 }
 

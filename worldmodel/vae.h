@@ -1,5 +1,6 @@
 #pragma once
 
+#include "worldmodel/contrast.h"
 #include "worldmodel/encoder.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/torch.h"
@@ -14,6 +15,7 @@ struct VaeLossConfig {
   double shares = 0.5;
   double counts = 2;
   double gains = 2;
+  double contrast = 1;
 
   template <class V>
   void fields(V& v) {
@@ -24,22 +26,24 @@ struct VaeLossConfig {
     v.field("shares", shares, "Weight of the nodes' cost shares", at_least(0));
     v.field("counts", counts, "Weight of the action mask", at_least(0));
     v.field("gains", gains, "Weight of the best cost change per rule", at_least(0));
+    v.field("contrast", contrast, "Weight of telling what follows, contrastive alone", at_least(0));
   }
 };
 
 /// Reconstructs an observation from its latent. Nodes and edges are asked for by position: a node's
-/// query is its index in the graph, absolute and relative, in sines and cosines.
+/// query is its index in its region, absolute and relative, in sines and cosines, with the latent of
+/// the region. What a graph is as a whole is told from z.
 struct GraphDecoderImpl : torch::nn::Module {
   GraphDecoderImpl(const EncoderConfig& config, const EnvSpec& spec);
 
-  /// Losses of each part. `z`: [B, latent]; `normal`: the normalised observations; `log_counts`:
-  /// their normalised log counts. Absent edges are drawn with `noise`, as many as there are edges.
-  LossTerms forward(const torch::Tensor& z, const ObservationBatch& normal,
+  /// Losses of each part. `normal`: the normalised observations; `log_counts`: their normalised log
+  /// counts. Absent edges are drawn with `noise`, one for each edge, between the same two regions.
+  LossTerms forward(const Latents& latents, const ObservationBatch& normal,
                     const torch::Tensor& log_counts, const torch::Tensor& log_sizes,
                     const VaeLossConfig& weights, torch::Generator noise);
 
  private:
-  torch::Tensor query(const torch::Tensor& z, const GraphBatch& graph);
+  torch::Tensor query(const Latents& latents, const GraphBatch& graph);
   void node_losses(LossTerms& losses, const torch::Tensor& query, const GraphBatch& graph,
                    const VaeLossConfig& weights);
   void edge_losses(LossTerms& losses, const torch::Tensor& query, const GraphBatch& graph,
@@ -55,20 +59,53 @@ struct GraphDecoderImpl : torch::nn::Module {
 };
 TORCH_MODULE(GraphDecoder);
 
-/// KL of N(mean, exp(log_variance)) from N(0, 1), mean over the batch, summed over dimensions.
-torch::Tensor gaussian_divergence(const Posterior& posterior);
+/// Reconstructs from a region's latent what is in the region: log(1 + nodes of each type), its share
+/// of the graph's cost, and by rule whether it matches, log matches and the best cost change. Shares
+/// are a softmax over the graph's regions of what each latent says, so that one says nothing of the
+/// others. Presence is the mean over what is there and what is not, each weighing a half.
+struct RegionDecoderImpl : torch::nn::Module {
+  RegionDecoderImpl(const EncoderConfig& config, const EnvSpec& spec);
 
-/// V with its decoder, as it is trained.
+  /// Adds losses over the regions that have nodes. regions: [B, S, latent]; `normal` as above;
+  /// log_counts: [B, S, A], normalised.
+  void add_losses(LossTerms& losses, const torch::Tensor& regions, const ObservationBatch& normal,
+                  const torch::Tensor& log_counts, const VaeLossConfig& weights);
+
+ private:
+  void content_losses(LossTerms& losses, const torch::Tensor& regions, const GraphBatch& graph,
+                      const torch::Tensor& present, const VaeLossConfig& weights);
+
+  EnvSpec spec_;
+  Mlp content_{nullptr}, actions_{nullptr};
+};
+TORCH_MODULE(RegionDecoder);
+
+/// KL of N(mean, exp(log_variance)) from N(0, 1), summed over the last dimension, mean over the rows
+/// where `present` [*] is not zero.
+torch::Tensor gaussian_divergence(const Posterior& posterior, const torch::Tensor& present);
+
+/// V with its decoders, as it is trained. The contrastive kind learns from `contrast` alone: its
+/// decoders see latents without gradients, so that their losses tell what any kind's latents hold.
 struct Vae : torch::nn::Module {
   Vae(const EncoderConfig& config, const EnvSpec& spec);
 
-  /// Evidence lower bound in parts. With `sample` the latent is drawn from the posterior, otherwise
-  /// it is the posterior mean.
-  LossTerms losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
-                   torch::Generator noise);
+  /// What is minimised, in parts; for the variational kind the evidence lower bound. With `sample`
+  /// it draws latents from the posterior, otherwise they are its means. `pairs`: of states of the
+  /// batch; only the contrastive kind looks at them, and may be given none.
+  LossTerms losses(const ObservationBatch& batch, const StatePairs& pairs,
+                   const VaeLossConfig& weights, bool sample, torch::Generator noise);
+  /// The part of the contrastive kind alone.
+  LossTerms contrast_losses(const ObservationBatch& batch, const StatePairs& pairs,
+                            const VaeLossConfig& weights);
 
   std::shared_ptr<GraphEncoder> encoder;
   GraphDecoder decoder{nullptr};
+  RegionDecoder region_decoder{nullptr};  ///< S > 1
+  Contrast contrast{nullptr};             ///< contrastive
+
+ private:
+  LossTerms reconstruct(const Latents& latents, const ObservationBatch& batch,
+                        const VaeLossConfig& weights, torch::Generator noise);
 };
 
 }  // namespace reverie

@@ -48,7 +48,7 @@ TEST(GraphBatch, OffsetsEdgesAndKeepsOrder) {
   EXPECT_TRUE(torch::equal(graph.node_index, torch::tensor({0L, 1L, 2L, 0L, 1L})));
   EXPECT_TRUE(torch::equal(graph.node_counts, torch::tensor({3.0f, 2.0f})));
   EXPECT_TRUE(torch::equal(graph.nodes[3], torch::tensor({2.0f, 0.0f})));
-  EXPECT_TRUE(torch::equal(batch.counts, torch::tensor({3L, 1L, 2L, 1L}).view({2, 2})));
+  EXPECT_TRUE(torch::equal(batch.mask.counts, torch::tensor({3L, 1L, 2L, 1L}).view({2, 2})));
   EXPECT_FLOAT_EQ(batch.action_features[1][0][0].item<float>(), 2);
 }
 

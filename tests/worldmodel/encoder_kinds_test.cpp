@@ -1,0 +1,197 @@
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/temporary_directory.h"
+#include "worldmodel/latent_cache.h"
+#include "worldmodel/packer.h"
+#include "worldmodel/train_vae.h"
+
+namespace reverie {
+namespace {
+
+double value(const FitMetrics& metrics, const std::string& name) {
+  for (const auto& [key, number] : metrics)
+    if (key == name) return number;
+  ADD_FAILURE() << "no metric " << name;
+  return 0;
+}
+
+bool has(const FitMetrics& metrics, const std::string& name) {
+  for (const auto& [key, number] : metrics)
+    if (key == name) return true;
+  return false;
+}
+
+/// Each kind, flat and by region: small models that train in seconds on one thread.
+class EncoderKinds : public ::testing::TestWithParam<std::tuple<EncoderKind, bool>> {
+ protected:
+  EncoderKinds()
+      : toy(ToyConfig{.blocks = 3, .start_states = 8, .horizon = 12, .regions = by_region()}),
+        data(testing::random_episodes(toy, 100, 1)) {
+    torch::set_num_threads(1);
+    config.encoder.kind = kind();
+    config.encoder.latent = 8;
+    config.encoder.width = 16;
+    config.encoder.blocks = 2;
+    config.fit.epochs = 8;
+    config.fit.learning_rate = 4e-3;
+    config.minibatch_graphs = 24;
+    config.states_per_epoch = 600;
+  }
+
+  static EncoderKind kind() { return std::get<0>(GetParam()); }
+  static bool by_region() { return std::get<1>(GetParam()); }
+  void train(const std::string& directory, bool resume = false,
+             const std::function<void(const FitProgress&)>& observe = {}) {
+    train_vae(data, config, 5, directory, resume, torch::kCPU, observe);
+  }
+  /// Shares of validation losses that are left at the end, as the best epoch has them.
+  void expect_learnt(const std::vector<std::string>& parts) {
+    FitMetrics start, best;
+    train(first.path(), false, [&](const FitProgress& progress) {
+      if (progress.epoch == 1) start = progress.metrics;
+      if (progress.best) best = progress.metrics;
+    });
+    for (const std::string& part : parts)
+      EXPECT_LT(value(best, "validation/" + part), 0.85 * value(start, "validation/" + part)) << part;
+    EXPECT_EQ(has(best, "validation/divergence"), kind() == EncoderKind::kVariational);
+    EXPECT_EQ(has(best, "validation/contrast"), kind() == EncoderKind::kContrastive);
+    EXPECT_EQ(has(best, "validation/region_presence"), by_region());
+  }
+
+  ToyEnvironment toy;
+  MemoryEpisodes data;
+  TrainVaeConfig config;
+  TemporaryDirectory first, second;
+};
+
+TEST_P(EncoderKinds, LearnsWhatTheStateHolds) {
+  std::vector<std::string> parts = {"presence", "counts", "statistics", "node_types"};
+  if (by_region())
+    for (const char* part : {"region_presence", "region_gains", "region_types", "region_shares"})
+      parts.push_back(part);
+  if (kind() == EncoderKind::kContrastive) parts.push_back("contrast");
+  if (kind() == EncoderKind::kContrastive && by_region()) parts.push_back("region_contrast");
+  expect_learnt(parts);
+  const auto encoder = load_encoder(load_checkpoint(first / "encoder.pt", "encoder"));
+  const Latents latents = encode_states(data, *encoder);
+  EXPECT_EQ(latents.z.sizes(), (std::vector<int64_t>{data.state_count(), 8}));
+  EXPECT_LT(latents.z.abs().max().item<float>(), 1);
+  EXPECT_EQ(latents.regions.defined(), by_region());
+}
+
+/// Bytes are equal.
+TEST_P(EncoderKinds, StoppingAndResumingEqualsNotStopping) {
+  config.fit.epochs = 3;
+  train(first.path());
+  const auto stop = [](const FitProgress& progress) {
+    if (progress.epoch == 2) throw InputError("stopped");
+  };
+  EXPECT_THROW(train(second.path(), false, stop), InputError);
+  train(second.path(), true);
+  EXPECT_EQ(read_file(first / "encoder.pt"), read_file(second / "encoder.pt"));
+}
+
+TEST_P(EncoderKinds, KeptLatentsAreThoseEncoded) {
+  config.fit.epochs = 1;
+  train(first.path());
+  const auto encoder = load_encoder(load_checkpoint(first / "encoder.pt", "encoder"));
+  Latents made = cached_latents(second / "latents.pt", data, *encoder);
+  Latents kept = cached_latents(second / "latents.pt", data, *encoder,
+                                [](int) { ADD_FAILURE() << "encoded again"; });
+  for (size_t i = 0; i < made.tensors().size(); ++i) {
+    ASSERT_EQ(made.tensors()[i]->defined(), kept.tensors()[i]->defined());
+    if (!made.tensors()[i]->defined()) continue;
+    EXPECT_TRUE(torch::equal(*made.tensors()[i], *kept.tensors()[i]));
+  }
+}
+
+/// Reconstructing moves a contrastive encoder nowhere, and any other.
+TEST_P(EncoderKinds, WhatItLearnsFrom) {
+  Vae vae(config.encoder, data.spec());
+  config.loss.contrast = 0;
+  const auto steps = thin(steps_in(data, Split::kTrain), 10);
+  const StateMinibatch some = pack_steps(data, steps, 6000, 20).front();
+  vae.losses(load_states(data, some.states), some.pairs(data), config.loss, true, make_generator(1))
+      .total()
+      .backward();
+  const auto gradient = [](const torch::nn::Module& module) {
+    double sum = 0;
+    for (const auto& parameter : module.parameters())
+      if (parameter.grad().defined()) sum += parameter.grad().abs().sum().item<double>();
+    return sum;
+  };
+  EXPECT_EQ(gradient(*vae.encoder) > 0, kind() != EncoderKind::kContrastive);
+  EXPECT_GT(gradient(*vae.decoder), 0);
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<EncoderKind, bool>>& info) {
+  const auto [kind, by_region] = info.param;
+  for (const auto& [known, name] : enum_names(kind))
+    if (known == kind) return std::string(name) + (by_region ? "_regions" : "_flat");
+  return "unknown";
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EncoderKinds,
+                         ::testing::Combine(::testing::Values(EncoderKind::kVariational,
+                                                              EncoderKind::kDeterministic,
+                                                              EncoderKind::kContrastive),
+                                            ::testing::Bool()),
+                         name_of);
+
+TEST(StatePairs, AreTheStepsOfEpisodesThatChangeTheState) {
+  ToyEnvironment toy(ToyConfig{.blocks = 3, .start_states = 8, .horizon = 12, .regions = true});
+  const MemoryEpisodes data = testing::random_episodes(toy, 20, 1);
+  const auto steps = steps_in(data, Split::kTrain);
+  size_t taken = 0, seen = 0;
+  for (const int episode : data.episodes_in(Split::kTrain))
+    for (const Transition& step : data.episodes()[episode].steps)
+      taken += step.action.primary != ToyEnvironment::kNoOp;
+  EXPECT_EQ(steps.size(), taken);
+  for (const StateMinibatch& some : pack_steps(data, steps, 200, 12)) {
+    EXPECT_LE(some.states.size(), 12u);
+    const StatePairs pairs = some.pairs(data);
+    for (int64_t i = 0; i < pairs.size(); ++i, ++seen) {
+      const StateStep& step = steps[seen];
+      EXPECT_EQ(some.states[pairs.from[i].item<int64_t>()], step.from);
+      EXPECT_EQ(some.states[pairs.to[i].item<int64_t>()], step.to);
+      EXPECT_EQ(pairs.rule[i].item<int>(), step.action.primary);
+      const ActionMask& mask = data.mask(step.from);
+      const int region = pairs.region[i].item<int>();
+      EXPECT_EQ(pairs.count[i].item<int>(), mask.region_counts[step.action.primary * 3 + region]);
+      EXPECT_EQ(secondary_choice(mask, step.action.primary, {region, pairs.index[i].item<int>()}, 3),
+                step.action.secondary);
+    }
+  }
+  EXPECT_EQ(seen, steps.size());
+}
+
+TEST(Contrast, IsTheLogarithmOfHowManyStatesCannotBeToldApart) {
+  EncoderConfig config;
+  config.latent = 4;
+  EnvSpec spec;
+  spec.actions = {"a", "NO-OP"};
+  spec.max_secondary = 2;
+  torch::manual_seed(1);
+  Contrast contrast(config, spec);
+  StatePairs pairs;
+  for (torch::Tensor* column : pairs.tensors()) *column = torch::zeros({1}, torch::kInt64);
+  pairs.count = torch::ones({1}, torch::kInt64);
+  const auto loss = [&](const torch::Tensor& z) {
+    LossTerms losses;
+    contrast->add_losses(losses, {z, {}, {}}, pairs, 1);
+    return losses.total().item<double>();
+  };
+  EXPECT_EQ(loss(torch::rand({1, 4})), 0);
+  EXPECT_NEAR(loss(torch::rand({1, 4}).expand({3, 4})), std::log(3.0), 1e-5);
+}
+
+}  // namespace
+}  // namespace reverie
