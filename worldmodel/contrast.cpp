@@ -32,23 +32,26 @@ ContrastImpl::ContrastImpl(const EncoderConfig& config, const EnvSpec& spec) : s
     region_ = register_module("region", Mlp(inputs, 2 * config.width, config.latent));
 }
 
-void ContrastImpl::add_losses(LossTerms& losses, const Latents& latents, const StatePairs& pairs,
-                              double weight) {
+void ContrastImpl::add_losses(LossTerms& losses, const Latents& latents, const LatentMask& mask,
+                              const StatePairs& pairs, double weight) {
+  const RegionActions taken = locate(pairs.actions, select_rows(mask, pairs.from));
+  const auto acted = [&](const torch::Tensor& states) {
+    return latents.regions.index({states, taken.region});
+  };
   std::vector<torch::Tensor> known = {
-      latents.z.index_select(0, pairs.from), rules_(pairs.rule),
-      describe_location(pairs.index, pairs.count, spec_.max_secondary)};
-  if (region_) known.push_back(latents.regions.index({pairs.from, pairs.region}));
+      latents.z.index_select(0, pairs.from), rules_(pairs.actions.primary),
+      describe_location(taken.index, taken.count, spec_.max_secondary)};
+  if (region_) known.push_back(acted(pairs.from));
   const auto step = torch::cat(known, 1);
-  const auto scores = state_(step).matmul(latents.z.t());
-  losses.add("contrast", weight * F::cross_entropy(scores, pairs.to));
-  if (region_) losses.add("region_contrast", weight * region_loss(step, latents.regions, pairs));
+  losses.add("contrast", weight * F::cross_entropy(state_(step).matmul(latents.z.t()), pairs.to));
+  if (region_)
+    losses.add("region_contrast", weight * region_loss(step, acted(pairs.from), acted(pairs.to)));
 }
 
-torch::Tensor ContrastImpl::region_loss(const torch::Tensor& step, const torch::Tensor& regions,
-                                        const StatePairs& pairs) {
-  const auto candidates = torch::cat({regions.index({pairs.to, pairs.region}),
-                                      regions.index({pairs.from, pairs.region})});
-  const auto right = torch::arange(pairs.size(), pairs.to.options());
+torch::Tensor ContrastImpl::region_loss(const torch::Tensor& step, const torch::Tensor& before,
+                                        const torch::Tensor& after) {
+  const auto candidates = torch::cat({after, before});
+  const auto right = torch::arange(after.size(0), after.options().dtype(torch::kInt64));
   const auto scores = region_(step).matmul(candidates.t());
   return F::cross_entropy(scores.masked_fill(doubles(candidates, right), kImpossible), right);
 }

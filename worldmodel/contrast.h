@@ -17,14 +17,14 @@ namespace reverie {
 struct ContrastImpl : torch::nn::Module {
   ContrastImpl(const EncoderConfig& config, const EnvSpec& spec);
 
-  /// Adds the losses, times `weight`. latents: of the minibatch's states.
-  void add_losses(LossTerms& losses, const Latents& latents, const StatePairs& pairs,
-                  double weight);
+  /// Adds the losses, times `weight`. latents, mask: of the minibatch's states.
+  void add_losses(LossTerms& losses, const Latents& latents, const LatentMask& mask,
+                  const StatePairs& pairs, double weight);
 
  private:
-  /// `step`: what is known of each step, [T, inputs].
-  torch::Tensor region_loss(const torch::Tensor& step, const torch::Tensor& regions,
-                            const StatePairs& pairs);
+  /// `step`: what is known of each step, [T, inputs]; before, after: its region's latents.
+  torch::Tensor region_loss(const torch::Tensor& step, const torch::Tensor& before,
+                            const torch::Tensor& after);
 
   EnvSpec spec_;
   torch::nn::Embedding rules_{nullptr};

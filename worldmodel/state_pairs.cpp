@@ -5,8 +5,8 @@
 namespace reverie {
 namespace {
 
-int row_of(const std::vector<int>& states, int state) {
-  return static_cast<int>(std::find(states.begin(), states.end(), state) - states.begin());
+int64_t row_of(const std::vector<int>& states, int state) {
+  return std::find(states.begin(), states.end(), state) - states.begin();
 }
 
 /// States of the step that the last minibatch does not hold.
@@ -42,25 +42,15 @@ std::vector<StateStep> steps_in(const EpisodeSource& data, Split split) {
 }
 
 StatePairs StateMinibatch::pairs(const EpisodeSource& data) const {
-  StatePairs pairs;
-  if (steps.empty()) return pairs;
-  const int regions = data.spec().regions;
-  const auto rows = torch::empty({6, static_cast<int64_t>(steps.size())}, torch::kInt64);
-  auto out = rows.accessor<int64_t, 2>();
-  for (int64_t i = 0; i < rows.size(1); ++i) {
-    const auto& [from, to, action] = steps[static_cast<size_t>(i)];
-    const ActionMask& mask = data.mask(from);
-    const int valid = choice_index(mask, action);
-    const RegionChoice choice = region_choice(mask, action.primary, valid, regions);
-    const int count = regions == 1 ? mask.counts[action.primary]
-                                   : mask.region_counts[action.primary * regions + choice.region];
-    const int values[] = {row_of(states, from), row_of(states, to), action.primary,
-                          choice.region,        choice.index,       count};
-    for (int64_t column = 0; column < 6; ++column) out[column][i] = values[column];
+  if (steps.empty()) return {};
+  std::vector<int64_t> from, to, primary, secondary;
+  for (const StateStep& step : steps) {
+    from.push_back(row_of(states, step.from));
+    to.push_back(row_of(states, step.to));
+    primary.push_back(step.action.primary);
+    secondary.push_back(choice_index(data.mask(step.from), step.action));
   }
-  for (size_t column = 0; column < pairs.tensors().size(); ++column)
-    *pairs.tensors()[column] = rows[static_cast<int64_t>(column)];
-  return pairs;
+  return {torch::tensor(from), torch::tensor(to), {torch::tensor(primary), torch::tensor(secondary)}};
 }
 
 std::vector<StateMinibatch> pack_steps(const EpisodeSource& data,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "worldmodel/episode_source.h"
+#include "worldmodel/latent.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
@@ -11,13 +12,12 @@ namespace reverie {
 /// Steps from one state of a minibatch to another. T steps; int64 [T] each.
 struct StatePairs {
   torch::Tensor from, to;  ///< rows of the minibatch's states
-  torch::Tensor rule;      ///< primary action
-  torch::Tensor region;    ///< that the action lies in; 0 when S = 1
-  torch::Tensor index;     ///< of the action among the valid choices of the rule there
-  torch::Tensor count;     ///< of these choices
+  LatentActions actions;
 
   int64_t size() const { return from.defined() ? from.size(0) : 0; }
-  std::array<torch::Tensor*, 6> tensors() { return {&from, &to, &rule, &region, &index, &count}; }
+  std::array<torch::Tensor*, 4> tensors() {
+    return {&from, &to, &actions.primary, &actions.secondary};
+  }
 };
 
 /// A step between two states of a data set.

@@ -237,15 +237,16 @@ LossTerms Vae::losses(const ObservationBatch& batch, const StatePairs& pairs,
                weights.kl * gaussian_divergence(
                                 posterior, region_decoder ? present_regions(batch.graph)
                                                           : torch::Tensor()));
-  if (contrast && pairs.size() > 0) contrast->add_losses(losses, latents, pairs, weights.contrast);
+  if (contrast && pairs.size() > 0)
+    contrast->add_losses(losses, latents, batch.mask, pairs, weights.contrast);
   return losses;
 }
 
 LossTerms Vae::contrast_losses(const ObservationBatch& batch, const StatePairs& pairs,
                                const VaeLossConfig& weights) {
   LossTerms losses;
-  contrast->add_losses(losses, encoder->latents(encoder->posterior(batch).mean, batch.graph), pairs,
-                       weights.contrast);
+  const Latents latents = encoder->latents(encoder->posterior(batch).mean, batch.graph);
+  contrast->add_losses(losses, latents, batch.mask, pairs, weights.contrast);
   return losses;
 }
 

@@ -162,12 +162,8 @@ TEST(StatePairs, AreTheStepsOfEpisodesThatChangeTheState) {
       const StateStep& step = steps[seen];
       EXPECT_EQ(some.states[pairs.from[i].item<int64_t>()], step.from);
       EXPECT_EQ(some.states[pairs.to[i].item<int64_t>()], step.to);
-      EXPECT_EQ(pairs.rule[i].item<int>(), step.action.primary);
-      const ActionMask& mask = data.mask(step.from);
-      const int region = pairs.region[i].item<int>();
-      EXPECT_EQ(pairs.count[i].item<int>(), mask.region_counts[step.action.primary * 3 + region]);
-      EXPECT_EQ(secondary_choice(mask, step.action.primary, {region, pairs.index[i].item<int>()}, 3),
-                step.action.secondary);
+      EXPECT_EQ(pairs.actions.primary[i].item<int>(), step.action.primary);
+      EXPECT_EQ(pairs.actions.secondary[i].item<int>(), step.action.secondary);
     }
   }
   EXPECT_EQ(seen, steps.size());
@@ -183,10 +179,9 @@ TEST(Contrast, IsTheLogarithmOfHowManyStatesCannotBeToldApart) {
   Contrast contrast(config, spec);
   StatePairs pairs;
   for (torch::Tensor* column : pairs.tensors()) *column = torch::zeros({1}, torch::kInt64);
-  pairs.count = torch::ones({1}, torch::kInt64);
   const auto loss = [&](const torch::Tensor& z) {
     LossTerms losses;
-    contrast->add_losses(losses, {z, {}, {}}, pairs, 1);
+    contrast->add_losses(losses, {z, {}, {}}, {torch::ones({z.size(0), 2}, torch::kInt64), {}}, pairs, 1);
     return losses.total().item<double>();
   };
   EXPECT_EQ(loss(torch::rand({1, 4})), 0);
