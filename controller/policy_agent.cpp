@@ -23,8 +23,7 @@ class PolicyAgent : public CollectAgent {
     const std::vector<const Observation*> one = {&observation};
     const std::vector<const ActionMask*> masks = {&observation.mask};
     const Latents latents = to_device(trained_.encoder->encode(one), world.device());
-    const LatentMask mask =
-        to_device(LatentMask{batch_counts(masks, env.spec()), {}}, world.device());
+    const LatentMask mask = to_device(batch_masks(masks, env.spec()), world.device());
     if (step_ == 0) state_ = world.begin(latents);
     state_.latents = latents;
     const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / env.spec().horizon)

@@ -42,7 +42,7 @@ Observation JoinedEpisodes::state(int index) const {
   return place(index).source->state(place(index).state);
 }
 
-ActionMask JoinedEpisodes::mask(int index) const {
+const ActionMask& JoinedEpisodes::mask(int index) const {
   return place(index).source->mask(place(index).state);
 }
 

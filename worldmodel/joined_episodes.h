@@ -19,7 +19,7 @@ class JoinedEpisodes : public EpisodeSource {
   int state_count() const override { return static_cast<int>(places_.size()); }
   uint64_t state_key(int index) const override;
   Observation state(int index) const override;
-  ActionMask mask(int index) const override;
+  const ActionMask& mask(int index) const override;
   int node_count(int index) const override;
   const std::vector<Episode>& episodes() const override { return episodes_; }
   Split split(int episode) const override { return splits_.at(static_cast<size_t>(episode)); }
