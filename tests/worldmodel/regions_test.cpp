@@ -88,7 +88,7 @@ TEST(RegionBatch, RefusesWhatLiesInNoRegion) {
 /// However many blocks of messages there are.
 TEST(RegionEncoder, AStepChangesTheRegionThatItLiesInAndAtMostItsNeighbours) {
   ToyEnvironment toy(blocks(7));
-  for (const int depth : {1, 6}) {
+  for (const int depth : {1, 16}) {
     const auto encoder = random_encoder(toy.spec(), small_encoder(depth));
     for (const int primary : {ToyEnvironment::kEnlarge, ToyEnvironment::kSwap}) {
       toy.reset(3);
