@@ -116,6 +116,10 @@ void print_row(const char* what, double before, double after, const char* unit) 
 }
 
 void print_verification(const Agreement& verified, const CompareOptions& options) {
+  if (options.inputs == 0) {
+    fmt::print("not verified\n");
+    return;
+  }
   fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
              "(tolerance {:.0e})\n",
              verified.inputs, verified.max_rel_error, options.tolerance);
@@ -246,15 +250,22 @@ void check_writable(const std::filesystem::path& file) {
   const AsideFile probe(file.string());
 }
 
+void check_proved(const Options& options, const OptimizeConfig& config) {
+  if (config.verify.inputs == 0 && !(options.out.empty() && options.contenders_folder.empty()))
+    throw InputError("with verify_inputs=0 nothing is proved, so that nothing can be written: leave out "
+                     "--out and --contenders-out");
+}
+
 void run(const Options& options) {
   const OptimizeConfig config = resolve(options);
+  check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   const Optimized result = search_and_verify(model, rules, config, options);
   print_result(result, config, *rules);
-  require_agreement(options.model, result.verified);
+  if (config.verify.inputs > 0) require_agreement(options.model, result.verified);
   print_verification(result.verified, config.verify);
   print_contest(result);
   if (!options.out.empty())

@@ -1,6 +1,7 @@
 #include "core/report/curves.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -148,7 +149,9 @@ std::string metric_label(const SummaryOptions& options) {
 
 Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   if (runs.empty()) return {};
-  if (runs.front().numbers.count(options.x)) return field_curves(runs, options);
+  const FlatRun& first = runs.front();
+  const bool along_trace = !first.trace.empty() && first.trace.front().count(options.x);
+  if (!along_trace && first.numbers.count(options.x)) return field_curves(runs, options);
   return trace_curves(Scores(runs, options.summary), options);
 }
 
@@ -160,19 +163,26 @@ std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& op
 }
 
 std::string curve_page(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  const std::vector<std::string> tasks = curves(runs, options).tasks;
+  const auto figure = [&](CurveOptions of, const std::string& title) {
+    of.title = title;
+    return "<figure>" + curve_chart(runs, of) + "</figure>\n";
+  };
   std::string html = fmt::format(
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title><style>\n"
       "body{{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2em auto;padding:0 1em}}\n"
-      ".plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em}}\n"
-      "{1}</style></head><body><h1>{0}</h1>\n<p>Lines: interquartile mean over runs; bands: its {2:g}% "
-      "interval by a bootstrap of the runs of each {3}.</p>\n{4}<div class='plots'>\n",
+      "figure{{margin:0 auto;max-width:760px;width:100%}}\n"
+      ".plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;"
+      "margin-top:2em}}\n{1}</style></head><body><h1>{0}</h1>\n"
+      "<p>Lines: interquartile mean over runs. Bands: its {2:g}% interval by a bootstrap of the runs of "
+      "each {3}.</p>\n{4}<div class='plots'>\n",
       escape_html(options.title), kChartStyle, 100 * options.summary.bootstrap.confidence,
-      escape_html(options.summary.strata), curve_chart(runs, options));
-  for (const std::string& task : curves(runs, options).tasks) {
+      escape_html(options.summary.strata),
+      figure(options, fmt::format("all: {}", fmt::join(tasks, ", "))));
+  for (const std::string& task : tasks) {
     CurveOptions one = options;
-    one.title = task;
     one.summary.where.emplace_back(options.summary.strata, task);
-    html += "<figure style='margin:0'>" + curve_chart(runs, one) + "</figure>\n";
+    html += figure(one, task);
   }
   return html + "</div></body></html>\n";
 }

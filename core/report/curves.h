@@ -10,8 +10,8 @@ namespace reverie {
 
 struct CurveOptions {
   SummaryOptions summary;  ///< `versus` is not looked at
-  /// Field of the runs ("budget"), or of the points of their traces ("seconds", "measurements"), which
-  /// then hold the metric too. In a trace the last point at or before x counts, also beyond its end: a
+  /// Field of the points of traces ("seconds", "measurements"), which then hold the metric too; or, where
+  /// the first run's trace has no such field, of the runs themselves ("budget"). In a trace the last point at or before x counts, also beyond its end: a
   /// run that is over keeps what it found.
   std::string x = "budget";
   std::string title;

@@ -16,8 +16,9 @@ std::string metric_name(const SummaryOptions& options) {
                             : options.metric;
 }
 
-std::string interval(const Estimate& estimate) {
-  return fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high);
+/// Nothing where one run a task stands behind it, which no bootstrap can vary.
+std::string interval(const Estimate& estimate, bool known) {
+  return known ? fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high) : "";
 }
 
 /// The number of runs behind every known cell of a method, 0 where they differ.
@@ -70,14 +71,15 @@ std::string task_table(const Summary& summary) {
                      rule, body);
 }
 
-std::string row_text(const SummaryRow& row, bool compared) {
+std::string row_text(const SummaryRow& row, const Summary& summary) {
+  const bool known = row.runs > static_cast<int>(summary.common.size());
   std::string text = fmt::format("| {} | {} | {:.2f} | {} |", row.method, row.runs, row.iqm.value,
-                                 interval(row.iqm));
-  if (!compared) return text + "\n";
+                                 interval(row.iqm, known));
+  if (summary.options.versus.empty()) return text + "\n";
   if (!row.difference) return text + " | | | |\n";
-  return text + fmt::format(" {:+.2f} | {:+.2f} to {:+.2f} | {:.2f} | {} |\n", row.difference->value,
-                            row.difference->low, row.difference->high, row.better->value,
-                            interval(*row.better));
+  return text + fmt::format(" {:+.2f} | {} | {:.2f} | {} |\n", row.difference->value,
+                            interval(*row.difference, known), row.better->value,
+                            interval(*row.better, known));
 }
 
 std::string aggregate_table(const Summary& summary) {
@@ -94,7 +96,7 @@ std::string aggregate_table(const Summary& summary) {
   text += "\n| --- | --: | --: | --- |";
   if (compared) text += " --: | --- | --: | --- |";
   text += "\n";
-  for (const SummaryRow& row : summary.rows) text += row_text(row, compared);
+  for (const SummaryRow& row : summary.rows) text += row_text(row, summary);
   return text;
 }
 

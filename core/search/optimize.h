@@ -27,8 +27,9 @@ struct OptimizeConfig {
     v.field("method", method, "How to search");
     v.field("cost", cost, "Where costs come from");
     search.fields(v);
-    v.field("verify_inputs", verify.inputs, "Random inputs on which both graphs are compared",
-            at_least(1));
+    v.field("verify_inputs", verify.inputs,
+            "Random inputs on which both graphs are compared; 0: nothing is, and nothing can be written",
+            at_least(0));
     v.field("confirm", confirm,
             "Keep the contender that is fastest end to end on this machine, or else the original");
     v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
@@ -60,7 +61,7 @@ struct Optimized {
   int64_t operators = 0;  ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
-  Agreement verified;
+  Agreement verified;  ///< no agreement where `verify.inputs` is 0
 
   double improvement_percent() const {
     return reverie::improvement_percent(search.initial_cost, search.best_cost);

@@ -69,34 +69,19 @@ contestants() {
   done
 }
 
-contestants | awk '
-function ranks(values, n, result,    i, j, below, equal) {
-  for (i = 1; i <= n; ++i) {
-    below = equal = 0
-    for (j = 1; j <= n; ++j) { below += values[j] < values[i]; equal += values[j] == values[i] }
-    result[i] = below + (equal + 1) / 2
-  }
-}
-function spearman(a, b, n,    ra, rb, i, ma, mb, sab, saa, sbb) {
-  ranks(a, n, ra); ranks(b, n, rb)
-  ma = mb = (n + 1) / 2
-  for (i = 1; i <= n; ++i) {
-    sab += (ra[i] - ma) * (rb[i] - mb); saa += (ra[i] - ma) ^ 2; sbb += (rb[i] - mb) ^ 2
-  }
-  return saa * sbb > 0 ? sab / sqrt(saa * sbb) : 0
-}
+sums=${results%.jsonl}-sums changes=${results%.jsonl}-changes
+contestants | awk -v sums="$sums" -v changes="$changes" '
 function gain(ratio) { return 100 * (1 - ratio) }
 BEGIN { printf "| model | before: ms | after: ms | gain %% | 95%% interval | gain by sum %% |\n"
-        printf "| --- | --: | --: | --: | --- | --: |\n" }
+        printf "| --- | --: | --: | --: | --- | --: |\n"
+        printf "" >sums; printf "" >changes }
 $3 == 0 { before = $4; time = $5 }
 $3 == $2 {  # the winner, or the original where nothing won
   printf "| %s | %.3f | %.3f | %.1f | %.1f to %.1f | %.1f |\n", $1, time, $5, gain($6), gain($8), gain($7), gain($4 / before)
   ++models; gained += $3 > 0
 }
-$3 == 0 || $3 == $2 { ++n; sums[n] = $4; times[n] = $5 }
-$3 > 0 && $9 == "true" { ++m; predicted[m] = $4 / before; measured[m] = $6 }
-END {
-  printf "\n%d of %d gain beyond the interval; the others stay as they are.\n", gained, models
-  printf "Rank correlation (Spearman) of sum and time: %.3f over %d graphs before and after;\n", spearman(sums, times, n), n
-  printf "of their changes against the original: %.3f over %d contenders.\n", spearman(predicted, measured, m), m
-}'
+$3 == 0 || $3 == $2 { printf "{\"sum\":%s,\"time\":%s}\n", $4, $5 >sums }
+$3 > 0 && $9 == "true" { printf "{\"change_by_sum\":%.9g,\"change_of_time\":%s}\n", $4 / before, $6 >changes }
+END { printf "\n%d of %d gain beyond the interval; the others stay as they are.\n", gained, models }'
+[[ ! -s $sums ]] || "$reverie" summarize "$sums" --correlate sum time
+[[ ! -s $changes ]] || "$reverie" summarize "$changes" --correlate change_by_sum change_of_time

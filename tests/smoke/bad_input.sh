@@ -59,6 +59,8 @@ refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
 refuses 'alpha' reverie optimize good.onnx --alpha much
 refuses '--without nonsense' reverie optimize good.onnx --without nonsense
+refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --out new.onnx
+refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --contenders-out new
 refuses "'abacus'.*h200" reverie optimize good.onnx --cost roofline:abacus
 refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4

@@ -26,6 +26,10 @@ done
 grep -q '"rule":' without.txt || fail "nothing is rewritten without two kinds of rules"
 if grep -q '"rule":"conv_\(relu\|add\)' without.txt; then fail "rules that were left out are used"; fi
 
+"$reverie" optimize model.onnx --method greedy --set verify_inputs=0 --json --quiet >unproved.txt
+grep -q '^not verified$' unproved.txt || fail "nothing says that nothing was verified"
+tail -1 unproved.txt | grep -q '"verified":{"inputs":0,' || fail "the line does not say so"
+
 # Confirmed end to end: whatever won, the line says how every graph did, and all are written.
 "$reverie" optimize model.onnx --method greedy --cost roofline:t4 --confirm --contenders 2 \
   --contenders-out contenders --set confirm_seconds=0.01 --out confirmed.onnx --json --quiet >confirmed.txt

@@ -105,6 +105,7 @@ TEST(Summary, HasMeansCountsAndAggregates) {
   EXPECT_THAT(text, HasSubstr("| a | 10.00 | **12.00** |"));
   EXPECT_THAT(text, HasSubstr("| mcts | 6 | 16.50 |"));
   EXPECT_THAT(text, HasSubstr("| +1.08 |"));
+  EXPECT_THAT(text, HasSubstr("| greedy | 2 | 15.00 |  | | | | |")) << "one run a model has no interval";
   EXPECT_THAT(summary_json(summary), HasSubstr(R"("method":"mcts","runs":6,"iqm":{"value":16.5)"));
 }
 
@@ -232,6 +233,13 @@ TEST(Summary, AtAPlaceTheBestKnownIsThatOfWholeRuns) {
   const Summary summary = summarize(runs_of(lines), options);
   EXPECT_EQ(summary.gaps[0].best, 9);
   EXPECT_EQ(summary.cells[0][1].value, 25);
+}
+
+TEST(CurvesOfATrace, GoBeforeAFieldOfThatName) {
+  CurveOptions options;
+  options.x = "seconds";
+  const std::string whole = fmt::format(",\"seconds\":7,\"trace\":[{},{}]", point(0, 0), point(2, 4));
+  EXPECT_EQ(curves(runs_of(line("a", "x", 1, 4, whole)), options).series[0].points.size(), 60u);
 }
 
 TEST(CurvesOfATrace, RefuseWhatATraceLacks) {
