@@ -4,14 +4,17 @@
 #include "core/base/random.h"
 
 namespace reverie {
+namespace {
+constexpr int64_t kStartsOfRegions = 4096;
+}  // namespace
 
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world,
                          const DreamConfig& config) {
   const auto episodes = data.data().episodes_in(Split::kTrain);
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-  const StartStates starts = collect_starts(data, episodes, world, config.warm_up);
-  if (!config.from_first_states) return starts;
-  return select_rows(starts, (starts.steps == 0).nonzero().squeeze(1));
+  StartChoice choice{config.warm_up, config.from_first_states};
+  if (world.spec().regions > 1) choice.most = kStartsOfRegions;
+  return collect_starts(data, episodes, world, choice);
 }
 
 DreamEnvironment::DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts,

@@ -59,7 +59,8 @@ class DreamEnvironment : public LatentEnvironment {
   int dreamed_ = 0;
 };
 
-/// Starts for a dream from the training split, as `config` wants them.
+/// Starts for a dream from the training split, as `config` wants them; when S > 1 at most 4096, evenly
+/// spread, as each holds the recurrent states of all regions.
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world, const DreamConfig& config);
 
 }  // namespace reverie

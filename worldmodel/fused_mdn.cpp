@@ -32,8 +32,9 @@ torch::Tensor class_first(int64_t before, int64_t actions) {
 
 }  // namespace
 
-struct FusedMdn::Inputs {
-  torch::Tensor z, counts, rules, location;
+/// Before and after the step, [n, hidden] each.
+struct FusedMdn::Recurrent {
+  torch::Tensor h, c, next_h, next_c;
 };
 
 FusedMdn::FusedMdn(MdnRnn network)
@@ -48,9 +49,9 @@ void FusedMdn::refresh() {
   mean_ = torch::cat({m.latent->mean, m.log_counts->mean});
   deviation_ = torch::cat({m.latent->deviation, m.log_counts->deviation});
   gates_ = torch::cat({m.gates_in->weight, m.gates_hidden->weight}, 1).t();
-  const int64_t actions = m.spec.env.primary_actions();
-  const auto order = class_first(m.head->bias.size(0) - actions * CountCode::classes(), actions)
-                         .to(m.head->bias.device());
+  const int64_t before = m.head->bias.size(0) - m.columns().back();
+  const auto order =
+      class_first(before, m.spec.env.primary_actions()).to(m.head->bias.device());
   head_ = m.head->weight.index_select(0, order).t();
   head_bias_ = m.head->bias.index_select(0, order);
   input_ = torch::Tensor();
@@ -58,7 +59,7 @@ void FusedMdn::refresh() {
 }
 
 void FusedMdn::reserve(int64_t rows) {
-  if (input_.defined() && input_.size(0) == rows) return;
+  if (input_.defined() && input_.size(0) >= rows) return;
   const int64_t hidden = network_->config.hidden;
   const auto make = [&](int64_t columns) { return torch::empty({rows, columns}, mean_.options()); };
   input_ = make(network_->input->options.in_features());
@@ -68,104 +69,91 @@ void FusedMdn::reserve(int64_t rows) {
   columns_ = make(head_.size(1));
 }
 
-void FusedMdn::fill_input(const Inputs& inputs, int64_t begin, int64_t rows) {
+void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
   auto x = input_.narrow(0, begin, rows);
   int64_t at = 0;
   const auto put = [&](const torch::Tensor& part) {
     auto place = x.narrow(1, at, part.size(1));
-    place.copy_(part.narrow(0, begin, rows));
+    place.copy_(part);
     at += part.size(1);
     return place;
   };
-  put(inputs.z);
-  put(inputs.counts).log1p_();
+  const auto some = [&](const torch::Tensor& part) { return part.narrow(0, begin, rows); };
+  put(some(in.latent));
+  put(some(in.counts)).log1p_();
   x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-kClamp, kClamp);
-  put(inputs.rules);
-  put(inputs.location);
+  put(network_->rules->weight.index_select(0, some(in.primary)));
+  put(some(in.location));
+  if (in.context.defined()) put(some(in.context));
 }
 
-void FusedMdn::recur(const LatentState& before, LatentState& after, int64_t begin, int64_t rows) {
+void FusedMdn::recur(const Recurrent& state, int64_t begin, int64_t rows) {
   const int64_t hidden = network_->config.hidden;
   auto all = hidden_.narrow(0, begin, rows);
   auto embedded = all.narrow(1, hidden, hidden);
   affine(embedded, network_->input->bias, input_.narrow(0, begin, rows),
          network_->input->weight.t());
   at::silu_(embedded);
-  all.narrow(1, 2 * hidden, hidden).copy_(before.hidden.narrow(0, begin, rows));
+  all.narrow(1, 2 * hidden, hidden).copy_(state.h.narrow(0, begin, rows));
   auto gates = open_.narrow(0, begin, rows);
   affine(gates, network_->gates_in->bias, all.narrow(1, hidden, 2 * hidden), gates_);
   gates.narrow(1, 0, 3 * hidden).sigmoid_();
   auto candidate = gates.narrow(1, 3 * hidden, hidden).tanh_();
   const auto gate = [&](int64_t i) { return gates.narrow(1, i * hidden, hidden); };
-  auto cell = after.cell.narrow(0, begin, rows);
-  at::mul_out(cell, gate(1), before.cell.narrow(0, begin, rows)).addcmul_(gate(0), candidate);
-  auto h = after.hidden.narrow(0, begin, rows);
+  auto cell = state.next_c.narrow(0, begin, rows);
+  at::mul_out(cell, gate(1), state.c.narrow(0, begin, rows)).addcmul_(gate(0), candidate);
+  auto h = state.next_h.narrow(0, begin, rows);
   at::tanh_out(h, cell).mul_(gate(2));
   all.narrow(1, 0, hidden).copy_(h);
 }
 
-void FusedMdn::speak(const Inputs& inputs, torch::Tensor& next_counts, int64_t begin,
+void FusedMdn::speak(const MdnInput& in, torch::Tensor& next_counts, int64_t begin,
                      int64_t rows) {
-  const int64_t hidden = network_->config.hidden, actions = inputs.counts.size(1);
+  const int64_t hidden = network_->config.hidden;
   auto trunk = trunk_.narrow(0, begin, rows);
   affine(trunk, network_->trunk->bias, hidden_.narrow(0, begin, rows).narrow(1, 0, 2 * hidden),
          network_->trunk->weight.t());
   at::silu_(trunk);
   auto columns = columns_.narrow(0, begin, rows);
   affine(columns, head_bias_, trunk, head_);
-  const int64_t count_columns = actions * CountCode::classes();
+  const int64_t count_columns = network_->columns().back();
   auto logits = columns.narrow(1, columns.size(1) - count_columns, count_columns);
   auto out = next_counts.narrow(0, begin, rows);
-  CountCode::decode_likeliest(inputs.counts.narrow(0, begin, rows), logits,
+  CountCode::decode_likeliest(in.counts.narrow(0, begin, rows), logits,
                               network_->same_counts.squeeze(1), network_->spec.env.max_secondary,
                               out);
 }
 
-void FusedMdn::run(LatentState& state, const Inputs& inputs, torch::Tensor* next_counts) {
-  const int64_t batch = inputs.z.size(0);
-  reserve(batch);
-  LatentState after = state;
-  after.hidden = torch::empty_like(state.hidden);
-  after.cell = torch::empty_like(state.cell);
-  const int64_t block = inputs.z.is_cpu() ? kBlock : batch;
-  at::parallel_for(0, (batch + block - 1) / block, 1, [&](int64_t first, int64_t last) {
+void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
+                   torch::Tensor* next_counts) {
+  torch::NoGradGuard guard;
+  refresh();
+  const int64_t all = in.latent.size(0);
+  reserve(all);
+  const Recurrent state{hidden, cell, torch::empty_like(hidden), torch::empty_like(cell)};
+  const int64_t block = in.latent.is_cpu() ? kBlock : all;
+  at::parallel_for(0, (all + block - 1) / block, 1, [&](int64_t first, int64_t last) {
     torch::NoGradGuard guard;
     for (int64_t i = first; i < last; ++i) {
-      const int64_t begin = i * block, rows = std::min(block, batch - begin);
-      fill_input(inputs, begin, rows);
-      recur(state, after, begin, rows);
-      if (next_counts != nullptr) speak(inputs, *next_counts, begin, rows);
+      const int64_t begin = i * block, rows = std::min(block, all - begin);
+      fill_input(in, begin, rows);
+      recur(state, begin, rows);
+      if (next_counts != nullptr) speak(in, *next_counts, begin, rows);
     }
   });
-  state = std::move(after);
+  hidden = state.next_h;
+  cell = state.next_c;
 }
 
-FusedMdn::Inputs FusedMdn::inputs(const LatentState& state, const torch::Tensor& counts,
-                                  const LatentActions& actions) {
-  return {state.latents.z, counts, network_->rules->weight.index_select(0, actions.primary),
-          describe_location(actions.secondary, count_of(counts, actions),
-                            network_->spec.env.max_secondary)};
-}
-
-void FusedMdn::advance(LatentState& state, const torch::Tensor& counts,
-                       const LatentActions& actions) {
-  torch::NoGradGuard guard;
-  refresh();
-  run(state, inputs(state, counts, actions), nullptr);
-}
-
-FusedOutput FusedMdn::step(LatentState& state, const torch::Tensor& counts,
-                           const LatentActions& actions) {
-  torch::NoGradGuard guard;
-  refresh();
+FusedOutput FusedMdn::step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
   FusedOutput output;
-  output.counts = torch::empty_like(counts, at::MemoryFormat::Contiguous);
-  run(state, inputs(state, counts, actions), &output.counts);
-  const int latent = network_->spec.latent, mixtures = network_->config.mixtures;
-  const int64_t mixture = Mixture::columns(mixtures, latent);
-  output.change = Mixture::from_columns(columns_.narrow(1, 0, mixture), mixtures, latent);
-  output.reward = columns_.select(1, mixture);
-  output.end = columns_.select(1, mixture + 1);
+  output.counts = torch::empty_like(in.counts, at::MemoryFormat::Contiguous);
+  run(in, hidden, cell, &output.counts);
+  const auto [change, reward, end, counts] = network_->columns();
+  const auto columns = columns_.narrow(0, 0, in.latent.size(0));
+  output.change = columns.narrow(1, 0, change);
+  output.reward = columns.narrow(1, change, reward);
+  output.end = columns.select(1, change + reward);
   return output;
 }
 

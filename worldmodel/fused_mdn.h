@@ -8,12 +8,12 @@
 
 namespace reverie {
 
-/// What the heads say of B states, without gradients; valid until the next call of the object.
+/// What the heads say of n rows, without gradients; valid until the next call of the object.
 struct FusedOutput {
-  Mixture change;
-  torch::Tensor reward;  ///< [B], in units of the training rewards' deviation
-  torch::Tensor end;     ///< [B], logit
-  torch::Tensor counts;  ///< [B, A] int64, the likeliest next mask; new
+  torch::Tensor change;  ///< [n, columns of the change head]
+  torch::Tensor reward;  ///< [n, columns of the reward head]
+  torch::Tensor end;     ///< [n], logit
+  torch::Tensor counts;  ///< [n, A] int64, the likeliest next counts; new
 };
 
 /// One step of an MdnRnn for acting: the same numbers (within rounding) as embed, input_gates, cell
@@ -24,21 +24,22 @@ class FusedMdn {
  public:
   explicit FusedMdn(MdnRnn network);
 
-  /// Takes the recurrent state over B actions; the tensors in `state` are replaced, not written.
-  void advance(LatentState& state, const torch::Tensor& counts, const LatentActions& actions);
+  /// Takes the recurrent state [n, hidden] of n rows further; the tensors are replaced, not written.
+  void advance(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
+    run(in, hidden, cell, nullptr);
+  }
   /// The same, and what the heads say.
-  FusedOutput step(LatentState& state, const torch::Tensor& counts, const LatentActions& actions);
+  FusedOutput step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell);
 
  private:
-  struct Inputs;
-  Inputs inputs(const LatentState& state, const torch::Tensor& counts,
-                const LatentActions& actions);
+  struct Recurrent;
   void refresh();
   void reserve(int64_t rows);
-  void run(LatentState& state, const Inputs& inputs, torch::Tensor* next_counts);
-  void fill_input(const Inputs& inputs, int64_t begin, int64_t rows);
-  void recur(const LatentState& before, LatentState& after, int64_t begin, int64_t rows);
-  void speak(const Inputs& inputs, torch::Tensor& next_counts, int64_t begin, int64_t rows);
+  void run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
+           torch::Tensor* next_counts);
+  void fill_input(const MdnInput& in, int64_t begin, int64_t rows);
+  void recur(const Recurrent& state, int64_t begin, int64_t rows);
+  void speak(const MdnInput& in, torch::Tensor& next_counts, int64_t begin, int64_t rows);
 
   MdnRnn network_;
   std::vector<torch::Tensor> sources_;
@@ -46,13 +47,14 @@ class FusedMdn {
 
   torch::Tensor mean_, deviation_;  // of latent and counts together
   torch::Tensor gates_;             // [2 hidden, 4 hidden]: from the input, from h
-  torch::Tensor head_, head_bias_;  // counts by class first: [hidden, mixture + 2 + classes A]
+  torch::Tensor head_, head_bias_;  // counts by class first: [hidden, columns of the head]
 
-  torch::Tensor input_;    // [B, columns of the network's input]
-  torch::Tensor hidden_;   // [B, 3 hidden]: next h, embedded input, h
-  torch::Tensor open_;     // [B, 4 hidden], gates
-  torch::Tensor trunk_;    // [B, hidden]
-  torch::Tensor columns_;  // [B, columns of the head]
+  // Room for n rows at least.
+  torch::Tensor input_;    // [n, columns of the network's input]
+  torch::Tensor hidden_;   // [n, 3 hidden]: next h, embedded input, h
+  torch::Tensor open_;     // [n, 4 hidden], gates
+  torch::Tensor trunk_;    // [n, hidden]
+  torch::Tensor columns_;  // [n, columns of the head]
 };
 
 }  // namespace reverie

@@ -6,28 +6,26 @@
 
 namespace reverie {
 namespace {
-
-constexpr double kMinLogSigma = -4;
 constexpr double kMaxLogSigma = 3;
+}  // namespace
 
-torch::Tensor draw_components(const torch::Tensor& logits, double temperature,
-                              torch::Generator& noise) {
+torch::Tensor draw_category(const torch::Tensor& logits, double temperature,
+                            torch::Generator noise) {
   if (temperature <= 0) return logits.argmax(-1);
   const auto edges = torch::softmax(logits / temperature, -1).cumsum(-1);
   const auto uniform = torch::rand({logits.size(0), 1}, noise).to(logits.device());
   return (edges <= uniform).sum(-1).clamp_max(logits.size(-1) - 1);
 }
 
-}  // namespace
-
-Mixture Mixture::from_columns(const torch::Tensor& columns, int mixtures, int dimensions) {
+Mixture Mixture::from_columns(const torch::Tensor& columns, int mixtures, int dimensions,
+                              double min_log_sigma) {
   const int64_t block = static_cast<int64_t>(mixtures) * dimensions;
   const auto parts = columns.split_with_sizes({mixtures, block, block}, -1);
   auto shape = columns.sizes().vec();
   shape.back() = mixtures;
   shape.push_back(dimensions);
   return {parts[0], parts[1].reshape(shape),
-          parts[2].reshape(shape).clamp(kMinLogSigma, kMaxLogSigma)};
+          parts[2].reshape(shape).clamp(min_log_sigma, kMaxLogSigma)};
 }
 
 torch::Tensor Mixture::negative_log_likelihood(const torch::Tensor& x) const {
@@ -42,7 +40,7 @@ torch::Tensor Mixture::mean() const {
 }
 
 torch::Tensor Mixture::sample(double temperature, torch::Generator noise) const {
-  const auto component = draw_components(logits, temperature, noise);
+  const auto component = draw_category(logits, temperature, noise);
   const auto index = component.view({-1, 1, 1}).expand({-1, 1, means.size(2)});
   const auto chosen = means.gather(1, index).squeeze(1);
   if (temperature <= 0) return chosen;

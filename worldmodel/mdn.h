@@ -4,6 +4,11 @@
 
 namespace reverie {
 
+/// Draws one of K categories a row at temperature tau (logits [B, K] / tau), [B] int64. At tau = 0 the
+/// likeliest.
+torch::Tensor draw_category(const torch::Tensor& logits, double temperature,
+                            torch::Generator noise);
+
 /// A mixture of K Gaussians with diagonal covariance over D dimensions (Bishop 1994, equations 22
 /// to 26), for any leading dimensions.
 struct Mixture {
@@ -12,8 +17,9 @@ struct Mixture {
   torch::Tensor log_sigma;  ///< [*, K, D]
 
   static int64_t columns(int mixtures, int dimensions) { return mixtures * (1 + 2L * dimensions); }
-  /// From as many columns.
-  static Mixture from_columns(const torch::Tensor& columns, int mixtures, int dimensions);
+  /// From as many columns. log_sigma is kept within `min_log_sigma` and 3.
+  static Mixture from_columns(const torch::Tensor& columns, int mixtures, int dimensions,
+                              double min_log_sigma);
 
   /// -log density of x [*, D], one value a row.
   torch::Tensor negative_log_likelihood(const torch::Tensor& x) const;

@@ -1,13 +1,30 @@
 #include "worldmodel/mdn_rnn.h"
 
+#include "core/base/error.h"
+
 namespace reverie {
 
 namespace {
+
 constexpr double kSameCounts = 4;  // in logits: what does not change is the rule
+constexpr double kMinLogSigma = -4;
+constexpr double kMinLogSigmaOfRegions = -2;  // what a region becomes is nearly certain
+
+int64_t input_columns(const WorldModelConfig& config, const LatentSpec& spec) {
+  const int64_t context = spec.regions > 1 ? 2 * spec.latent + 1 : 0;
+  return spec.latent + spec.env.primary_actions() + config.embedding + kLocationFeatures + context;
+}
+
 }  // namespace
 
-MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec_in)
-    : config(config_in), spec(spec_in) {
+MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec_in,
+                       RegionPool pool_in)
+    : config(config_in),
+      spec(spec_in),
+      change_head(make_change_head(config.change, config.mixtures, spec.latent,
+                                   spec.regions > 1 ? kMinLogSigmaOfRegions : kMinLogSigma)),
+      reward_head(make_reward_head(config.reward)) {
+  REVERIE_CHECK((spec.regions > 1) == !pool_in.is_empty());
   const int hidden = config.hidden;
   const int actions = spec.env.primary_actions();
   latent = register_module("latent", Normalizer(spec.latent));
@@ -16,29 +33,44 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
   reward_scale = register_buffer("reward_scale", torch::ones({1}));
   same_counts = register_parameter("same_counts", torch::full({actions, 1}, kSameCounts));
   rules = register_module("rules", torch::nn::Embedding(actions, config.embedding));
-  const int columns = spec.latent + actions + config.embedding + kLocationFeatures;
-  input = register_module("input", torch::nn::Linear(columns, hidden));
+  input = register_module("input", torch::nn::Linear(input_columns(config, spec), hidden));
   gates_in = register_module("gates_in", torch::nn::Linear(hidden, 4 * hidden));
   gates_hidden = register_module(
       "gates_hidden", torch::nn::Linear(torch::nn::LinearOptions(hidden, 4 * hidden).bias(false)));
   trunk = register_module("trunk", torch::nn::Linear(2 * hidden, hidden));
-  const int64_t mixture = Mixture::columns(config.mixtures, spec.latent);
+  const auto [of_change, of_reward, of_end, of_counts] = columns();
   head = register_module("head",
-                         torch::nn::Linear(hidden, mixture + 2 + actions * CountCode::classes()));
+                         torch::nn::Linear(hidden, of_change + of_reward + of_end + of_counts));
   torch::NoGradGuard guard;
   gates_in->bias.narrow(0, hidden, hidden).fill_(1);  // forget gates start open
+  if (spec.regions == 1) return;
+  global = register_module("global", Normalizer(spec.latent));
+  pool = register_module("pool", pool_in);
+  for (auto& parameter : pool->parameters()) parameter.set_requires_grad(false);
 }
 
-torch::Tensor MdnRnnImpl::normal_counts(const torch::Tensor& counts) {
-  return log_counts(torch::log1p(counts.to(torch::kFloat)));
+std::array<int64_t, 4> MdnRnnImpl::columns() const {
+  return {change_head->columns(), reward_head->columns(), 1,
+          int64_t{spec.env.primary_actions()} * CountCode::classes()};
 }
 
-torch::Tensor MdnRnnImpl::embed(const torch::Tensor& z, const torch::Tensor& counts,
-                                const LatentActions& actions) {
-  const auto location = describe_location(actions.secondary, count_of(counts, actions),
-                                          spec.env.max_secondary);
-  return torch::silu(input(
-      torch::cat({latent(z), normal_counts(counts), rules(actions.primary), location}, -1)));
+MdnInput MdnRnnImpl::look(const Rows& rows, const Latents& latents, const LatentMask& mask,
+                          const torch::Tensor& primary, const RegionActions& place) {
+  const auto location = describe_location(place.index, place.count, spec.env.max_secondary);
+  MdnInput in{rows.latent(latents), rows.counts(mask), rows.spread(primary),
+              rows.spread(location), {}};
+  if (rows.flat()) return in;
+  const auto whole = torch::cat({latent(in.latent.narrow(0, 0, rows.trajectories())),
+                                 global(latents.z)}, -1);
+  in.context = torch::cat({rows.spread(whole), rows.acted()}, -1);
+  return in;
+}
+
+torch::Tensor MdnRnnImpl::embed(const MdnInput& in) {
+  const auto counts = log_counts(torch::log1p(in.counts.to(torch::kFloat)));
+  std::vector<torch::Tensor> parts = {latent(in.latent), counts, rules(in.primary), in.location};
+  if (in.context.defined()) parts.push_back(in.context);
+  return torch::silu(input(torch::cat(parts, -1)));
 }
 
 std::pair<torch::Tensor, torch::Tensor> MdnRnnImpl::cell(const torch::Tensor& gates,
@@ -54,18 +86,32 @@ std::pair<torch::Tensor, torch::Tensor> MdnRnnImpl::cell(const torch::Tensor& ga
 
 MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
                             const torch::Tensor& counts) {
-  const auto columns = head(torch::silu(trunk(torch::cat({h, embedded}, -1))));
-  const int64_t actions = spec.env.primary_actions();
-  const int64_t mixture = Mixture::columns(config.mixtures, spec.latent);
-  const auto parts =
-      columns.split_with_sizes({mixture, 1, 1, actions * CountCode::classes()}, -1);
-  auto shape = columns.sizes().vec();
-  shape.back() = actions;
-  shape.push_back(CountCode::classes());
+  const auto parts = head(torch::silu(trunk(torch::cat({h, embedded}, -1))))
+                         .split_with_sizes(columns(), -1);
   const auto same = CountCode::same(counts).unsqueeze(-1);
-  return {Mixture::from_columns(parts[0], config.mixtures, spec.latent), parts[1].squeeze(-1),
-          parts[2].squeeze(-1),
-          parts[3].reshape(shape).scatter_add(-1, same, same_counts.expand(same.sizes()))};
+  const auto logits = parts[3].unflatten(-1, {spec.env.primary_actions(), CountCode::classes()});
+  return {parts[0], parts[1], parts[2].squeeze(-1),
+          logits.scatter_add(-1, same, same_counts.expand(same.sizes()))};
+}
+
+Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
+                                 const torch::Tensor& latents) {
+  Latents after = before;
+  if (rows.flat()) {
+    after.z = latents.clamp(-1, 1);
+  } else {
+    after.regions = rows.put(before.regions, latents.clamp(-1, 1));
+    after.z = pool(after.regions);
+  }
+  return after;
+}
+
+LatentMask MdnRnnImpl::with_counts(const LatentMask& before, const Rows& rows,
+                                   const torch::Tensor& counts) const {
+  const int64_t no_op = spec.env.no_op();
+  const auto rules = counts.narrow(-1, 0, no_op);
+  const auto stays = rows.counts(before).narrow(-1, no_op, 1);
+  return rows.put_counts(before, torch::cat({rules, stays}, -1), spec.env.max_secondary);
 }
 
 }  // namespace reverie

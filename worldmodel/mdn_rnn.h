@@ -1,66 +1,105 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <utility>
 
 #include "core/base/config.h"
 #include "worldmodel/count_code.h"
+#include "worldmodel/heads.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/location.h"
-#include "worldmodel/mdn.h"
 #include "worldmodel/modules.h"
+#include "worldmodel/region_pool.h"
+#include "worldmodel/rows.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
 struct WorldModelConfig {
   int hidden = 128;
+  ChangeHeadKind change = ChangeHeadKind::kMixture;
   int mixtures = 5;
+  RewardHeadKind reward = RewardHeadKind::kRegression;
   int embedding = 16;
 
   template <class V>
   void fields(V& v) {
     v.field("hidden", hidden, "Width of the recurrent state h", at_least(1));
-    v.field("mixtures", mixtures, "Gaussians in the mixture over the change of z", at_least(1));
+    v.field("change", change,
+            "What is said of the change of a latent: mixture of Gaussians, residual (one prediction, "
+            "Huber loss), or categorical (each dimension over bins)");
+    v.field("mixtures", mixtures, "Gaussians in the mixture over the change", at_least(1));
+    v.field("reward", reward, "regression, or two_hot: exponentially spaced bins");
     v.field("embedding", embedding, "Width of a rule's embedding", at_least(1));
   }
 };
 
+/// What M looks at in one step, for any leading dimensions.
+struct MdnInput {
+  torch::Tensor latent;    ///< [*, latent]: z, or that of a region
+  torch::Tensor counts;    ///< [*, A]: of the mask, or of it in the region
+  torch::Tensor primary;   ///< [*] int64
+  torch::Tensor location;  ///< [*, kLocationFeatures]
+  /// When S > 1: latent of the region acted in, z, and whether this is the region acted in; undefined
+  /// when S = 1. [*, 2 latent + 1], normalised.
+  torch::Tensor context;
+};
+
 /// What M says of one step, for any leading dimensions.
 struct MdnOutput {
-  Mixture change;        ///< of z, normalised
-  torch::Tensor reward;  ///< [*], in units of the training rewards' deviation
+  torch::Tensor change;  ///< [*, columns of the change head]: of the latent, normalised
+  torch::Tensor reward;  ///< [*, columns of the reward head]: in units of the rewards' deviation
   torch::Tensor end;     ///< [*], logit
   torch::Tensor counts;  ///< [*, A, CountCode::classes()], logits
 };
 
 /// An LSTM (Hochreiter and Schmidhuber 1997) with mixture-density and further heads (Ha and
-/// Schmidhuber 2018). Its input is z, the counts of the mask, and the action as a rule embedding
+/// Schmidhuber 2018). Its input is a latent, the counts of the mask, and the action as a rule embedding
 /// with location features; its output speaks of the change that the action makes.
+///
+/// When S = 1 the latent is z and a trajectory has one recurrent state. When S > 1 the network works on
+/// Rows: every region has its latent, counts and recurrent state, and a step takes those of the region
+/// acted in and of its neighbours further, with shared weights. Reward and end are what the row of the
+/// region acted in says. z follows from the regions' latents by V's pool, which stays as V has it.
 struct MdnRnnImpl : torch::nn::Module {
-  MdnRnnImpl(const WorldModelConfig& config, const LatentSpec& spec);
+  /// `pool`: that of V when S > 1, otherwise none.
+  MdnRnnImpl(const WorldModelConfig& config, const LatentSpec& spec, RegionPool pool = nullptr);
 
-  /// z [*, latent], counts [*, A], actions [*] -> [*, hidden].
-  torch::Tensor embed(const torch::Tensor& z, const torch::Tensor& counts,
-                      const LatentActions& actions);
+  /// What M looks at in these rows when the actions are taken at these places.
+  MdnInput look(const Rows& rows, const Latents& latents, const LatentMask& mask,
+                const torch::Tensor& primary, const RegionActions& place);
+  /// -> [*, hidden].
+  torch::Tensor embed(const MdnInput& in);
   /// Gates before the recurrent part: [*, hidden] -> [*, 4 hidden].
   torch::Tensor input_gates(const torch::Tensor& embedded) { return gates_in(embedded); }
-  /// One step of B rows: (gates from the input, h, c) -> (h, c).
+  /// One step of n rows: (gates from the input, h, c) -> (h, c).
   std::pair<torch::Tensor, torch::Tensor> cell(const torch::Tensor& gates, const torch::Tensor& h,
                                                const torch::Tensor& c);
-  /// `counts`: the mask at z. The next mask's logits begin with a learned preference for the same.
+  /// `counts`: as in the input. The next counts' logits begin with a learned preference for the same.
   MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
                   const torch::Tensor& counts);
-  /// log(1 + count), normalised, [*, A].
-  torch::Tensor normal_counts(const torch::Tensor& counts);
+  /// Columns of the heads of change, reward, end and counts, in this order.
+  std::array<int64_t, 4> columns() const;
+
+  /// `before` with the rows' latents [n, latent], clamped to [-1, 1].
+  Latents with_latents(const Latents& before, const Rows& rows, const torch::Tensor& latents);
+  /// `before` with the rows' counts [n, A], those of NO-OP as they are.
+  LatentMask with_counts(const LatentMask& before, const Rows& rows,
+                         const torch::Tensor& counts) const;
 
   WorldModelConfig config;
   LatentSpec spec;
+  std::shared_ptr<const ChangeHead> change_head;
+  std::shared_ptr<const RewardHead> reward_head;
   Normalizer latent{nullptr}, change{nullptr}, log_counts{nullptr};
+  Normalizer global{nullptr};  ///< of z; none when S = 1
   torch::Tensor reward_scale;  ///< [1], the rewards' deviation
   torch::Tensor same_counts;   ///< [A, 1], weight of the preference for the same count
   torch::nn::Embedding rules{nullptr};
   torch::nn::Linear input{nullptr}, gates_in{nullptr}, gates_hidden{nullptr}, trunk{nullptr},
       head{nullptr};
+  RegionPool pool{nullptr};
 };
 TORCH_MODULE(MdnRnn);
 

@@ -11,9 +11,9 @@ namespace reverie {
 /// How well M predicts k steps ahead of a real state under the real actions, at temperature 0, the
 /// recurrent state warmed up. Beside each figure: what copying the state at the start would give.
 struct OpenLoopRow {
-  int k = 0;
+  int k = 0;  ///< 0: from the beginning of an episode to the last state that belongs to it
   int64_t starts = 0;
-  double latent_error = 0;  ///< root mean square, in deviations of z over the data
+  double latent_error = 0;  ///< root mean square, in deviations of z (S > 1: of regions) over the data
   double latent_error_copy = 0;
   double reward_error = 0;      ///< mean |predicted - real| sum of k rewards
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
@@ -25,8 +25,8 @@ struct OpenLoopRow {
   double absent_f1_copy = 0;
 };
 
-/// Rows for those `steps` that at least one start has ahead of it. At most `max_starts` starts,
-/// evenly spread over the episodes.
+/// Rows for those `steps` that at least one start has ahead of it, and for whole episodes. At most
+/// `max_starts` starts, evenly spread over the episodes, of which at most 100 are taken when S > 1.
 std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts = 1000);

@@ -16,6 +16,24 @@ T at_time(const T& x, int64_t t) {
   return map_tensors(x, [&](const torch::Tensor& tensor) { return tensor.select(1, t); });
 }
 
+/// Whether to begin at step t of an episode, [episodes, T] bool.
+torch::Tensor chosen_states(const EpisodeSource& data, const std::vector<int>& episodes,
+                            const StartChoice& choice) {
+  REVERIE_CHECK(!episodes.empty());
+  std::vector<int64_t> lengths;
+  for (const int episode : episodes) lengths.push_back(std::ssize(data.episodes()[episode].steps));
+  const auto length = torch::tensor(lengths).unsqueeze(1);
+  const auto time = torch::arange(length.max().item<int64_t>());
+  const auto there = choice.first_only ? time.eq(0).logical_and(length > 0) : time < length;
+  const auto all = there.nonzero();
+  if (all.size(0) <= choice.most) return there;
+  const auto kept = all.index_select(
+      0, (torch::arange(choice.most) * all.size(0) / choice.most).to(torch::kInt64));
+  auto chosen = torch::zeros_like(there);
+  chosen.index_put_({kept.select(1, 0), kept.select(1, 1)}, true);
+  return chosen;
+}
+
 }  // namespace
 
 LatentEpisodes::LatentEpisodes(const EpisodeSource& data, Latents latents)
@@ -66,8 +84,9 @@ SequenceBatch LatentEpisodes::batch(const std::vector<int>& episodes) const {
 }
 
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
-                           WorldModel& world, bool warm_up) {
+                           WorldModel& world, const StartChoice& choice) {
   torch::NoGradGuard guard;
+  const auto chosen = chosen_states(data.data(), episodes, choice).to(world.device());
   std::vector<StartStates> parts;
   for (size_t first = 0; first < episodes.size(); first += kEpisodesAtOnce) {
     const size_t last = std::min(episodes.size(), first + kEpisodesAtOnce);
@@ -81,8 +100,9 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
       const LatentActions actions = at_time(batch.actions, t);
       const StartStates all{state,   mask,  torch::full_like(names, t), names,
                             actions, batch.reward.select(1, t)};
-      parts.push_back(select_rows(all, batch.valid.select(1, t).nonzero().squeeze(1)));
-      if (warm_up) world.advance(state, mask, actions);
+      const auto here = chosen.select(1, t).slice(0, first, last);
+      parts.push_back(select_rows(all, here.nonzero().squeeze(1)));
+      if (choice.warm_up) world.advance(state, mask, actions);
     }
   }
   REVERIE_CHECK(!parts.empty());

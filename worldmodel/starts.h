@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "worldmodel/episode_source.h"
@@ -64,9 +65,17 @@ struct StartStates {
   }
 };
 
-/// Every state of these episodes at which an action was taken, in order of episode and step. With
-/// `warm_up` false the recurrent state is zero.
+/// Which states to begin from.
+struct StartChoice {
+  bool warm_up = true;      ///< otherwise the recurrent state is zero
+  bool first_only = false;  ///< only where episodes begin
+  int64_t most = std::numeric_limits<int64_t>::max();  ///< evenly spread over those that there are
+};
+
+/// States of these episodes (ascending) at which an action was taken, in order of episode and step.
+/// When S > 1 a state takes some S * (2 hidden + latent) * 4 bytes, 80 KB for 64 regions of the default
+/// widths, and its mask as much again: so many are not to be kept all.
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
-                           WorldModel& world, bool warm_up);
+                           WorldModel& world, const StartChoice& choice);
 
 }  // namespace reverie

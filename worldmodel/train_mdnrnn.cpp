@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "worldmodel/batch_steps.h"
 
 namespace reverie {
 namespace {
@@ -18,29 +19,43 @@ std::vector<std::vector<int>> split_into(const std::vector<int>& values, int siz
   return parts;
 }
 
-/// Sets what M knows of the scale of its inputs and outputs.
+torch::Tensor where(const torch::Tensor& x, const torch::Tensor& chosen) {
+  return x.index_select(0, chosen.nonzero().squeeze(1));
+}
+
+/// Sets what M knows of the scale of its inputs and outputs: of the rows that it works on, that of
+/// changes of those acted in, as most neighbours stay what they are.
 void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes,
                     MdnRnnImpl& network) {
-  const int actions = network.spec.env.primary_actions();
-  ColumnStatistics latent(network.spec.latent), change(network.spec.latent), counts(actions),
-      reward(1);
+  const int width = network.spec.latent;
+  ColumnStatistics latent(width), change(width), global(width), reward(1),
+      counts(network.spec.env.primary_actions());
   for (const auto& some : split_into(episodes, 64)) {
-    const SequenceBatch batch = data.batch(some);
-    const auto rows = batch.valid.flatten().nonzero().squeeze(1);
-    const auto moving = batch.continues().flatten().nonzero().squeeze(1);
-    const auto before = batch.latents.z.narrow(1, 0, batch.steps()).flatten(0, 1);
-    const auto after = batch.latents.z.narrow(1, 1, batch.steps()).flatten(0, 1);
-    latent.add(before.index_select(0, rows));
-    change.add((after - before).index_select(0, moving));
-    counts.add(torch::log1p(batch.mask.counts.narrow(1, 0, batch.steps())
-                                .flatten(0, 1).index_select(0, rows).to(torch::kFloat)));
-    reward.add(batch.reward.flatten().index_select(0, rows).unsqueeze(1));
+    const BatchSteps steps = steps_of(data.batch(some));
+    const Rows rows(steps.place.region, steps.before.neighbours);
+    const auto valid = rows.spread(steps.valid);
+    const auto before = rows.latent(steps.before);
+    const auto difference = rows.latent(steps.after) - before;
+    latent.add(where(before, valid));
+    change.add(where(difference.narrow(0, 0, rows.trajectories()), steps.continues));
+    counts.add(torch::log1p(where(rows.counts(steps.mask), valid).to(torch::kFloat)));
+    reward.add(where(steps.reward, steps.valid).unsqueeze(1));
+    if (!rows.flat()) global.add(where(steps.before.z, steps.valid));
   }
   latent.store(*network.latent);
   change.store(*network.change);
   counts.store(*network.log_counts);
+  if (network.global) global.store(*network.global);
   torch::NoGradGuard guard;
   network.reward_scale.copy_(reward.deviation());
+}
+
+/// V's pool, where there are regions.
+RegionPool pool_of(const Encoder& encoder) {
+  if (encoder.spec().regions == 1) return nullptr;
+  Checkpoint checkpoint;
+  encoder.store(checkpoint);
+  return load_region_pool(checkpoint);
 }
 
 class WorldProblem : public FitProblem {
@@ -61,8 +76,10 @@ class WorldProblem : public FitProblem {
     spec.latent = encoder.latent();
     spec.hidden = config.model.hidden;
     spec.env = data.data().spec();
+    spec.regions = spec.env.regions;
+    const RegionPool pool = pool_of(encoder);
     torch::manual_seed(seed);
-    network_ = MdnRnn(config.model, spec);
+    network_ = MdnRnn(config.model, spec, pool);
     set_statistics(data, training_, *network_);
     network_->to(device);
   }

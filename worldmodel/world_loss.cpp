@@ -5,42 +5,41 @@
 #include <string>
 #include <vector>
 
+#include "worldmodel/batch_steps.h"
+
 namespace reverie {
 namespace {
 
 namespace F = torch::nn::functional;
 
-/// What a step should have predicted, for any leading dimensions.
-struct StepTargets {
-  torch::Tensor z, counts;        // of the next state
-  torch::Tensor reward, end;
-  torch::Tensor valid, continues;  // bool
-};
-
 constexpr std::array<const char*, 4> kNames = {"latent", "reward", "end", "counts"};
 using StepLosses = std::array<torch::Tensor, 4>;
 
 torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
-                         const torch::Tensor& counts, const StepTargets& targets) {
+                         const torch::Tensor& counts, const RowTargets& targets) {
   const int64_t rules = network.spec.env.no_op();
   if (rules == 0) return torch::zeros({}, logits.options());
   const auto classes = CountCode::encode(counts, targets.counts).narrow(-1, 0, rules);
   const auto each = F::cross_entropy(
       logits.narrow(-2, 0, rules).reshape({-1, logits.size(-1)}), classes.reshape({-1}),
       F::CrossEntropyFuncOptions().reduction(torch::kNone));
-  return masked_mean(each.view_as(classes), targets.continues.unsqueeze(-1));
+  return masked_mean(each.view_as(classes), targets.weight.unsqueeze(-1));
 }
 
-StepLosses step_losses(MdnRnnImpl& network, const MdnOutput& output, const torch::Tensor& z,
-                       const torch::Tensor& counts, const StepTargets& targets) {
-  const auto change = network.change->forward(targets.z - z);
-  const auto surprise = output.change.negative_log_likelihood(change) / z.size(-1);
-  const auto miss = output.reward - targets.reward / network.reward_scale;
+/// Of what was said of `rows` of `steps`, having looked at `in`.
+StepLosses step_losses(MdnRnnImpl& network, const MdnOutput& output, const MdnInput& in,
+                       const Rows& rows, const BatchSteps& steps) {
+  const RowTargets targets = targets_of(rows, steps);
+  const auto of_acted = [&](const torch::Tensor& x) { return x.narrow(0, 0, rows.trajectories()); };
+  const auto change =
+      network.change_head->loss(output.change, network.change->forward(targets.latent - in.latent));
+  const auto reward =
+      network.reward_head->loss(of_acted(output.reward), steps.reward / network.reward_scale);
   const auto end = F::binary_cross_entropy_with_logits(
-      output.end, targets.end.to(torch::kFloat),
+      of_acted(output.end), steps.end.to(torch::kFloat),
       F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
-  return {masked_mean(surprise, targets.continues), masked_mean(miss.square(), targets.valid),
-          masked_mean(end, targets.valid), count_loss(network, output.counts, counts, targets)};
+  return {masked_mean(change, targets.weight), masked_mean(reward, steps.valid),
+          masked_mean(end, steps.valid), count_loss(network, output.counts, in.counts, targets)};
 }
 
 void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses& losses,
@@ -50,78 +49,118 @@ void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses&
     terms.add(prefix + kNames[i], losses[i] * (weights[i] * scale));
 }
 
-/// Recurrent states before every step, [B, T, hidden] each, and what the heads say of each step.
+/// Takes the recurrent states of rows further; returns the rows' h.
+torch::Tensor recur(MdnRnnImpl& network, const Rows& rows, const torch::Tensor& gates,
+                    torch::Tensor& hidden, torch::Tensor& cell) {
+  const auto [h, c] = network.cell(gates, rows.take(hidden), rows.take(cell));
+  hidden = rows.put(hidden, h);
+  cell = rows.put(cell, c);
+  return h;
+}
+
+/// M along the real states: its recurrent states before every step, [N, hidden] or [N, S, hidden]
+/// each, and losses of what the heads say of each step.
 struct Teacher {
-  torch::Tensor h, c;
-  MdnOutput output;
+  torch::Tensor hidden, cell;
+  StepLosses losses;
 };
 
-Teacher run_teacher(MdnRnnImpl& network, const SequenceBatch& batch) {
-  const int64_t steps = batch.steps();
-  const auto embedded =
-      network.embed(batch.latents.z.narrow(1, 0, steps), batch.mask.counts.narrow(1, 0, steps), batch.actions);
-  const auto gates = network.input_gates(embedded);
-  std::vector<torch::Tensor> h_before, c_before, h_after;
-  auto h = torch::zeros({batch.episodes(), network.config.hidden}, embedded.options());
-  auto c = h;
-  for (int64_t t = 0; t < steps; ++t) {
-    h_before.push_back(h);
-    c_before.push_back(c);
-    std::tie(h, c) = network.cell(gates.select(1, t), h, c);
-    h_after.push_back(h);
+class TeacherRun {
+ public:
+  TeacherRun(MdnRnnImpl& network, const BatchSteps& steps, int64_t episodes)
+      : network_(network), steps_(steps), episodes_(episodes), length_(steps.size() / episodes) {}
+
+  Teacher run() {
+    const Rows rows(steps_.place.region, steps_.before.neighbours);
+    const MdnInput in =
+        network_.look(rows, steps_.before, steps_.mask, steps_.primary, steps_.place);
+    const auto embedded = network_.embed(in);
+    const auto h = recurrent(rows, network_.input_gates(embedded));
+    const MdnOutput output = network_.heads(h, embedded, in.counts);
+    return {torch::stack(hidden_, 1).flatten(0, 1).detach(),
+            torch::stack(cell_, 1).flatten(0, 1).detach(),
+            step_losses(network_, output, in, rows, steps_)};
   }
-  return {torch::stack(h_before, 1).detach(), torch::stack(c_before, 1).detach(),
-          network.heads(torch::stack(h_after, 1), embedded, batch.mask.counts.narrow(1, 0, steps))};
-}
 
-/// Takes entry (b, t) of [B, T, ...] for each row.
-torch::Tensor pick(const torch::Tensor& x, const torch::Tensor& b, const torch::Tensor& t) {
-  return x.index({b, t});
-}
+ private:
+  torch::Tensor at_time(const torch::Tensor& x, int64_t t) const {
+    return x.unflatten(0, {episodes_, length_}).select(1, t);
+  }
 
+  /// h after the step of each row.
+  torch::Tensor recurrent(const Rows& rows, const torch::Tensor& gates) {
+    const auto time = rows.trajectory().remainder(length_);
+    const auto order = torch::argsort(time, /*stable=*/true, 0);
+    const auto counts = time.bincount({}, length_).cpu();
+    const at::IntArrayRef sizes(counts.data_ptr<int64_t>(), static_cast<size_t>(length_));
+    const auto by_time = gates.index_select(0, order).split_with_sizes(sizes);
+    const Latents& latents = steps_.before;
+    auto shape = (rows.flat() ? latents.z : latents.regions).sizes().vec();
+    shape.front() = episodes_;
+    shape.back() = network_.config.hidden;
+    auto hidden = torch::zeros(shape, gates.options()), cell = hidden;
+    std::vector<torch::Tensor> after;
+    for (int64_t t = 0; t < length_; ++t) {
+      hidden_.push_back(hidden);
+      cell_.push_back(cell);
+      const Rows now(at_time(steps_.place.region, t),
+                     rows.flat() ? torch::Tensor() : at_time(latents.neighbours, t));
+      after.push_back(recur(network_, now, by_time[t], hidden, cell));
+    }
+    return torch::cat(after).index_select(0, order.argsort());
+  }
+
+  MdnRnnImpl& network_;
+  const BatchSteps& steps_;
+  int64_t episodes_, length_;
+  std::vector<torch::Tensor> hidden_, cell_;  // before each time
+};
+
+/// M along its own predictions from real states on, under the real actions.
 class Unroll {
  public:
-  Unroll(MdnRnnImpl& network, const SequenceBatch& batch, const Teacher& teacher,
+  /// `starts`: (episode, step) pairs [n, 2].
+  Unroll(MdnRnnImpl& network, const BatchSteps& steps, int64_t episodes, const Teacher& teacher,
          const torch::Tensor& starts)
       : network_(network),
-        batch_(batch),
-        continues_(batch.continues()),
+        steps_(steps),
+        length_(steps.size() / episodes),
         b_(starts.select(1, 0)),
-        t_(starts.select(1, 1)),
-        z_(pick(batch.latents.z, b_, t_)),
-        counts_(pick(batch.mask.counts, b_, t_)),
-        h_(pick(teacher.h, b_, t_)),
-        c_(pick(teacher.c, b_, t_)) {}
+        t_(starts.select(1, 1)) {
+    const auto first = b_ * length_ + t_;
+    state_ = {select_rows(steps.before, first), teacher.hidden.index_select(0, first),
+              teacher.cell.index_select(0, first)};
+    mask_ = select_rows(steps.mask, first);
+  }
 
   /// Losses of step j after the start, then goes on from what was predicted.
   StepLosses step(int64_t j) {
-    const auto t = (t_ + j).clamp_max(batch_.steps() - 1);
-    const auto inside = (t_ + j).lt(batch_.steps());
-    const LatentActions actions = {pick(batch_.actions.primary, b_, t),
-                                   pick(batch_.actions.secondary, b_, t)};
-    const auto embedded = network_.embed(z_, counts_, actions);
-    std::tie(h_, c_) = network_.cell(network_.input_gates(embedded), h_, c_);
-    const MdnOutput output = network_.heads(h_, embedded, counts_);
-    const StepTargets targets = {pick(batch_.latents.z, b_, t + 1),
-                                 pick(batch_.mask.counts, b_, t + 1),
-                                 pick(batch_.reward, b_, t),
-                                 pick(batch_.end, b_, t),
-                                 pick(batch_.valid, b_, t).logical_and(inside),
-                                 pick(continues_, b_, t).logical_and(inside)};
-    const StepLosses losses = step_losses(network_, output, z_, counts_, targets);
-    z_ = (z_ + network_.change->inverse(output.change.mean())).clamp(-1, 1);
-    counts_ = CountCode::decode(counts_, output.counts.argmax(-1),
-                                network_.spec.env.max_secondary);
-    counts_.select(1, network_.spec.env.no_op()).fill_(1);
-    return losses;
+    const auto inside = (t_ + j).lt(length_);
+    BatchSteps real = select_rows(steps_, b_ * length_ + (t_ + j).clamp_max(length_ - 1));
+    real.valid = real.valid.logical_and(inside);
+    real.continues = real.continues.logical_and(inside);
+    real.place.count = count_in(mask_, real.primary, real.place.region);
+    const Rows rows(real.place.region, state_.latents.neighbours);
+    const MdnInput in = network_.look(rows, state_.latents, mask_, real.primary, real.place);
+    const auto embedded = network_.embed(in);
+    const auto h =
+        recur(network_, rows, network_.input_gates(embedded), state_.hidden, state_.cell);
+    const MdnOutput output = network_.heads(h, embedded, in.counts);
+    const auto change = network_.change->inverse(network_.change_head->mean(output.change));
+    state_.latents = network_.with_latents(state_.latents, rows, in.latent + change);
+    mask_ = network_.with_counts(mask_, rows,
+                                 CountCode::decode(in.counts, output.counts.argmax(-1),
+                                                   network_.spec.env.max_secondary));
+    return step_losses(network_, output, in, rows, real);
   }
 
  private:
   MdnRnnImpl& network_;
-  const SequenceBatch& batch_;
-  torch::Tensor continues_;
+  const BatchSteps& steps_;
+  int64_t length_;
   torch::Tensor b_, t_;
-  torch::Tensor z_, counts_, h_, c_;
+  LatentState state_;
+  LatentMask mask_;
 };
 
 /// Up to `count` (episode, step) pairs after which an episode goes on, [n, 2].
@@ -136,20 +175,15 @@ torch::Tensor draw_starts(const SequenceBatch& batch, int count, torch::Generato
 
 LossTerms world_losses(MdnRnnImpl& network, const SequenceBatch& batch,
                        const WorldLossConfig& config, int unroll_steps, torch::Generator noise) {
-  const int64_t steps = batch.steps();
-  const Teacher teacher = run_teacher(network, batch);
-  const StepTargets targets = {batch.latents.z.narrow(1, 1, steps), batch.mask.counts.narrow(1, 1, steps),
-                               batch.reward,                batch.end,
-                               batch.valid,                 batch.continues()};
+  const BatchSteps steps = steps_of(batch);
+  const Teacher teacher = TeacherRun(network, steps, batch.episodes()).run();
   LossTerms terms;
-  add_weighted(terms, "", step_losses(network, teacher.output, batch.latents.z.narrow(1, 0, steps),
-                                      batch.mask.counts.narrow(1, 0, steps), targets),
-               config, 1);
+  add_weighted(terms, "", teacher.losses, config, 1);
   const auto starts = draw_starts(batch, config.unroll_starts, noise);
   StepLosses sum;
   sum.fill(torch::zeros({}, batch.latents.z.options()));
   if (unroll_steps > 1 && starts.size(0) > 0) {
-    Unroll unroll(network, batch, teacher, starts);
+    Unroll unroll(network, steps, batch.episodes(), teacher, starts);
     unroll.step(0);  // equals the teacher's
     for (int64_t j = 1; j < unroll_steps; ++j) {
       const StepLosses losses = unroll.step(j);

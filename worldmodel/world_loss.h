@@ -19,7 +19,7 @@ struct WorldLossConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("latent", latent, "Weight of the mixture's likelihood, per dimension", at_least(0));
+    v.field("latent", latent, "Weight of the change of the latent, per dimension", at_least(0));
     v.field("reward", reward, "Weight of the reward", at_least(0));
     v.field("end", end, "Weight of the end", at_least(0));
     v.field("counts", counts, "Weight of the action mask", at_least(0));
@@ -32,8 +32,10 @@ struct WorldLossConfig {
 
 /// Losses of M on a batch of episodes: with the real states as inputs at every step, and, where
 /// `unroll_steps` is above 1, on unrolls of that many steps that begin at real states and go on
-/// from M's own latents (the mixture's mean, with gradients) and masks. Padding counts nowhere;
-/// latent and mask losses leave out what follows a termination.
+/// from M's own latents (the expected change, with gradients) and masks. Padding counts nowhere;
+/// latent and mask losses leave out what follows a termination. When S > 1 these two are means over
+/// the regions acted in and their neighbours (see RowTargets), and the actions are taken in the real regions whatever
+/// the predicted mask says.
 LossTerms world_losses(MdnRnnImpl& network, const SequenceBatch& batch,
                        const WorldLossConfig& config, int unroll_steps, torch::Generator noise);
 

@@ -20,22 +20,36 @@ LatentObservation observation_of(const LatentState& state, const LatentMask& mas
 
 void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
                             const LatentActions& actions) {
-  fused_.advance(state, mask.counts, actions);
+  torch::NoGradGuard guard;
+  const RegionActions place = locate(actions, mask);
+  const Rows rows(place.region, state.latents.neighbours);
+  auto h = rows.take(state.hidden), c = rows.take(state.cell);
+  fused_.advance(network_->look(rows, state.latents, mask, actions.primary, place), h, c);
+  state.hidden = rows.put(state.hidden, h);
+  state.cell = rows.put(state.cell, c);
 }
 
-WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
-                                    const LatentActions& actions, double temperature,
-                                    torch::Generator noise) {
+WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mask,
+                                       const torch::Tensor& primary, const RegionActions& place,
+                                       double temperature, torch::Generator noise) {
   torch::NoGradGuard guard;
-  const FusedOutput output = fused_.step(state, mask.counts, actions);
-  const auto change = network_->change->inverse(output.change.sample(temperature, noise));
-  WorldPrediction prediction;
-  prediction.latents.z = (state.latents.z + change).clamp_(-1, 1);
-  prediction.reward = output.reward * network_->reward_scale;
-  prediction.end = output.end > 0;
-  prediction.mask.counts = output.counts;
-  prediction.mask.counts.select(1, spec().env.no_op()).fill_(1);
-  return prediction;
+  const Rows rows(place.region, state.latents.neighbours);
+  const MdnInput in = network_->look(rows, state.latents, mask, primary, place);
+  auto h = rows.take(state.hidden), c = rows.take(state.cell);
+  const FusedOutput output = fused_.step(in, h, c);
+  state.hidden = rows.put(state.hidden, h);
+  state.cell = rows.put(state.cell, c);
+  const auto of_acted = [&](const torch::Tensor& x) { return x.narrow(0, 0, rows.trajectories()); };
+  const auto change =
+      network_->change->inverse(network_->change_head->sample(output.change, temperature, noise));
+  WorldPrediction next;
+  next.latents = network_->with_latents(state.latents, rows, in.latent + change);
+  next.mask = network_->with_counts(mask, rows, output.counts);
+  next.reward = network_->reward_head->mean(of_acted(output.reward)) * network_->reward_scale;
+  next.end = of_acted(output.end) > 0;
+  if (!rows.flat())
+    next.end.logical_or_(next.mask.counts.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
+  return next;
 }
 
 void MdnWorldModel::store(Checkpoint& checkpoint) const {
@@ -55,7 +69,8 @@ std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
   spec.latent = static_cast<int>(checkpoint.counters.at("latent"));
   spec.hidden = config.hidden;
   spec.env = checkpoint.spec;
-  MdnRnn network(config, spec);
+  spec.regions = spec.env.regions;
+  MdnRnn network(config, spec, spec.regions > 1 ? load_region_pool(checkpoint) : nullptr);
   restore_module(checkpoint, "world", *network);
   network->eval();
   return std::make_shared<MdnWorldModel>(network);

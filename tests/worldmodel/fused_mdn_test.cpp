@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "env/toy/toy_environment.h"
-#include "worldmodel/world_model.h"
 
 namespace reverie {
 namespace {
@@ -12,24 +11,26 @@ constexpr int64_t kRows = 150;  // two whole blocks and a part of one
 
 /// A network none of whose numbers is neutral, and inputs for it.
 struct Case {
-  Case() {
+  explicit Case(int regions = 1) {
     torch::manual_seed(3);
     WorldModelConfig config;
     config.hidden = 24;
     config.mixtures = 3;
     LatentSpec spec;
     spec.latent = 7;
+    spec.regions = regions;
     spec.hidden = config.hidden;
     spec.env = ToyEnvironment(ToyConfig{}).spec();
-    network = MdnRnn(config, spec);
+    network = MdnRnn(config, spec, regions > 1 ? RegionPool(spec.latent, 5) : nullptr);
     shake();
-    const int64_t actions = spec.env.primary_actions();
-    state = {{torch::rand({kRows, spec.latent}) * 2 - 1, {}, {}},
-             torch::randn({kRows, config.hidden}),
-             torch::randn({kRows, config.hidden})};
-    counts = torch::randint(0, spec.env.max_secondary + 1, {kRows, actions}, torch::kInt64);
-    taken = {torch::randint(0, actions, {kRows}, torch::kInt64),
-             torch::randint(0, spec.env.max_secondary, {kRows}, torch::kInt64)};
+    const int64_t actions = spec.env.primary_actions(), most = spec.env.max_secondary;
+    in.latent = torch::rand({kRows, spec.latent}) * 2 - 1;
+    in.counts = torch::randint(0, most + 1, {kRows, actions}, torch::kInt64);
+    in.primary = torch::randint(0, actions, {kRows}, torch::kInt64);
+    in.location = torch::randn({kRows, kLocationFeatures});
+    if (regions > 1) in.context = torch::randn({kRows, 2 * spec.latent + 1});
+    hidden = torch::randn({kRows, config.hidden});
+    cell = torch::randn({kRows, config.hidden});
   }
 
   void shake() {
@@ -40,15 +41,14 @@ struct Case {
 
   MdnOutput expected(torch::Tensor& h, torch::Tensor& c) {
     torch::NoGradGuard guard;
-    const auto embedded = network->embed(state.latents.z, counts, taken);
-    std::tie(h, c) = network->cell(network->input_gates(embedded), state.hidden, state.cell);
-    return network->heads(h, embedded, counts);
+    const auto embedded = network->embed(in);
+    std::tie(h, c) = network->cell(network->input_gates(embedded), hidden, cell);
+    return network->heads(h, embedded, in.counts);
   }
 
   MdnRnn network{nullptr};
-  LatentState state;
-  torch::Tensor counts;
-  LatentActions taken;
+  MdnInput in;
+  torch::Tensor hidden, cell;
 };
 
 void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
@@ -59,36 +59,46 @@ void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
 void expect_as_in_training(Case& c, FusedMdn& fused) {
   torch::Tensor h, cell;
   const MdnOutput expected = c.expected(h, cell);
-  LatentState next = c.state;
-  const FusedOutput output = fused.step(next, c.counts, c.taken);
-  expect_close(next.hidden, h);
-  expect_close(next.cell, cell);
-  expect_close(output.change.logits, expected.change.logits);
-  expect_close(output.change.means, expected.change.means);
-  expect_close(output.change.log_sigma, expected.change.log_sigma);
+  torch::Tensor next_h = c.hidden, next_c = c.cell;
+  const FusedOutput output = fused.step(c.in, next_h, next_c);
+  expect_close(next_h, h);
+  expect_close(next_c, cell);
+  expect_close(output.change, expected.change);
   expect_close(output.reward, expected.reward);
   expect_close(output.end, expected.end);
-  const auto counts = CountCode::decode(c.counts, expected.counts.argmax(-1),
+  const auto counts = CountCode::decode(c.in.counts, expected.counts.argmax(-1),
                                         c.network->spec.env.max_secondary);
   EXPECT_TRUE(torch::equal(output.counts, counts));
-  EXPECT_FALSE(torch::equal(output.counts, c.counts));
-  LatentState carried = c.state;
-  fused.advance(carried, c.counts, c.taken);
-  EXPECT_TRUE(torch::equal(carried.hidden, next.hidden));
-  EXPECT_TRUE(torch::equal(carried.cell, next.cell));
+  EXPECT_FALSE(torch::equal(output.counts, c.in.counts));
+  torch::Tensor carried_h = c.hidden, carried_c = c.cell;
+  fused.advance(c.in, carried_h, carried_c);
+  EXPECT_TRUE(torch::equal(carried_h, next_h));
+  EXPECT_TRUE(torch::equal(carried_c, next_c));
 }
 
 TEST(FusedMdn, SaysWhatTheNetworkSaysInTraining) {
-  Case c;
+  for (const int regions : {1, 3}) {
+    Case c(regions);
+    FusedMdn fused(c.network);
+    expect_as_in_training(c, fused);
+  }
+}
+
+TEST(FusedMdn, RowsMayBecomeFewer) {
+  Case c(3);
   FusedMdn fused(c.network);
+  expect_as_in_training(c, fused);
+  for (torch::Tensor* part : {&c.in.latent, &c.in.counts, &c.in.primary, &c.in.location,
+                              &c.in.context, &c.hidden, &c.cell})
+    *part = part->narrow(0, 20, 70);
   expect_as_in_training(c, fused);
 }
 
 TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
   Case c;
   FusedMdn fused(c.network);
-  LatentState before = c.state;
-  fused.step(before, c.counts, c.taken);
+  torch::Tensor h = c.hidden, cell = c.cell;
+  fused.step(c.in, h, cell);
   c.shake();
   expect_as_in_training(c, fused);
 }
@@ -96,28 +106,28 @@ TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
 TEST(FusedMdn, LeavesWhatItWasGivenAndWhatItGaveOut) {
   Case c;
   FusedMdn fused(c.network);
-  const auto hidden = c.state.hidden.clone(), counts = c.counts.clone();
-  LatentState first = c.state;
-  const auto given = fused.step(first, c.counts, c.taken).counts;
-  const auto kept = given.clone(), kept_hidden = first.hidden.clone();
-  LatentState second = first;
-  fused.step(second, given, c.taken);
-  EXPECT_TRUE(torch::equal(c.state.hidden, hidden));
-  EXPECT_TRUE(torch::equal(c.counts, counts));
+  const auto hidden = c.hidden.clone(), counts = c.in.counts.clone();
+  torch::Tensor h = c.hidden, cell = c.cell;
+  const auto given = fused.step(c.in, h, cell).counts;
+  const auto kept = given.clone(), first_h = h, kept_h = h.clone();
+  c.in.counts = given;
+  fused.step(c.in, h, cell);
+  EXPECT_TRUE(torch::equal(c.hidden, hidden));
   EXPECT_TRUE(torch::equal(given, kept));
-  EXPECT_TRUE(torch::equal(first.hidden, kept_hidden));
+  EXPECT_TRUE(torch::equal(first_h, kept_h));
+  EXPECT_FALSE(torch::equal(given, counts));
 }
 
 TEST(FusedMdn, SameBytesOnOneThread) {
   Case c;
   FusedMdn fused(c.network);
-  LatentState many = c.state, one = c.state;
-  const auto columns = fused.step(many, c.counts, c.taken).change.means.clone();
+  torch::Tensor many = c.hidden, one = c.hidden, many_c = c.cell, one_c = c.cell;
+  const auto columns = fused.step(c.in, many, many_c).change.clone();
   const int threads = torch::get_num_threads();
   torch::set_num_threads(1);
-  EXPECT_TRUE(torch::equal(fused.step(one, c.counts, c.taken).change.means, columns));
+  EXPECT_TRUE(torch::equal(fused.step(c.in, one, one_c).change, columns));
   torch::set_num_threads(threads);
-  EXPECT_TRUE(torch::equal(many.hidden, one.hidden));
+  EXPECT_TRUE(torch::equal(many, one));
 }
 
 }  // namespace

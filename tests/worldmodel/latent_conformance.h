@@ -42,6 +42,20 @@ inline LatentObservation copy(const LatentObservation& o) {
   return map_tensors(o, [](const torch::Tensor& x) { return x.clone(); });
 }
 
+inline void check_region_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
+  const int64_t batch = environment.batch();
+  const auto& spec = environment.spec();
+  ASSERT_EQ(o.regions.sizes(), (std::vector<int64_t>{batch, spec.regions, spec.latent}));
+  ASSERT_EQ(o.region_h.sizes(), (std::vector<int64_t>{batch, spec.regions, spec.hidden}));
+  ASSERT_EQ(o.mask.regions.sizes(),
+            (std::vector<int64_t>{batch, spec.env.primary_actions(), spec.regions}));
+  EXPECT_LE(o.regions.abs().max().item<float>(), 1.0f);
+  EXPECT_GE(o.mask.regions.min().item<int64_t>(), 0);
+  EXPECT_TRUE(torch::equal(o.mask.regions.sum(-1), o.mask.counts));
+  EXPECT_TRUE(o.mask.regions.select(1, spec.env.no_op()).select(1, 0).eq(1).all().item<bool>());
+  EXPECT_FALSE(o.regions.requires_grad() || o.region_h.requires_grad());
+}
+
 inline void check_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
   const int64_t batch = environment.batch();
   const auto& spec = environment.spec();
@@ -57,6 +71,8 @@ inline void check_shapes(const LatentEnvironment& environment, const LatentObser
   EXPECT_GE(o.to_go.min().item<float>(), 0.0f);
   EXPECT_LE(o.to_go.max().item<float>(), 1.0f);
   for (const auto& tensor : {o.z, o.h, o.to_go}) EXPECT_FALSE(tensor.requires_grad());
+  ASSERT_EQ(o.regions.defined(), spec.regions > 1);
+  if (spec.regions > 1) check_region_shapes(environment, o);
 }
 
 /// Random play until everything has ended: shapes, the mask, monotonous ends and to_go, at most

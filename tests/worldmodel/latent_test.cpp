@@ -133,7 +133,7 @@ TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
   const Fixture fixture = toy();
   const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
   const StartStates starts =
-      collect_starts(episodes, fixture.data.episodes_in(Split::kTrain), *fixture.world, true);
+      collect_starts(episodes, fixture.data.episodes_in(Split::kTrain), *fixture.world, {});
   int64_t row = 0;
   for (const int index : fixture.data.episodes_in(Split::kTrain)) {
     const Episode& episode = fixture.data.episodes()[index];

@@ -86,6 +86,26 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   EXPECT_LT(rows[1].latent_error, rows[1].latent_error_copy);
 }
 
+TEST_F(Learning, MBeatsCopyingWithItsOtherHeads) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  const LatentEpisodes episodes(data, encode_states(data, *v));
+  for (const ChangeHeadKind change : {ChangeHeadKind::kResidual, ChangeHeadKind::kCategorical}) {
+    mdn.model.change = change;
+    mdn.model.reward = RewardHeadKind::kTwoHot;
+    train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
+    const auto world = load_world_model(load_checkpoint(second / "world.pt", "world"));
+    const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5});
+    SCOPED_TRACE(open_loop_table(rows));
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_LT(rows[0].count_error, 0.7 * rows[0].count_error_copy);
+    EXPECT_LT(rows[0].latent_error, 0.8 * rows[0].latent_error_copy);
+    EXPECT_LT(rows[0].reward_error, 0.5 * rows[0].reward_magnitude);
+    EXPECT_EQ(rows[2].k, 0);
+  }
+}
+
 /// Trains for all epochs at once, and elsewhere for a few, then resumed: bytes must be equal.
 TEST_F(Learning, StoppingAndResumingVEqualsNotStopping) {
   vae.fit.epochs = 4;

@@ -16,7 +16,7 @@ namespace {
 Mixture two_components() {
   return Mixture::from_columns(
       torch::tensor({0.0f, 1.0f, /*means*/ 0.0f, 1.0f, 2.0f, 3.0f,
-                     /*log sigma*/ 0.0f, 0.5f, -0.5f, 0.0f}).view({1, 10}), 2, 2);
+                     /*log sigma*/ 0.0f, 0.5f, -0.5f, 0.0f}).view({1, 10}), 2, 2, -4);
 }
 
 TEST(Mixture, LikelihoodIsTheFormulas) {

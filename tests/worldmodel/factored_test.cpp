@@ -1,0 +1,283 @@
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/block_encoder.h"
+#include "tests/support/memory_episodes.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/worldmodel/latent_conformance.h"
+#include "worldmodel/dream.h"
+#include "worldmodel/latent_cache.h"
+#include "worldmodel/live.h"
+#include "worldmodel/train_mdnrnn.h"
+
+namespace reverie {
+namespace {
+
+constexpr int64_t kRegions = 5;
+
+/// The toy with regions, episodes of it, V, and how M is trained on them in seconds.
+class Factored : public ::testing::Test {
+ protected:
+  Factored()
+      : toy(ToyConfig{.blocks = kRegions, .start_states = 64, .horizon = 20, .regions = true}),
+        data(testing::random_episodes(toy, 160, 1)),
+        encoder(data.spec()),
+        episodes(data, encode_states(data, encoder)) {
+    torch::set_num_threads(1);
+    config.model.hidden = 32;
+    config.model.mixtures = 3;
+    config.loss.unroll_steps = 4;
+    config.loss.unroll_starts = 32;
+    config.minibatch_episodes = 8;
+    config.growth_epochs = 3;
+    config.fit.epochs = 40;
+    config.fit.learning_rate = 6e-3;
+  }
+
+  std::shared_ptr<WorldModel> train(const TemporaryDirectory& directory, bool resume = false,
+                                    std::function<void(const FitProgress&)> observe = {}) {
+    train_mdnrnn(episodes, encoder, config, 5, directory.path(), resume, torch::kCPU, observe);
+    return load_world_model(load_checkpoint(directory / "world.pt", "world"));
+  }
+
+  /// With random weights, apart from the preference for counts to stay as they are.
+  std::shared_ptr<MdnWorldModel> untrained(double same_counts = 0) {
+    Checkpoint checkpoint;
+    encoder.store(checkpoint);
+    LatentSpec spec;
+    spec.latent = encoder.latent();
+    spec.regions = data.spec().regions;
+    spec.hidden = config.model.hidden;
+    spec.env = data.spec();
+    const RegionPool pool = load_region_pool(checkpoint);
+    torch::manual_seed(3);
+    const MdnRnn network(config.model, spec, pool);
+    torch::NoGradGuard guard;
+    network->same_counts.fill_(same_counts);
+    return std::make_shared<MdnWorldModel>(network);
+  }
+
+  StartStates starts(WorldModel& world, const StartChoice& choice = {}) {
+    return collect_starts(episodes, data.episodes_in(Split::kTrain), world, choice);
+  }
+
+  ToyEnvironment toy;
+  MemoryEpisodes data;
+  testing::BlockEncoder encoder;
+  LatentEpisodes episodes;
+  TrainMdnRnnConfig config;
+  TemporaryDirectory first, second;
+};
+
+/// Whether region s of trajectory b is `region` or next to it.
+bool touched(int64_t s, int64_t region) { return std::abs(s - region) <= 1; }
+
+TEST_F(Factored, AStepChangesTheRegionActedInAndItsNeighboursAndNothingElse) {
+  const auto world = untrained();
+  const StartStates from = starts(*world);
+  const LatentState before = from.state;
+  LatentState after = before, advanced = before;
+  const WorldPrediction next = world->step(after, from.mask, from.actions, 1, make_generator(1));
+  world->advance(advanced, from.mask, from.actions);
+  EXPECT_TRUE(torch::equal(advanced.hidden, after.hidden));
+  EXPECT_TRUE(torch::equal(advanced.cell, after.cell));
+  EXPECT_TRUE(torch::equal(next.latents.neighbours, before.latents.neighbours));
+  EXPECT_TRUE(torch::equal(next.mask.regions.sum(-1), next.mask.counts));
+  const auto region = locate(from.actions, from.mask).region;
+  std::vector<int64_t> seen(kRegions);
+  for (int64_t b = 0; b < from.size(); ++b) {
+    ++seen[region[b].item<int64_t>()];
+    for (int64_t s = 0; s < kRegions; ++s) {
+      const bool carried = !touched(s, region[b].item<int64_t>());
+      const auto same = [&](const torch::Tensor& x, const torch::Tensor& y) {
+        return torch::equal(x[b][s], y[b][s]);
+      };
+      ASSERT_EQ(same(before.hidden, after.hidden), carried);
+      ASSERT_EQ(same(before.cell, after.cell), carried);
+      ASSERT_EQ(same(before.latents.regions, next.latents.regions), carried);
+      const bool same_mask =
+          same(from.mask.regions.transpose(1, 2), next.mask.regions.transpose(1, 2));
+      ASSERT_TRUE(same_mask || !carried);
+    }
+  }
+  EXPECT_THAT(seen, ::testing::Each(::testing::Gt(5)));
+  EXPECT_FALSE(torch::equal(from.mask.regions, next.mask.regions));
+  EXPECT_FALSE(torch::equal(before.latents.z, next.latents.z));
+}
+
+TEST_F(Factored, SumsOfChoicesStayWithinTheirBound) {
+  const Rows rows(torch::tensor({1L, 0L}), torch::full({2, 3, 4}, -1L));
+  const LatentMask mask{torch::tensor({{6L, 1L}, {2L, 1L}}),
+                        torch::tensor({1L, 2L, 3L, 1L, 0L, 0L, 2L, 0L, 0L, 1L, 0L, 0L})
+                            .view({2, 2, 3}).to(torch::kInt16)};
+  const LatentMask next = rows.put_counts(mask, torch::tensor({{6L, 0L}, {3L, 1L}}), 8);
+  EXPECT_TRUE(torch::equal(next.counts, torch::tensor({{6L, 1L}, {3L, 1L}})));
+  EXPECT_TRUE(torch::equal(next.regions.select(1, 0).to(torch::kInt64),
+                           torch::tensor({{1L, 2L, 3L}, {3L, 0L, 0L}})));
+}
+
+TEST_F(Factored, EndsWhereNoRuleIsLeft) {
+  const auto world = untrained(10);
+  StartStates from = starts(*world, {.first_only = true, .most = 6});
+  const int64_t no_op = data.spec().no_op();
+  from.mask.counts.narrow(1, 0, no_op).zero_();
+  from.mask.regions.narrow(1, 0, no_op).zero_();
+  const auto next = world->step(from.state, from.mask, from.actions, 0, make_generator(1));
+  const auto none = next.mask.counts.narrow(1, 0, no_op).eq(0).all(1);
+  EXPECT_TRUE(none.any().item<bool>());
+  EXPECT_TRUE(next.end.masked_select(none).all().item<bool>());
+}
+
+TEST_F(Factored, StartsAreSpreadEvenlyAndTheSame) {
+  const auto world = untrained();
+  const StartStates all = starts(*world), few = starts(*world, {.most = 7}),
+                    begins = starts(*world, {.first_only = true});
+  ASSERT_EQ(few.size(), 7);
+  const auto rows = (torch::arange(7) * all.size() / 7).to(torch::kInt64);
+  map_tensors(few, select_rows(all, rows), [](const torch::Tensor& x, const torch::Tensor& y) {
+    EXPECT_TRUE(torch::equal(x, y));
+    return x;
+  });
+  EXPECT_EQ(begins.size(), std::ssize(data.episodes_in(Split::kTrain)));
+  EXPECT_TRUE(begins.steps.eq(0).all().item<bool>());
+  EXPECT_GT(few.state.hidden.abs().max().item<float>(), 0);
+  EXPECT_EQ(starts(*world, {.warm_up = false}).state.hidden.abs().max().item<float>(), 0);
+}
+
+TEST_F(Factored, DreamConforms) {
+  const auto world = untrained();
+  DreamConfig dream;
+  dream.depth = 0;
+  testing::check_latent_environment([&] {
+    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world, dream), dream, 5);
+  });
+}
+
+TEST_F(Factored, LiveConforms) {
+  const auto world = untrained();
+  const auto v = std::make_shared<testing::BlockEncoder>(data.spec());
+  testing::check_latent_environment(
+      [&] { return std::make_unique<LiveLatentEnvironment>(toy, v, world, 5); });
+}
+
+TEST_F(Factored, PaddingCountsNowhere) {
+  std::vector<int> some = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  SequenceBatch batch = episodes.batch(some);
+  ASSERT_FALSE(batch.valid.all().item<bool>());
+  LatentSpec spec = untrained()->spec();
+  torch::manual_seed(3);
+  MdnRnn network(config.model, spec, RegionPool(spec.latent, 4));
+  const auto losses = [&] {
+    std::vector<double> values;
+    for (const auto& [name, term] :
+         world_losses(*network, batch, WorldLossConfig{}, 4, make_generator(3)).terms)
+      values.push_back(term.item<double>());
+    return values;
+  };
+  const auto before = losses();
+  const auto padding = batch.valid.logical_not();
+  const auto after_the_end = batch.continues().logical_not();
+  batch.reward = batch.reward.masked_fill(padding, 1e6);
+  batch.end = batch.end.masked_fill(padding, true);
+  const auto spoil = [&](torch::Tensor& x, double value) {
+    auto shape = std::vector<int64_t>(static_cast<size_t>(x.dim()), 1);
+    shape[0] = after_the_end.size(0);
+    shape[1] = after_the_end.size(1);
+    x.narrow(1, 1, batch.steps()).masked_fill_(after_the_end.view(shape), value);
+  };
+  spoil(batch.latents.regions, 0.9);
+  spoil(batch.latents.z, 0.9);
+  EXPECT_EQ(losses(), before);
+  batch.latents.regions.fill_(0.3);
+  EXPECT_NE(losses(), before);
+}
+
+/// Gradients reach the network through its own predictions, and never V's pool.
+TEST_F(Factored, UnrollsHaveGradients) {
+  const SequenceBatch batch = episodes.batch({0, 1, 2, 3});
+  LatentSpec spec = untrained()->spec();
+  MdnRnn network(config.model, spec, RegionPool(spec.latent, 4));
+  const auto gradient = [&](int unroll) {
+    network->zero_grad();
+    WorldLossConfig loss;
+    loss.unroll = unroll > 1 ? 1 : 0;
+    world_losses(*network, batch, loss, unroll, make_generator(1)).total().backward();
+    for (const auto& parameter : network->pool->parameters())
+      EXPECT_FALSE(parameter.grad().defined());
+    return network->gates_hidden->weight.grad().clone();
+  };
+  EXPECT_FALSE(torch::allclose(gradient(1), gradient(4)));
+}
+
+struct Choice {
+  ChangeHeadKind change;
+  RewardHeadKind reward;
+  double latent_error;  ///< in that of copying, at most
+};
+
+class FactoredLearns : public Factored, public ::testing::WithParamInterface<Choice> {};
+
+TEST_P(FactoredLearns, CountsAndRewardsOfTheToy) {
+  config.model.change = GetParam().change;
+  config.model.reward = GetParam().reward;
+  const auto world = train(first);
+  const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5, 10});
+  SCOPED_TRACE(open_loop_table(rows));
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_LT(rows[0].count_error, 0.1 * rows[0].count_error_copy);
+  EXPECT_LT(rows[0].reward_error, 0.1 * rows[0].reward_magnitude);
+  EXPECT_LT(rows[0].latent_error, GetParam().latent_error * rows[0].latent_error_copy);
+  EXPECT_GT(rows[0].absent_f1, 0.98);
+  EXPECT_LT(rows[2].count_error, 0.25 * rows[2].count_error_copy);
+  EXPECT_LT(rows[2].latent_error, GetParam().latent_error * rows[2].latent_error_copy);
+  EXPECT_EQ(rows[3].k, 0);
+  EXPECT_EQ(rows[3].starts, std::ssize(data.episodes_in(Split::kTest)));
+  EXPECT_LT(rows[3].count_error, 0.5 * rows[3].count_error_copy);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Choices, FactoredLearns,
+    ::testing::Values(Choice{ChangeHeadKind::kMixture, RewardHeadKind::kRegression, 0.5},
+                      Choice{ChangeHeadKind::kResidual, RewardHeadKind::kTwoHot, 0.5},
+                      Choice{ChangeHeadKind::kCategorical, RewardHeadKind::kRegression, 0.8}));
+
+TEST_F(Factored, StoppingAndResumingEqualsNotStopping) {
+  config.fit.epochs = 3;
+  config.growth_epochs = 1;
+  config.episodes_per_epoch = 24;
+  train(first);
+  EXPECT_THROW(train(second, false,
+                     [](const FitProgress& progress) {
+                       if (progress.epoch == 2) throw InputError("stopped");
+                     }),
+               InputError);
+  const auto world = train(second, true);
+  EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
+  EXPECT_EQ(world->spec().regions, kRegions);
+}
+
+TEST_F(Factored, WhatIsStoredIsWhatIsLoaded) {
+  const auto world = untrained();
+  Checkpoint checkpoint;
+  checkpoint.kind = "world";
+  encoder.store(checkpoint);
+  world->store(checkpoint);
+  save_checkpoint(first / "world.pt", checkpoint);
+  const auto loaded = load_world_model(load_checkpoint(first / "world.pt", "world"));
+  const StartStates from = starts(*world);
+  LatentState a = from.state, b = from.state;
+  const auto x = world->step(a, from.mask, from.actions, 1, make_generator(1));
+  const auto y = loaded->step(b, from.mask, from.actions, 1, make_generator(1));
+  map_tensors(x, y, [](const torch::Tensor& one, const torch::Tensor& other) {
+    EXPECT_TRUE(torch::equal(one, other));
+    return one;
+  });
+}
+
+}  // namespace
+}  // namespace reverie

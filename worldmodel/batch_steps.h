@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+
+#include "worldmodel/location.h"
+#include "worldmodel/rows.h"
+#include "worldmodel/starts.h"
+
+namespace reverie {
+
+/// N real steps. Those of a batch of B episodes, T steps each, stand in the order of episode and step:
+/// step t of episode b is number b T + t.
+struct BatchSteps {
+  Latents before, after;        ///< of the states before and after the step
+  LatentMask mask, next_mask;   ///< likewise
+  torch::Tensor primary;        ///< [N]
+  RegionActions place;          ///< under `mask`
+  torch::Tensor reward, end;    ///< [N]
+  torch::Tensor valid;          ///< [N] bool: not padding
+  torch::Tensor continues;      ///< [N] bool: the state after the step belongs to the episode
+
+  int64_t size() const { return primary.size(0); }
+  std::array<torch::Tensor*, 18> tensors() {
+    return {&before.z,       &before.regions,    &before.neighbours, &after.z,
+            &after.regions,  &after.neighbours,  &mask.counts,       &mask.regions,
+            &next_mask.counts, &next_mask.regions, &primary,         &place.region,
+            &place.index,    &place.count,       &reward,            &end,
+            &valid,          &continues};
+  }
+};
+
+BatchSteps steps_of(const SequenceBatch& batch);
+
+/// What M should say of rows.
+struct RowTargets {
+  torch::Tensor latent;  ///< [n, latent], afterwards
+  torch::Tensor counts;  ///< [n, A], afterwards
+  /// [n] float32: of these two in a mean over rows. 0 where the episode doesn't go on; the neighbours of
+  /// a region weigh together at most as much as the region.
+  torch::Tensor weight;
+};
+RowTargets targets_of(const Rows& rows, const BatchSteps& steps);
+
+}  // namespace reverie

@@ -1,0 +1,60 @@
+#include "worldmodel/rows.h"
+
+namespace reverie {
+
+using torch::indexing::Slice;
+
+Rows::Rows(const torch::Tensor& region, const torch::Tensor& neighbours) : acted_(region) {
+  if (!neighbours.defined()) return;
+  const auto place = region.view({-1, 1, 1}).expand({-1, 1, neighbours.size(2)});
+  const auto near = neighbours.gather(1, place).squeeze(1);
+  const auto there = near.ge(0).nonzero();
+  const auto of = there.select(1, 0);
+  trajectory_ = torch::cat({torch::arange(trajectories(), region.options()), of});
+  region_ = torch::cat({region, near.index({of, there.select(1, 1)})});
+}
+
+torch::Tensor Rows::trajectory() const {
+  return flat() ? torch::arange(trajectories(), acted_.options()) : trajectory_;
+}
+
+torch::Tensor Rows::acted() const {
+  return torch::arange(size(), acted_.options()).lt(trajectories()).to(torch::kFloat).unsqueeze(1);
+}
+
+torch::Tensor Rows::spread(const torch::Tensor& x) const {
+  return flat() ? x : x.index_select(0, trajectory_);
+}
+
+torch::Tensor Rows::take(const torch::Tensor& x) const {
+  if (flat()) return x;
+  return x.flatten(0, 1).index_select(0, trajectory_ * x.size(1) + region_);
+}
+
+torch::Tensor Rows::put(const torch::Tensor& x, const torch::Tensor& rows) const {
+  if (flat()) return rows;
+  return x.flatten(0, 1)
+      .index_copy(0, trajectory_ * x.size(1) + region_, rows)
+      .unflatten(0, {x.size(0), x.size(1)});
+}
+
+torch::Tensor Rows::counts(const LatentMask& mask) const {
+  if (flat()) return mask.counts;
+  return mask.regions.index({trajectory_, Slice(), region_}).to(torch::kInt64);
+}
+
+LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& counts,
+                            int max_secondary) const {
+  if (flat()) return {counts, {}};
+  const auto before = this->counts(mask);
+  const auto sums = [&](const torch::Tensor& now) {
+    return mask.counts.index_add(0, trajectory_, now - before);
+  };
+  const auto too_many = spread(sums(counts).gt(max_secondary));
+  const auto now = torch::where(too_many, torch::minimum(counts, before), counts);
+  auto regions = mask.regions.clone();
+  regions.index_put_({trajectory_, Slice(), region_}, now.to(regions.dtype()));
+  return {sums(now), regions};
+}
+
+}  // namespace reverie
