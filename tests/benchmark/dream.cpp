@@ -13,6 +13,7 @@
 #include "tests/benchmark/machine.h"
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
+#include "worldmodel/mdn.h"
 #include "worldmodel/torch.h"
 
 namespace reverie::bench {
