@@ -15,6 +15,7 @@
 #include "tools/common.h"
 #include "tools/contenders.h"
 #include "tools/interrupt.h"
+#include "tools/measured.h"
 #include "tools/policy_search.h"
 #include "tools/rewritten.h"
 
@@ -67,12 +68,18 @@ std::string method_table() {
   std::string table;
   for (const NamedMethod& method : search_methods())
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
-  return table + fmt::format("  {:<18} {}\n", "policy", "a policy that `dream_train` wrote");
+  table += fmt::format("  {:<18} {}\n", "policy", "a policy that `dream_train` wrote");
+  table += "With --measurements:\n";
+  for (const NamedArm& arm : measured_arms())
+    table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
+  return table;
 }
 
-SearchMethod method_named(const std::string& name, const std::string& policy,
+SearchMethod method_named(const OptimizeConfig& config, const std::string& policy,
                           const std::shared_ptr<const RuleSet>& rules,
                           const std::shared_ptr<CostModel>& cost) {
+  const std::string& name = config.method;
+  if (is_measured(config)) return measured_method(config);
   if (name == "policy") return method_of_policy(policy, rules, cost);
   for (const NamedMethod& method : search_methods())
     if (method.name == name) return method.run;
@@ -216,8 +223,9 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
   return json;
 }
 
-/// Where it is known, how many expansions there will be.
+/// Where it is known, how many expansions there will be, or measurements.
 int64_t budget_of(const OptimizeConfig& config) {
+  if (is_measured(config)) return config.search.measured.budget;
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method && method.budget_unit == "expansions")
       return config.search.budget;
@@ -234,13 +242,15 @@ auto progress_reporter(Progress& progress) {
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
                             OptimizeConfig config, const Options& options) {
-  Progress progress(config.method, budget_of(config), "expansions",
+  Progress progress(config.method, budget_of(config),
+                    is_measured(config) ? "measurements" : "expansions",
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
+  config.search.on_measured = measured_reporter(progress);
   config.search.stop = stop_on_interrupt();
   const auto cost = costs_as_written(make_cost_model(config.cost, config.search.time_limit),
                                      newest_opset(model));
-  const auto method = method_named(config.method, options.policy, rules, cost);
+  const auto method = method_named(config, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
 }
 
@@ -267,10 +277,12 @@ void run(const Options& options) {
   print_result(result, config, *rules);
   if (config.verify.inputs > 0) require_agreement(options.model, result.verified);
   print_verification(result.verified, config.verify);
+  print_measured(result);
   print_contest(result);
   if (!options.out.empty())
     write_rewritten(options.model, model, result.search.best, options.out, config.verify);
   Json json = to_json(options.model, result, config, *rules);
+  add_measured(result, config, json);
   if (config.confirm) json["confirmed"] = to_json(result, config);
   if (!options.contenders_folder.empty())
     json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
@@ -285,12 +297,15 @@ void register_optimize(CLI::App& app) {
   CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
-  add_key(*command, options, "--method", "method", fmt::format("{} or policy", method_names()));
+  add_key(*command, options, "--method", "method",
+          fmt::format("{} or policy; with --measurements: {}", method_names(), arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
           fmt::format("So many {}, sampled episodes (policy)", budget_units()));
+  add_key(*command, options, "--measurements", "measured.budget",
+          "Search against so many end-to-end measurements on this machine");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");

@@ -40,6 +40,19 @@ for written in confirmed contenders/1 contenders/2; do
   "$reverie" inspect $written.onnx >/dev/null || fail "$written.onnx cannot be read"
 done
 
+# Against end-to-end measurements: the budget, the trace and the endpoint are in the line.
+for method in surrogate beam; do
+  "$reverie" optimize model.onnx --method $method --measurements 7 --cost roofline:cpu --confirm --contenders 1 \
+    --set confirm_seconds=0.01 --set measured.seconds=0 --out measured.onnx --json --quiet >measured.txt
+  grep -q '^measured end to end 7 times' measured.txt || fail "$method: not measured: $(cat measured.txt)"
+  tail -1 measured.txt | grep -q '"budget":7,.*"trace":\[{"measurements":1,.*"end_to_end_measurements":7,.*"endpoint_n":' ||
+    fail "$method: what was measured is not in the line: $(tail -1 measured.txt)"
+  "$reverie" inspect measured.onnx >/dev/null || fail "$method: what was measured cannot be read"
+done
+status=0
+"$reverie" optimize model.onnx --method surrogate --quiet 2>err || status=$?
+[[ $status -eq 2 ]] && grep -q -- '--measurements N' err || fail "a search without measurements: $(cat err)"
+
 without_clock() { sed 's/"\(seconds\|seconds_to_best\|peak_memory_bytes\)":[^,]*//g'; }
 rerun() { "$reverie" optimize model.onnx --method "$1" --budget 10 --cost roofline:t4 --seed 3 \
             --out again.onnx --json --quiet | tail -1 | without_clock; }

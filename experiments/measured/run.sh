@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Searches against end-to-end measurements on this machine's CPU: models x arms x budgets x seeds.
+#
+#   experiments/measured/run.sh [--models DIR] [--out DIR] [--arms LIST] [--budgets LIST] [--seeds LIST]
+#                               [--sittings N] [--seconds S] [--set KEY=VALUE]... [--tables] [NAME...]
+#
+# A run is a file OUT/runs/MODEL-ARM-BUDGET-SEED.json (OUT: runs/measured) with one line of JSON; runs that
+# are there are not repeated, so that the same command goes on where it was stopped. At the end all of them
+# are in OUT/measured.jsonl, and a table for each budget is printed. --tables: only that. LISTs are comma
+# separated; arms, fields and times are in README.md beside this file. N: sittings of the contest at the end
+# (default 30), S: at most so many seconds of it. NAMEs: models, by default squeezenet1_1, resnet18 and
+# taso_bert. Nothing else may run meanwhile.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+out=$root/runs/measured
+arms=surrogate,surrogate_operators,beam,taso,rulelist,random
+budgets=50,100
+seeds=1,2,3,4,5
+sittings=30
+seconds=120
+settings=()
+only_tables=
+names=()
+
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --models) models=$2; shift 2 ;;
+    --out) out=$2; shift 2 ;;
+    --arms) arms=$2; shift 2 ;;
+    --budgets) budgets=$2; shift 2 ;;
+    --seeds) seeds=$2; shift 2 ;;
+    --sittings) sittings=$2; shift 2 ;;
+    --seconds) seconds=$2; shift 2 ;;
+    --set) settings+=("$2"); shift 2 ;;
+    --tables) only_tables=1; shift ;;
+    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) names+=("$1"); shift ;;
+  esac
+done
+refuse() { echo "run.sh: $*" >&2; exit 2; }
+[[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"
+[[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 taso_bert)
+
+# The method of an arm, and where its costs come from. roofline:cpu needs no operator measured.
+options_of() {
+  case $1 in
+    surrogate|random) echo "--method $1 --cost roofline:cpu" ;;
+    surrogate_operators) echo "--method surrogate --cost cpu" ;;
+    beam|taso|greedy|rulelist) echo "--method $1 --cost cpu" ;;
+    *) refuse "no arm $1" ;;
+  esac
+}
+for arm in ${arms//,/ }; do options_of "$arm" >/dev/null; done
+
+# A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's method is its arm, its source of costs a prior.
+job() {  # MODEL ARM BUDGET SEED
+  local extra= setting
+  for setting in ${settings[@]+"${settings[@]}"}; do extra+=" --set '$setting'"; done
+  printf "%s\tset -o pipefail; '%s' optimize '%s' %s --measurements %s --seed %s --confirm --contenders 1" \
+    "$out/runs/$1-$2-$3-$4.json" "$reverie" "$models/$1.onnx" "$(options_of "$2")" "$3" "$4"
+  printf ' --set confirm_sittings=%s --set confirm_seconds=%s --set verify_inputs=1%s --quiet --json | tail -1' \
+    "$sittings" "$seconds" "$extra"
+  printf " | sed 's/\"method\":\"[^\"]*\"/\"method\":\"%s\"/; s/\"cost_source\":/\"prior\":/'\n" "$2"
+}
+
+jobs_list() {
+  local name budget seed arm
+  for name in "${names[@]}"; do
+    for budget in ${budgets//,/ }; do
+      for seed in ${seeds//,/ }; do
+        for arm in ${arms//,/ }; do job "$name" "$arm" "$budget" "$seed"; done
+      done
+    done
+  done
+}
+
+mkdir -p "$out/runs"
+[[ -n $only_tables ]] || jobs_list | "$root/experiments/queue.sh"
+cat "$out"/runs/*.json >"$out/measured.jsonl"
+for budget in ${budgets//,/ }; do
+  echo "Budget $budget: gain of the chosen graph end to end, percent"
+  "$reverie" summarize "$out/measured.jsonl" --where "budget=$budget" --metric endpoint_gain_percent \
+    --versus "${arms%%,*}"
+  echo
+done

@@ -1,0 +1,115 @@
+#include "tools/measured.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMillisecond = 1e-3;
+
+bool is_known_method(const std::string& name) {
+  const auto methods = search_methods();
+  return name == "policy" || std::any_of(methods.begin(), methods.end(), [&](const auto& method) {
+           return method.name == name;
+         });
+}
+
+double gain_percent(double ratio) { return 100 * (1 - ratio); }
+
+/// A point for each measurement, times relative to the original's first.
+Json trace_of(const MeasuredReport& report) {
+  const double original = report.trace.front().measured;
+  Json trace = Json::array();
+  for (size_t i = 0; i < report.trace.size(); ++i)
+    trace.push_back({{"measurements", i + 1},
+                     {"seconds", report.trace[i].seconds},
+                     {"measured_ratio", report.trace[i].measured / original},
+                     {"found_gain_percent", gain_percent(report.trace[i].best / original)}});
+  return trace;
+}
+
+/// Of the best graph, from a contest after the search.
+void add_endpoint(const Optimized& result, Json& json) {
+  const auto& standings = result.contest.standings;
+  if (standings.empty()) return;
+  const Standing& best = standings.size() > 1 ? standings[1] : standings[0];
+  json["endpoint_gain_percent"] = gain_percent(best.ratio.median);
+  json["endpoint_ratio"] = best.ratio.median;
+  json["endpoint_low"] = best.ratio.low;
+  json["endpoint_high"] = best.ratio.high;
+  json["endpoint_n"] = best.ratio.samples;
+  json["endpoint_ms"] = best.median / kMillisecond;
+  json["endpoint_original_ms"] = standings[0].median / kMillisecond;
+}
+
+}  // namespace
+
+bool is_measured(const OptimizeConfig& config) {
+  if (config.search.measured.budget > 0) return true;
+  const auto arms = measured_arms();
+  const bool needs_budget =
+      !is_known_method(config.method) &&
+      std::any_of(arms.begin(), arms.end(), [&](const auto& arm) { return arm.name == config.method; });
+  if (needs_budget)
+    throw InputError("--method {} searches against measurements: say how many by --measurements N",
+                     config.method);
+  return false;
+}
+
+SearchMethod measured_method(const OptimizeConfig& config) {
+  return measured_search(config.method, timer_on_cpu(config.search.measured));
+}
+
+std::string arm_names() {
+  std::vector<std::string_view> names;
+  for (const NamedArm& arm : measured_arms()) names.push_back(arm.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress) {
+  return [&progress](const MeasuredReport& report) {
+    progress.update(static_cast<int64_t>(report.trace.size()),
+                    fmt::format("best {:.4f} ms, measured {:.4f} ms",
+                                report.trace.back().best / kMillisecond,
+                                report.trace.back().measured / kMillisecond));
+  };
+}
+
+void print_measured(const Optimized& result) {
+  if (!result.search.measured) return;
+  const MeasuredReport& report = *result.search.measured;
+  fmt::print("\nmeasured end to end {} times, {} graphs: {:.4f} ms, at first {:.4f} ms; picked for being "
+             "the fastest, it looks faster than it is (--confirm measures it afresh)\n",
+             report.trace.size(), report.graphs, report.trace.back().best / kMillisecond,
+             report.trace.front().measured / kMillisecond);
+}
+
+void add_measured(const Optimized& result, const OptimizeConfig& config, Json& json) {
+  if (!result.search.measured) return;
+  const MeasuredReport& report = *result.search.measured;
+  const double original = report.trace.front().measured;
+  json["budget"] = config.search.measured.budget;
+  json["end_to_end_measurements"] = report.trace.size();
+  json["graphs_measured"] = report.graphs;
+  json["operators"] = result.operators;
+  json["original_ms"] = original / kMillisecond;
+  json["found_ms"] = report.trace.back().best / kMillisecond;
+  json["found_gain_percent"] = gain_percent(report.trace.back().best / original);
+  if (report.scale > 0) {
+    json["inner"] = name_of(config.search.measured.inner);
+    json["fitted_scale"] = report.scale;
+    json["fitted_deviation"] = report.deviation;
+    json["fitted_mismatch"] = report.mismatch;
+  }
+  json["trace"] = trace_of(report);
+  add_endpoint(result, json);
+}
+
+}  // namespace reverie

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/base/progress.h"
+#include "core/search/measured_search.h"
+#include "core/search/optimize.h"
+
+namespace reverie {
+
+/// Whether the search is one against end-to-end measurements. InputError where its method needs a budget of
+/// them and has none.
+bool is_measured(const OptimizeConfig& config);
+/// That search, on the CPU executor.
+SearchMethod measured_method(const OptimizeConfig& config);
+/// "surrogate, beam, ..."
+std::string arm_names();
+
+/// Shows measurements and the best time as the search goes on.
+std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress);
+/// What was measured; nothing where nothing was.
+void print_measured(const Optimized& result);
+/// The same as flat fields, described in experiments/measured/README.md.
+void add_measured(const Optimized& result, const OptimizeConfig& config,
+                  nlohmann::ordered_json& json);
+
+}  // namespace reverie
