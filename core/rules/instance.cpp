@@ -47,6 +47,8 @@ class Instantiator {
     }
     if (!map_outputs()) return nullptr;
     note_dropped_inputs();
+    for (const auto& [node, signature] : to_price_)
+      instance_.nodes[node].cost = cost_model_.cost(signature);
     return std::make_shared<const Instance>(std::move(instance_));
   }
 
@@ -175,7 +177,7 @@ class Instantiator {
         step.op->resolve(std::move(attributes), signature.inputs));
     node.types = step.op->infer({signature.inputs, {}, *node.attributes});
     signature.outputs = node.types;
-    if (!node.constant) node.cost = cost_model_.cost(signature);
+    if (!node.constant) to_price_.emplace_back(instance_.nodes.size(), std::move(signature));
     node.inputs = std::move(inputs);
     return append(std::move(node));
   }
@@ -268,6 +270,7 @@ class Instantiator {
   Variables variables_;
   ExprScope scope_;
   std::vector<Operands> made_;
+  std::vector<std::pair<size_t, OpSignature>> to_price_;  // new nodes that cost something
   Instance instance_;
 };
 

@@ -44,7 +44,8 @@ struct Instance {
 };
 
 /// Nothing when a condition does not hold, an attribute has no value, types do not fit, or an
-/// output would change its type or become constant. Conditions on uses are not looked at.
+/// output would change its type or become constant. Conditions on uses are not looked at. What the cost
+/// model throws passes through.
 std::shared_ptr<const Instance> instantiate(const RulePattern& pattern, const Graph& graph,
                                             const Binding& binding, CostModel& cost_model);
 /// Whether the conditions on uses hold.

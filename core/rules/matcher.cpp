@@ -4,10 +4,14 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/small_list.h"
 #include "core/base/sort_unique.h"
 
 namespace reverie {
 namespace {
+
+/// Whether every match has a tensor there.
+bool is_there(const PatternValue& value) { return !value.sequence && !value.optional; }
 
 MatchPlan make_plan(const RulePattern& pattern, int anchor) {
   MatchPlan plan;
@@ -20,20 +24,25 @@ MatchPlan make_plan(const RulePattern& pattern, int anchor) {
     for (const int value : op.inputs) known[static_cast<size_t>(value)] = true;
     for (const int value : op.outputs) known[static_cast<size_t>(value)] = true;
   };
-  const auto known_of = [&](const std::vector<int>& values, bool produced_only) {
-    for (const int value : values)
-      if (known[static_cast<size_t>(value)] &&
-          (!produced_only || pattern.values[static_cast<size_t>(value)].producer >= 0))
+  const auto known_of = [&](const std::vector<int>& values, bool produced_only, bool sure) {
+    for (const int value : values) {
+      const PatternValue& tensor = pattern.values[static_cast<size_t>(value)];
+      if (known[static_cast<size_t>(value)] && (!produced_only || tensor.producer >= 0) &&
+          (!sure || is_there(tensor)))
         return value;
+    }
     return -1;
   };
-  // A producer is one node; a user is one of several, and of a variable one of many.
+  // A producer is one node; a user is one of several, and of a variable one of many. Nothing leads
+  // along a sequence that is empty or an input that is absent: they come last.
   const auto next = [&]() -> std::optional<MatchPlan::Step> {
-    for (int way = 0; way < 3; ++way)
+    for (int turn = 0; turn < 6; ++turn)
       for (size_t i = 0; i < reached.size(); ++i) {
         if (reached[i]) continue;
         const SourceOp& op = pattern.source[i];
-        const int value = way == 0 ? known_of(op.outputs, false) : known_of(op.inputs, way == 1);
+        const int way = turn % 3;
+        const int value = way == 0 ? known_of(op.outputs, false, turn < 3)
+                                   : known_of(op.inputs, way == 1, turn < 3);
         if (value >= 0)
           return MatchPlan::Step{static_cast<int>(i),
                                  way == 0 ? MatchPlan::Via::kProducer : MatchPlan::Via::kUser,
@@ -86,18 +95,15 @@ std::vector<bool> leaves_of(const RulePattern& pattern, const TargetValue& value
 /// What stands next to a source operator in the pattern itself.
 Neighbours needed_at(const RulePattern& pattern, const SourceOp& op) {
   Neighbours needed;
-  const auto is_there = [&](int value) {
-    const PatternValue& tensor = pattern.values[static_cast<size_t>(value)];
-    return !tensor.sequence && !tensor.optional;
-  };
+  const auto sure = [&](int value) { return is_there(pattern.values[static_cast<size_t>(value)]); };
   for (const int value : op.inputs) {
     const int producer = pattern.values[static_cast<size_t>(value)].producer;
-    if (producer >= 0 && is_there(value))
+    if (producer >= 0 && sure(value))
       needed.producers |= Neighbours::bit(*pattern.source[static_cast<size_t>(producer)].op);
   }
   for (const SourceOp& user : pattern.source)
     for (const int value : user.inputs)
-      if (is_there(value) && std::find(op.outputs.begin(), op.outputs.end(), value) != op.outputs.end())
+      if (sure(value) && std::find(op.outputs.begin(), op.outputs.end(), value) != op.outputs.end())
         needed.users |= Neighbours::bit(*user.op);
   return needed;
 }
@@ -205,11 +211,12 @@ void Matcher::extend(size_t step) {
     return;
   }
   const OpSchema* op = pattern_->source[static_cast<size_t>(how.op)].op;
-  std::vector<NodeId> candidates;
+  SmallList<NodeId, 16> candidates;
   for (const NodeId user : graph_.users(value))
     if (&graph_.op(user) == op) candidates.push_back(user);
-  sort_unique(candidates);
-  for (const NodeId candidate : candidates) try_node(step, candidate);
+  std::sort(candidates.begin(), candidates.end());
+  const NodeId* last = std::unique(candidates.begin(), candidates.end());
+  for (const NodeId* at = candidates.begin(); at != last; ++at) try_node(step, *at);
 }
 
 void Matcher::try_node(size_t step, NodeId node) {
@@ -293,10 +300,10 @@ bool Matcher::lay(const std::vector<int>& patterns, std::span<const ValueId> act
 bool Matcher::bind(int value, std::span<const ValueId> actual) {
   const PatternValue& pattern = pattern_->values[static_cast<size_t>(value)];
   if (!pattern.sequence && !actual[0].valid() && !pattern.optional) return false;
-  std::vector<ValueId>& values = embedding_.values_[static_cast<size_t>(value)];
+  std::span<const ValueId>& values = embedding_.values_[static_cast<size_t>(value)];
   if (embedding_.bound_[static_cast<size_t>(value)])
     return std::equal(values.begin(), values.end(), actual.begin(), actual.end());
-  values.assign(actual.begin(), actual.end());
+  values = actual;
   embedding_.bound_[static_cast<size_t>(value)] = 1;
   trail_.push_back(value);
   return true;

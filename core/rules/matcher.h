@@ -75,7 +75,8 @@ class MatchProgram {
   std::vector<bool> sought_anywhere_;
 };
 
-/// A pattern laid over a graph: one node per source operator and values per pattern value.
+/// A pattern laid over a graph: one node per source operator and values per pattern value. Its values
+/// lie in the graph; it holds as long as that does not change.
 class Embedding {
  public:
   NodeId node(int op) const { return nodes_[static_cast<size_t>(op)]; }
@@ -88,7 +89,7 @@ class Embedding {
  private:
   friend class Matcher;
   std::vector<NodeId> nodes_;
-  std::vector<std::vector<ValueId>> values_;
+  std::vector<std::span<const ValueId>> values_;
   std::vector<uint8_t> bound_;
 };
 

@@ -23,14 +23,16 @@ namespace reverie {
 /// order and into classes, rewrite_state.cpp takes steps.
 struct RewriteState::Impl {
   Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_ptr<CostModel> c);
+  /// `other` is locked, and caught up.
   Impl(const Impl& other);
-  Impl(const Impl& other, const std::lock_guard<std::mutex>& held);
 
   // --- Matching ---------------------------------------------------------------------------------
   void describe(NodeId node);
   void match_all();
-  void match_at(NodeId node, const NodeMarks& marks, std::vector<int32_t>& found);
-  void consider(int rule, const Embedding& embedding, std::vector<int32_t>& found);
+  std::vector<StoredMatch> matches_at(const NodeMarks& marks) const;
+  void match_at(NodeId node, const NodeMarks& marks, Matcher& matcher,
+                std::vector<StoredMatch>& found) const;
+  void consider(int rule, const Embedding& embedding, std::vector<StoredMatch>& found) const;
   uint64_t key_of(int rule, const Embedding& embedding) const;
   NodeMarks marks_of(const Change::Applied& applied) const;
   Mark watched(const StoredMatch& match) const;
@@ -62,11 +64,17 @@ struct RewriteState::Impl {
   // --- Steps ------------------------------------------------------------------------------------
   const StructuralHash& up_to_date_hash();
   const StoredMatch& stored(const Match& match) const;
-  std::shared_ptr<const Instance> instance_of(const Match& match) const;
+  std::shared_ptr<const Instance> instance_of(const Match& match);
   Cost cost_of(const Change& change, const Instance& instance) const;
   Cost cost_delta(int32_t slot);
   Change::Applied apply(const Rewrite& rewrite);
   void commit(const Rewrite& rewrite);
+  /// Brings matches, their lists and the order up to date with the graph. Where a cost cannot be had,
+  /// throws what the cost model throws, changes nothing, and tries again when asked again.
+  void catch_up();
+  void relist(const Change::Applied& applied, const NodeMarks& marks, std::vector<StoredMatch> fresh);
+  /// Locks, and catches up.
+  std::unique_lock<std::mutex> lock_matched();
 
   Graph graph;
   std::shared_ptr<const RuleSet> rules;
@@ -78,13 +86,15 @@ struct RewriteState::Impl {
   SharedVector<uint64_t, 5> node_signatures;   // by node
   SharedVector<uint64_t, 5> value_signatures;  // by value
   OperatorIndex operators;  // those that rules seek anywhere
-  NodeOrder order;
-  MatchStore matches;
-  SharedVector<LocationList, 0> lists;  // by rule
 
   // Computed when asked for, under `mutex`.
   mutable std::mutex mutex;
-  SharedVector<Listing, 1> listings;  // by rule
+  NodeOrder order;
+  MatchStore matches;
+  SharedVector<LocationList, 0> lists;  // by rule
+  SharedVector<Listing, 1> listings;    // by rule
+  /// What the last commit did, until the matches are brought up to date.
+  std::optional<Change::Applied> unmatched;
   std::optional<StructuralHash> hash;
   std::vector<NodeId> hash_changed;
   std::vector<NodeId> hash_removed;

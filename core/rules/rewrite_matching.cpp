@@ -1,9 +1,12 @@
-#include "core/rules/rewrite_impl.h"
+#include <functional>
+#include <utility>
 
 #include "core/base/sort_unique.h"
 #include "core/rules/instance_key.h"
+#include "core/rules/rewrite_impl.h"
 
 namespace reverie {
+
 void RewriteState::Impl::describe(NodeId node) {
   node_costs.extend(static_cast<size_t>(graph.node_capacity()));
   node_signatures.extend(static_cast<size_t>(graph.node_capacity()));
@@ -17,8 +20,8 @@ void RewriteState::Impl::describe(NodeId node) {
 
 void RewriteState::Impl::match_all() {
   Matcher matcher(graph, operators);
-  const Matcher::Filter any = [](int, NodeId) { return true; };
-  std::vector<int32_t> found;
+  const auto any = [](int, NodeId) { return true; };
+  std::vector<StoredMatch> found;
   for (const NodeId node : graph.nodes()) {
     const Neighbours around = Neighbours::of(graph, node);
     for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node)))
@@ -26,24 +29,33 @@ void RewriteState::Impl::match_all() {
         matcher.find(program->rules()[static_cast<size_t>(anchor.rule)], 0, node, any,
                      [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
   }
+  for (StoredMatch& match : found) matches.add(std::move(match));
   list_anew();
+}
+
+std::vector<StoredMatch> RewriteState::Impl::matches_at(const NodeMarks& marks) const {
+  Matcher matcher(graph, operators);
+  std::vector<StoredMatch> found;
+  for (const NodeId node : marks.nodes())
+    if (graph.alive(node)) match_at(node, marks, matcher, found);
+  return found;
 }
 
 /// Finds the matches that `node` is part of and no earlier operator of the pattern stands for a
 /// node marked alike, so that each match is found once.
-void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks,
-                                  std::vector<int32_t>& found) {
-  Matcher matcher(graph, operators);
+void RewriteState::Impl::match_at(NodeId node, const NodeMarks& marks, Matcher& matcher,
+                                  std::vector<StoredMatch>& found) const {
   const Neighbours around = Neighbours::of(graph, node);
   for (const MatchProgram::Anchor& anchor : program->anchors(graph.op(node))) {
     if (!around.include(anchor.needed)) continue;
     const MatchRule& rule = program->rules()[static_cast<size_t>(anchor.rule)];
     const Mark least = rule.reads_uses ? Mark::kUses : Mark::kStructure;
     if (marks.of(node) < least) continue;
-    matcher.find(
-        rule, anchor.op, node,
-        [&](int op, NodeId other) { return op >= anchor.op || marks.of(other) < least; },
-        [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); });
+    const auto is_first = [&](int op, NodeId other) {
+      return op >= anchor.op || marks.of(other) < least;
+    };
+    const auto take = [&](const Embedding& embedding) { consider(anchor.rule, embedding, found); };
+    matcher.find(rule, anchor.op, node, std::ref(is_first), std::ref(take));  // copies allocate
   }
 }
 
@@ -55,7 +67,7 @@ uint64_t RewriteState::Impl::key_of(int rule, const Embedding& embedding) const 
 }
 
 void RewriteState::Impl::consider(int rule, const Embedding& embedding,
-                                  std::vector<int32_t>& found) {
+                                  std::vector<StoredMatch>& found) const {
   const MatchRule& match_rule = program->rules()[static_cast<size_t>(rule)];
   const RulePattern& pattern = *match_rule.pattern;
   const uint64_t key = key_of(rule, embedding);
@@ -77,7 +89,7 @@ void RewriteState::Impl::consider(int rule, const Embedding& embedding,
       if (tensor.valid() && !graph.is_constant(tensor) &&
           &graph.op(graph.producer(tensor)) != &input_op())
         match.risky = true;
-  found.push_back(matches.add(std::move(match)));
+  found.push_back(std::move(match));
 }
 
 NodeMarks RewriteState::Impl::marks_of(const Change::Applied& applied) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/sort_unique.h"
@@ -28,9 +29,7 @@ RewriteState::Impl::Impl(Graph g, std::shared_ptr<const RuleSet> r, std::shared_
   match_all();
 }
 
-RewriteState::Impl::Impl(const Impl& other) : Impl(other, std::lock_guard(other.mutex)) {}
-
-RewriteState::Impl::Impl(const Impl& other, const std::lock_guard<std::mutex>&)
+RewriteState::Impl::Impl(const Impl& other)
     : graph(other.graph),
       rules(other.rules),
       cost_model(other.cost_model),
@@ -69,8 +68,8 @@ const StoredMatch& RewriteState::Impl::stored(const Match& match) const {
   return matches[match.slot];
 }
 
-std::shared_ptr<const Instance> RewriteState::Impl::instance_of(const Match& match) const {
-  const std::lock_guard lock(mutex);
+std::shared_ptr<const Instance> RewriteState::Impl::instance_of(const Match& match) {
+  const auto lock = lock_matched();
   return stored(match).instance;
 }
 
@@ -104,6 +103,7 @@ Change::Applied RewriteState::Impl::apply(const Rewrite& rewrite) {
   const Change change(graph, *binding, *instance);
   cost += cost_of(change, *instance);
   Change::Applied applied = change.apply(graph);
+  for (const NodeId node : applied.removed) operators.remove(node);
   size_t next = 0;
   for (size_t i = 0; i < instance->nodes.size(); ++i) {
     if (!change.comes(i)) continue;
@@ -115,10 +115,28 @@ Change::Applied RewriteState::Impl::apply(const Rewrite& rewrite) {
 }
 
 void RewriteState::Impl::commit(const Rewrite& rewrite) {
-  const Change::Applied applied = apply(rewrite);
+  catch_up();
+  const Change::Applied& applied = unmatched.emplace(apply(rewrite));
+  if (neighbourhoods)
+    for (const auto* nodes : {&applied.added, &applied.touched, &applied.used_otherwise})
+      neighbourhoods_changed.insert(neighbourhoods_changed.end(), nodes->begin(), nodes->end());
+  if (!hash) return;
+  hash_changed.insert(hash_changed.end(), applied.added.begin(), applied.added.end());
+  hash_changed.insert(hash_changed.end(), applied.touched.begin(), applied.touched.end());
+  hash_removed.insert(hash_removed.end(), applied.removed.begin(), applied.removed.end());
+}
+
+void RewriteState::Impl::catch_up() {
+  if (!unmatched) return;
+  const NodeMarks marks = marks_of(*unmatched);
+  std::vector<StoredMatch> fresh = matches_at(marks);  // all that may throw
+  relist(*std::exchange(unmatched, std::nullopt), marks, std::move(fresh));
+}
+
+void RewriteState::Impl::relist(const Change::Applied& applied, const NodeMarks& marks,
+                                std::vector<StoredMatch> fresh) {
   const NodeOrder order_before = order;
   const auto moved = order.update(graph, {applied.touched, applied.removed, applied.outputs});
-  const NodeMarks marks = marks_of(applied);
   const std::vector<int32_t> stale = stale_matches(marks);
   std::vector<int32_t> to_list = moved.all ? std::vector<int32_t>{} : moved_matches(moved);
   std::vector<int> dirty;
@@ -132,10 +150,8 @@ void RewriteState::Impl::commit(const Rewrite& rewrite) {
   std::for_each(stale.begin(), stale.end(), take_off);
   std::for_each(to_list.begin(), to_list.end(), take_off);
   for (const int32_t slot : stale) matches.remove(slot);
-  for (const NodeId node : applied.removed) operators.remove(node);
   std::erase_if(to_list, [&](int32_t slot) { return matches[slot].rule < 0; });
-  for (const NodeId node : marks.nodes())
-    if (graph.alive(node)) match_at(node, marks, to_list);
+  for (StoredMatch& match : fresh) to_list.push_back(matches.add(std::move(match)));
   if (moved.all) list_anew();
   const MatchOrder before(graph, order, matches);
   for (const int32_t slot : to_list) {
@@ -148,14 +164,12 @@ void RewriteState::Impl::commit(const Rewrite& rewrite) {
     std::iota(dirty.begin(), dirty.end(), 0);
   }
   forget_listings(dirty);
+}
 
-  if (neighbourhoods)
-    for (const auto* nodes : {&applied.added, &applied.touched, &applied.used_otherwise})
-      neighbourhoods_changed.insert(neighbourhoods_changed.end(), nodes->begin(), nodes->end());
-  if (!hash) return;
-  hash_changed.insert(hash_changed.end(), applied.added.begin(), applied.added.end());
-  hash_changed.insert(hash_changed.end(), applied.touched.begin(), applied.touched.end());
-  hash_removed.insert(hash_removed.end(), applied.removed.begin(), applied.removed.end());
+std::unique_lock<std::mutex> RewriteState::Impl::lock_matched() {
+  std::unique_lock lock(mutex);
+  catch_up();
+  return lock;
 }
 
 RewriteState::RewriteState(Graph graph, std::shared_ptr<const RuleSet> rules,
@@ -175,18 +189,18 @@ uint64_t RewriteState::hash() const {
 }
 
 const std::vector<Match>& RewriteState::locations(int rule) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   return impl_->locations_of(rule);
 }
 
 int RewriteState::location_count(int rule) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   return impl_->some_risky(rule) ? static_cast<int>(impl_->locations_of(rule).size())
                                  : impl_->lists[static_cast<size_t>(rule)].size();
 }
 
 Match RewriteState::location(int rule, int index) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   if (impl_->some_risky(rule)) {
     const std::vector<Match>& locations = impl_->locations_of(rule);
     REVERIE_CHECK(index >= 0 && index < static_cast<int>(locations.size()));
@@ -196,17 +210,17 @@ Match RewriteState::location(int rule, int index) const {
 }
 
 const std::vector<LocationClass>& RewriteState::classes(int rule) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   return impl_->classes_of(rule);
 }
 
 std::optional<int> RewriteState::find(const Match& match) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   return impl_->find(match);
 }
 
 Cost RewriteState::cost_delta(const Match& match) const {
-  const std::lock_guard lock(impl_->mutex);
+  const auto lock = impl_->lock_matched();
   impl_->stored(match);
   return impl_->cost_delta(match.slot);
 }
@@ -229,10 +243,15 @@ uint64_t RewriteState::hash_after(const Rewrite& rewrite) const {
 }
 
 void RewriteState::commit(const Rewrite& rewrite) {
-  // use_count() alone does not order what another thread did with a copy it gave up before what
-  // follows; giving up one more copy does.
-  if (impl_.use_count() > 1) impl_ = std::make_shared<Impl>(*impl_);
-  else std::shared_ptr<Impl>{impl_}.reset();
+  if (impl_.use_count() > 1) {
+    const auto shared = impl_;  // outlives the lock
+    const auto lock = shared->lock_matched();
+    impl_ = std::make_shared<Impl>(*shared);
+  } else {
+    // use_count() alone does not order what another thread did with a copy it gave up before what
+    // follows; giving up one more copy does.
+    std::shared_ptr<Impl>{impl_}.reset();
+  }
   impl_->commit(rewrite);
 }
 

@@ -24,7 +24,7 @@ struct LocationClass {
   int multiplicity() const { return static_cast<int>(members.size()); }
 };
 
-/// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each kept
+/// A graph under rewriting: the graph, all matches of a rule set, its cost and its hash, each brought
 /// up to date by difference. A copy is cheap: what both hold is shared until one of them commits.
 /// `commit` works in place where nothing is shared. Copies may be used by different threads; one
 /// object is for one thread.
@@ -68,7 +68,9 @@ class RewriteState {
   Rewrite propose(const Match& match) const;
   /// hash() of the state that committing `rewrite` leads to. Work in proportion to the change.
   uint64_t hash_after(const Rewrite& rewrite) const;
-  /// Builds the successor in place and brings matches, cost and hash up to date.
+  /// Builds the successor in place. Its matches are found, and the costs of what they would bring
+  /// looked up, when they are first asked for: a state that is only looked at as a graph does without.
+  /// What the cost model throws then, whatever asked throws, each time until it succeeds.
   void commit(const Rewrite& rewrite);
 
  private:

@@ -59,6 +59,12 @@ void SearchRun::count_expansion() {
   if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
+void SearchRun::reached(const RewriteState& state, const std::vector<RewriteStep>& path) {
+  if (!best_graph_ && state.cost() == result_.best_cost && path == result_.rewrites)
+    best_graph_ = state.graph();
+  if (options_.on_state) options_.on_state(state, path);
+}
+
 void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
   record({cost, std::move(path), {}});
 }
@@ -69,6 +75,7 @@ void SearchRun::record(Improvement improvement) {
   REVERIE_CHECK_LT(improvement.cost.runtime.count, result_.best_cost.runtime.count);
   result_.best_cost = improvement.cost;
   result_.rewrites = improvement.rewrites;
+  best_graph_ = improvement.graph;
   result_.improvements.push_back(std::move(improvement));
   result_.trace.push_back(progress());
 }
@@ -77,6 +84,7 @@ SearchRun SearchRun::part() const {
   SearchRun part = *this;
   part.is_part_ = true;
   part.pool_ = nullptr;
+  part.best_graph_ = std::nullopt;
   part.result_ = {};
   part.result_.initial_cost = part.result_.best_cost = result_.initial_cost;
   return part;
@@ -93,6 +101,7 @@ void SearchRun::merge(SearchRun part) {
     result_.trace.push_back(point);
     result_.best_cost = point.best;
     result_.rewrites = other.improvements[i].rewrites;
+    best_graph_ = other.improvements[i].graph;
     result_.improvements.push_back(std::move(other.improvements[i]));
   }
   count_work(other);
@@ -114,8 +123,7 @@ SearchResult SearchRun::finish() {
 }
 
 Graph SearchRun::best_graph() const {
-  if (!result_.improvements.empty() && result_.improvements.back().graph)
-    return *result_.improvements.back().graph;
+  if (best_graph_) return *best_graph_;
   const RewriteState best = replay(start_, result_.rewrites);
   REVERIE_CHECK(best.cost() == result_.best_cost, "the best path costs {} ps by difference, {} ps",
                 result_.best_cost.runtime.count, best.cost().runtime.count);

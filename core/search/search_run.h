@@ -29,7 +29,7 @@ class SearchRun {
   const SearchOptions& options() const { return options_; }
   const Cost& initial_cost() const { return result_.initial_cost; }
   const Cost& best_cost() const { return result_.best_cost; }
-  /// By replay where a path leads to it.
+  /// By replay where a path leads to it that was not reached.
   Graph best_graph() const;
   const std::vector<RewriteStep>& best_path() const { return result_.rewrites; }
   bool improves(const Cost& cost) const { return cost.runtime < result_.best_cost.runtime; }
@@ -53,10 +53,9 @@ class SearchRun {
   void count_forgotten(int64_t count) { result_.forgotten += count; }
   /// What a search within this one did.
   void count_work(const SearchResult& within);
-  /// Tells whoever listens of a state that was built.
-  void reached(const RewriteState& state, const std::vector<RewriteStep>& path) const {
-    if (options_.on_state) options_.on_state(state, path);
-  }
+  /// Tells whoever listens of a state that was built, and keeps its graph where the best path leads
+  /// there, so that the end need not go there again.
+  void reached(const RewriteState& state, const std::vector<RewriteStep>& path);
   /// Seconds since it began.
   double elapsed() const;
   /// Records a new best. `cost` must improve.
@@ -88,6 +87,7 @@ class SearchRun {
   int64_t weight_limit_ = std::numeric_limits<int64_t>::max();
   std::shared_ptr<WorkerPool> pool_;
   SearchResult result_;
+  std::optional<Graph> best_graph_;  // once it was reached
 };
 
 /// The state that the match leads to, a step further.

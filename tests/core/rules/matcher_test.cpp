@@ -37,6 +37,24 @@ TEST(Neighbours, AreThereWhereverARuleMatches) {
           << rules.name(rule);
 }
 
+TEST(Neighbours, OfASequenceNeedNotBeThere) {
+  const RuleSet rules = RuleSet::parse(R"(
+rule rest_of_a_split
+match
+  first, rest... = Split(x)
+  r = Relu(first)
+  y = Concat(r, rest...)
+replace
+  y = Relu(x)
+)",
+                                       "test");
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {4}});
+  const ValueId only = graph.add("Split", {x}, {{"split", std::vector<int64_t>{4}}});
+  graph.add_output("y", graph.add("Concat", {graph.add("Relu", {only})}, {{"axis", int64_t{0}}}));
+  EXPECT_EQ(expect_neighbours_at_matches(MatchProgram(rules), graph), 3);
+}
+
 TEST(Neighbours, TellWhatIsNextToANodeUnlessItHasVeryManyUsers) {
   for (const int users : {1, 60, 70}) {
     Graph graph;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "tests/support/op_cost.h"
 #include "tests/support/rewrite_checks.h"
 
 namespace reverie {
@@ -57,7 +58,7 @@ TEST(RewriteState, StaysConsistentAlongARandomWalk) {
       EXPECT_EQ(state.hash(), hash);
       expect_consistent(state, rules, cost);
       expect_canonical(state, rules, cost);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -109,7 +110,7 @@ replace
       if (match.slot < 0) break;
       state.commit(state.propose(match));
       expect_consistent(state, rules, cost);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -152,8 +153,10 @@ std::vector<std::pair<uint64_t, Cost>> walk(RewriteState state, uint64_t seed) {
 TEST(RewriteState, CopiesAreUsedByManyThreadsAtOnce) {
   constexpr size_t kThreads = 4;
   for (uint64_t seed = 0; seed < 4; ++seed) {
-    const auto fresh = [] {
-      return RewriteState(branches(), builtin(), make_cost_model("roofline:t4"));
+    const auto fresh = [] {  // its matches are not found yet
+      RewriteState state(branches(), builtin(), make_cost_model("roofline:t4"));
+      state.commit(state.propose(state.location(state.rules().find("conv_batchnorm"), 0)));
+      return state;
     };
     std::vector<std::vector<std::pair<uint64_t, Cost>>> seen(kThreads);
     {
@@ -182,6 +185,49 @@ TEST(RewriteState, ACopyThatAnotherThreadGaveUpIsNoLongerShared) {
     const int rule = state.rules().find("add_commute");
     state.commit(state.propose(state.locations(rule).front()));
   }
+}
+
+/// Works while it is plugged in.
+class Meter : public testing::OpCost {
+ public:
+  Meter() : OpCost({{"Conv", 5}, {"Relu", 2}}) {}
+  Cost cost(const OpSignature& signature) override {
+    if (!plugged_in) throw InputError("the meter is not plugged in");
+    return OpCost::cost(signature);
+  }
+  bool plugged_in = true;
+};
+
+/// Whether some list of locations cannot be made; `state` can then be asked again.
+bool asking_throws(const RewriteState& state) {
+  bool threw = false;
+  for (int rule = 0; rule < state.rules().size(); ++rule) {
+    try {
+      state.locations(rule);
+      EXPECT_FALSE(threw) << "asked again, it gave a list that cannot be complete";
+    } catch (const InputError&) {
+      threw = true;
+    }
+  }
+  return threw;
+}
+
+TEST(RewriteState, AskedAgainAfterACostCouldNotBeHadItIsComplete) {
+  const auto rules = builtin();
+  const auto meter = std::make_shared<Meter>();
+  RewriteState state(branches(), rules, meter);
+  Rng rng(1);
+  int threw = 0;
+  for (int step = 0; step < 20; ++step) {
+    state.commit(state.propose(random_match(state, rng)));
+    meter->plugged_in = false;
+    RewriteState copy = state;
+    threw += asking_throws(copy);
+    EXPECT_EQ(state.hash(), StructuralHash(state.graph()).value());
+    meter->plugged_in = true;
+    expect_consistent(step % 2 == 0 ? state : copy, rules, meter);
+  }
+  EXPECT_GT(threw, 0);
 }
 
 TEST(RewriteState, SymmetricMatchesAreOne) {
