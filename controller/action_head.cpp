@@ -257,4 +257,20 @@ Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng)
   return choice;
 }
 
+ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
+  const auto primary = primary_log_probability(inputs);
+  const Groups groups = all_groups(inputs);
+  const Rows rows = score_rows(inputs, groups);
+  const auto pair = groups.pair.index_select(0, rows.group);
+  const auto choices = inputs.mask.counts.flatten().clamp_min(0);
+  const auto first_row = choices.cumsum(0) - choices;  // rows stand in the order of the choices
+  ActionPriors all;
+  all.state = groups.batch.index_select(0, rows.group);
+  all.actions.primary = groups.primary.index_select(0, rows.group);
+  all.actions.secondary = range_like(pair.size(0), pair) - first_row.index_select(0, pair);
+  all.log_probability = primary.flatten().index_select(0, pair) +
+                        groups.log_probability.index_select(0, rows.group) + rows.log_probability;
+  return all;
+}
+
 }  // namespace reverie

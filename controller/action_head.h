@@ -59,6 +59,8 @@ class ActionHeadImpl : public torch::nn::Module {
   /// Greedy takes the most probable primary action, then its most probable region, then the most
   /// probable choice there.
   Choice choose(const ActionInputs& inputs, bool greedy, Rng& rng);
+  /// Every valid action; without values.
+  ActionPriors priors(const ActionInputs& inputs);
 
  private:
   struct Groups;

@@ -45,10 +45,23 @@ torch::Tensor ActorCriticImpl::value(const LatentObservation& observation) {
   return critic_->forward(policy_features(observation)).squeeze(-1);
 }
 
+ActionPriors ActorCriticImpl::priors(const LatentObservation& observation) {
+  ActionPriors priors = head_->priors(action_inputs(observation));
+  priors.value = value(observation);
+  return priors;
+}
+
 PolicyDecision ActorCriticPolicy::act(const LatentObservation& observation, bool greedy, Rng& rng) {
   torch::NoGradGuard no_grad;
   Choice choice = net_->choose(observation, greedy, rng);
   return {choice.actions, choice.log_probability, net_->value(observation)};
+}
+
+ActionPriors ActorCriticPolicy::priors(const LatentObservation& observation) {
+  torch::NoGradGuard no_grad;
+  ActionPriors priors = net_->priors(observation);
+  priors.value = priors.value * value_scale_;
+  return priors;
 }
 
 PolicyDecision RandomPolicy::act(const LatentObservation& observation, bool, Rng& rng) {

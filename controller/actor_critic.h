@@ -28,6 +28,8 @@ class ActorCriticImpl : public torch::nn::Module {
   Evaluation evaluate(const LatentObservation& observation, const LatentActions& actions);
   Choice choose(const LatentObservation& observation, bool greedy, Rng& rng);
   torch::Tensor value(const LatentObservation& observation);
+  /// Values as the critic gives them.
+  ActionPriors priors(const LatentObservation& observation);
 
  private:
   ActionInputs action_inputs(const LatentObservation& observation);
@@ -45,10 +47,14 @@ class ActorCriticPolicy : public Policy {
   ActorCriticPolicy(std::string name, ActorCritic net) : name_(std::move(name)), net_(net) {}
   std::string name() const override { return name_; }
   PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override;
+  ActionPriors priors(const LatentObservation& observation) override;
+  /// Of one unit of the critic, in rewards; 1 to begin with.
+  void set_value_scale(double scale) { value_scale_ = scale; }
 
  private:
   std::string name_;
   ActorCritic net_;
+  double value_scale_ = 1;
 };
 
 /// Uniform over the valid primary actions other than NO-OP, then over the locations; NO-OP only

@@ -29,19 +29,30 @@ SearchResult do_nothing(const RewriteState& start, const SearchOptions&) {
 }
 
 std::vector<Contender> contenders(const EvaluationInputs& inputs, const EvaluationConfig& config) {
-  PolicySearchConfig greedy{inputs.env, true, 0};
-  PolicySearchConfig sampled{inputs.env, false, config.samples};
+  const PolicySearchConfig greedy{inputs.env, true, 0};
+  const PolicySearchConfig sampled{inputs.env, false, config.samples};
   const auto policy = [&](const PolicySearchConfig& how) {
     return policy_method(inputs.policy, inputs.rules, inputs.cost, how);
   };
+  const auto guided = [&](PolicySearchKind kind) {
+    PolicySearchConfig how{inputs.env};
+    how.guided = config.guide;
+    how.guided.search = kind;
+    return policy(how);
+  };
   constexpr int64_t kUnlimited = int64_t{1} << 40;
-  return {{"no-op", do_nothing},
-          {"policy (greedy)", policy(greedy)},
-          {kSampled, policy(sampled), true},
-          {"random", random_search, true, kUnlimited, true},
-          {"greedy", greedy_search},
-          {"rule list", rule_list_search, true, config.rule_orders},
-          {"taso", taso_search, false, config.taso_budget}};
+  std::vector<Contender> all = {{"no-op", do_nothing},
+                                {"policy (greedy)", policy(greedy)},
+                                {kSampled, policy(sampled), true}};
+  if (config.guided) {
+    all.push_back({"policy beam", guided(PolicySearchKind::kBeam), false, config.taso_budget});
+    all.push_back({"policy mcts", guided(PolicySearchKind::kMcts), false, config.taso_budget});
+  }
+  all.push_back({"random", random_search, true, kUnlimited, true});
+  all.push_back({"greedy", greedy_search});
+  all.push_back({"rule list", rule_list_search, true, config.rule_orders});
+  all.push_back({"taso", taso_search, false, config.taso_budget});
+  return all;
 }
 
 double percent_gained(const Cost& before, const Cost& after) {

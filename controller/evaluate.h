@@ -25,6 +25,8 @@ struct EvaluationConfig {
   int64_t repeats = 30;
   int threads = 1;
   int64_t verify_inputs = 2;
+  bool guided = false;
+  GuidedSearchOptions guide;
 
   template <class V> void fields(V& v) {
     v.field("seeds", seeds, "Seeds of each method that draws", at_least(1));
@@ -36,6 +38,9 @@ struct EvaluationConfig {
     v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
     v.field("threads", threads, "Of the executor while measuring; 0: one per core", at_least(0));
     v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
+    v.field("guided", guided,
+            "The policy also guides beam search and tree search, with as many expansions as taso");
+    v.section("guide", guide, "How it guides them");
   }
 };
 
@@ -105,7 +110,7 @@ struct EvaluationInputs {
   std::function<void(const std::string&)> say;  ///< what is being done
 };
 
-/// Runs policy (greedy; sampled), random at the sampled policy's time, greedy, rule lists and
+/// Runs policy (greedy; sampled; where asked for, as a guide of beam search and of tree search), random at the sampled policy's time, greedy, rule lists and
 /// backtracking on one model, verifies, exports and measures the best of each. InputError when a
 /// result disagrees with the original.
 ModelReport evaluate_model(const EvaluationInputs& inputs, const EvaluationConfig& config);

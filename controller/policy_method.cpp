@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/policy_search.h"
 #include "controller/trainer_config.h"
 #include "core/base/error.h"
 #include "core/search/search_run.h"
@@ -68,6 +69,18 @@ class PolicySearch {
   Rng rng_;
 };
 
+SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& start,
+                           const SearchOptions& options, std::shared_ptr<const RuleSet> rules,
+                           std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {
+  SearchRun run(start, options);
+  const RewriteEnvironment environment({{"graph", start.graph()}}, std::move(rules),
+                                       std::move(cost), config.env);
+  const PolicyGuide guide(trained, environment.spec(), config.guided.actions);
+  const auto search = config.guided.search == PolicySearchKind::kBeam ? policy_beam : policy_mcts;
+  search(run, guide, environment, config.guided);
+  return run.finish();
+}
+
 }  // namespace
 
 TrainedPolicy load_trained_policy(const std::string& path, torch::Device device) {
@@ -86,6 +99,8 @@ TrainedPolicy load_trained_policy(const std::string& path, torch::Device device)
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {
   return [=](const RewriteState& start, const SearchOptions& options) {
+    if (config.guided.search != PolicySearchKind::kEpisodes)
+      return guided_search(policy, start, options, rules, cost, config);
     return PolicySearch(policy, rules, cost, config, start, options).run(config);
   };
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "controller/guided_options.h"
 #include "controller/policy.h"
 #include "core/search/search.h"
 #include "env/rewrite/rewrite_environment.h"
@@ -24,15 +25,17 @@ TrainedPolicy load_trained_policy(const std::string& path, torch::Device device 
 /// How a policy searches.
 struct PolicySearchConfig {
   RewriteEnvConfig env;
-  bool greedy = true;     ///< play one greedy episode first
+  bool greedy = true;     ///< by episodes: play one greedy episode first
   int64_t episodes = -1;  ///< sampled episodes after it; below 0: the budget of the search
   int64_t batch = 16;     ///< of these at once
+  GuidedSearchOptions guided = {};
 };
 
-/// A trained policy as a search method: the best state of its episodes on the real graph; where
-/// weights are bounded, the best one within the bound, which an episode may leave. An expansion is
-/// a step. `rules` and `cost` must be those of the state that is searched from. InputError when the
-/// policy was trained for other rules.
+/// A trained policy as a search method. By episodes: the best state of its episodes on the real
+/// graph; where weights are bounded, the best one within the bound, which an episode may leave. An
+/// expansion is a step. By beam and mcts: see controller/policy_search.h. `rules` and `cost` must be
+/// those of the state that is searched from. InputError when the policy was trained for other rules,
+/// or gives no probabilities of all actions to guide by.
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config);
 

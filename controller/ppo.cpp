@@ -123,6 +123,7 @@ PpoTrainer::PpoTrainer(const LatentSpec& spec, const ActorCriticConfig& net,
 Metrics PpoTrainer::imitate(const Demonstrations& demonstrations, const CloneConfig& config,
                             uint64_t seed) {
   scale_.observe(demonstrations.to_come);
+  policy_.set_value_scale(scale_.value());
   return clone_actions(net_, demonstrations, scale_.value(), config, seed);
 }
 
@@ -136,6 +137,7 @@ Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint
   }
   scale_.observe(rollout, last_value * scale_.value(), config_.gamma);
   const double scale = scale_.value();
+  policy_.set_value_scale(scale);
   last_value = last_value * scale;
   const auto value = rollout.value * scale;
   const auto advantage =
@@ -158,22 +160,25 @@ Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint
 
 void PpoTrainer::store_policy(Checkpoint& checkpoint) const {
   store_module(checkpoint, "policy", *net_);
+  checkpoint.tensors["return_scale"] = scale_.state();
 }
 
 void PpoTrainer::restore_policy(const Checkpoint& checkpoint) {
   restore_module(checkpoint, "policy", *net_);
+  const auto scale = checkpoint.tensors.find("return_scale");
+  if (scale == checkpoint.tensors.end()) return;  // an older file: its critic's unit is not known
+  scale_.set_state(scale->second);
+  policy_.set_value_scale(scale_.value());
 }
 
 void PpoTrainer::store(Checkpoint& checkpoint) const {
   store_policy(checkpoint);
   store_optimizer(checkpoint, "policy", learner_.optimizer());
-  checkpoint.tensors["return_scale"] = scale_.state();
 }
 
 void PpoTrainer::restore(const Checkpoint& checkpoint) {
   restore_policy(checkpoint);
   restore_optimizer(checkpoint, "policy", learner_.optimizer());
-  scale_.set_state(stored_tensor(checkpoint, "return_scale"));
 }
 
 }  // namespace reverie

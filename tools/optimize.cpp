@@ -40,6 +40,16 @@ struct Options {
   bool quiet = false;
 };
 
+struct OptimizeSettings : OptimizeConfig {
+  GuidedSearchOptions policy;
+
+  template <class V>
+  void fields(V& v) {
+    OptimizeConfig::fields(v);
+    v.section("policy", policy, "How a policy searches (policy)");
+  }
+};
+
 /// An option that is a configuration key by another name; it overrides files and --set.
 void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const std::string& flag,
              const std::string& key, const std::string& help) {
@@ -48,8 +58,8 @@ void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const s
       help);
 }
 
-OptimizeConfig resolve(const Options& options) {
-  OptimizeConfig config;
+OptimizeSettings resolve(const Options& options) {
+  OptimizeSettings config;
   ConfigFields fields(config);
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
@@ -68,22 +78,23 @@ std::string method_table() {
   std::string table;
   for (const NamedMethod& method : search_methods())
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
-  table += fmt::format("  {:<18} {}\n", "policy", "a policy that `dream_train` wrote");
+  table += fmt::format("  {:<18} {}\n", "policy",
+                       "a policy that `dream_train` wrote: its episodes, or a search that it guides "
+                       "(--search)");
   table += "With --measurements:\n";
   for (const NamedArm& arm : measured_arms())
     table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
   return table;
 }
 
-SearchMethod method_named(const OptimizeConfig& config, const std::string& policy,
-                          const std::shared_ptr<const RuleSet>& rules,
-                          const std::shared_ptr<CostModel>& cost) {
-  const std::string& name = config.method;
+SearchMethod method_of(const OptimizeSettings& config, const std::string& policy,
+                       const std::shared_ptr<const RuleSet>& rules,
+                       const std::shared_ptr<CostModel>& cost) {
   if (is_measured(config)) return measured_method(config);
-  if (name == "policy") return method_of_policy(policy, rules, cost);
+  if (config.method == "policy") return method_of_policy(policy, config.policy, rules, cost);
   for (const NamedMethod& method : search_methods())
-    if (method.name == name) return method.run;
-  throw InputError("no method '{}'; known are {}, policy", name, method_names());
+    if (method.name == config.method) return method.run;
+  throw InputError("no method '{}'; known are {}, policy", config.method, method_names());
 }
 
 /// "conv_merge", or "conv_*" for all whose names begin so.
@@ -224,8 +235,10 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
 }
 
 /// Where it is known, how many expansions there will be, or measurements.
-int64_t budget_of(const OptimizeConfig& config) {
+int64_t budget_of(const OptimizeSettings& config) {
   if (is_measured(config)) return config.search.measured.budget;
+  if (config.method == "policy" && config.policy.search != PolicySearchKind::kEpisodes)
+    return config.search.budget;
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method && method.budget_unit == "expansions")
       return config.search.budget;
@@ -241,7 +254,7 @@ auto progress_reporter(Progress& progress) {
 }
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
-                            OptimizeConfig config, const Options& options) {
+                            OptimizeSettings config, const Options& options) {
   Progress progress(config.method, budget_of(config),
                     is_measured(config) ? "measurements" : "expansions",
                     progress_style(options.quiet));
@@ -250,7 +263,7 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   config.search.stop = stop_on_interrupt();
   const auto cost = costs_as_written(make_cost_model(config.cost, config.search.time_limit),
                                      newest_opset(model));
-  const auto method = method_named(config, options.policy, rules, cost);
+  const auto method = method_of(config, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
 }
 
@@ -267,7 +280,7 @@ void check_proved(const Options& options, const OptimizeConfig& config) {
 }
 
 void run(const Options& options) {
-  const OptimizeConfig config = resolve(options);
+  const OptimizeSettings config = resolve(options);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
@@ -301,9 +314,11 @@ void register_optimize(CLI::App& app) {
           fmt::format("{} or policy; with --measurements: {}", method_names(), arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
+  add_key(*command, options, "--search", "policy.search",
+          "policy: episodes that it plays, or beam or mcts, guided by it");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
-          fmt::format("So many {}, sampled episodes (policy)", budget_units()));
+          fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)", budget_units()));
   add_key(*command, options, "--measurements", "measured.budget",
           "Search against so many end-to-end measurements on this machine");
   add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
@@ -336,7 +351,7 @@ void register_optimize(CLI::App& app) {
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer([] {
-    OptimizeConfig defaults;
+    OptimizeSettings defaults;
     return fmt::format("Methods:\n{}\nKeys for --config and --set:\n{}", method_table(),
                        ConfigFields(defaults).help());
   });

@@ -8,14 +8,17 @@
 namespace reverie {
 
 #ifdef REVERIE_LEARNING
-SearchMethod method_of_policy(const std::string& file, std::shared_ptr<const RuleSet> rules,
+SearchMethod method_of_policy(const std::string& file, const GuidedSearchOptions& guided,
+                              std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
-  return policy_method(load_trained_policy(file), std::move(rules), std::move(cost), {});
+  PolicySearchConfig config;
+  config.guided = guided;
+  return policy_method(load_trained_policy(file), std::move(rules), std::move(cost), config);
 }
 #else
-SearchMethod method_of_policy(const std::string&, std::shared_ptr<const RuleSet>,
-                              std::shared_ptr<CostModel>) {
+SearchMethod method_of_policy(const std::string&, const GuidedSearchOptions&,
+                              std::shared_ptr<const RuleSet>, std::shared_ptr<CostModel>) {
   throw InputError("--method policy: this program was built without LibTorch");
 }
 #endif

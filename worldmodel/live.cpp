@@ -26,6 +26,12 @@ torch::Tensor bool_tensor(const std::vector<char>& values) {
 
 }  // namespace
 
+void check_same_actions(const EnvSpec& real, const WorldModel& world) {
+  const EnvSpec& trained = world.spec().env;
+  if (real.actions != trained.actions || real.fingerprint != trained.fingerprint)
+    throw InputError("the world model was trained for other actions than '{}' has", real.name);
+}
+
 LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
                                              std::shared_ptr<Encoder> encoder,
                                              std::shared_ptr<WorldModel> world, int batch,
@@ -34,11 +40,9 @@ LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
       encoder_(std::move(encoder)),
       world_(std::move(world)),
       pool_(worker_count(workers, environment, batch)) {
-  const EnvSpec& real = environment.spec();
-  if (real.actions != spec_.env.actions || real.fingerprint != spec_.env.fingerprint)
-    throw InputError("the world model was trained for other actions than '{}' has", real.name);
+  check_same_actions(environment.spec(), *world_);
   REVERIE_CHECK_EQ(encoder_->latent(), spec_.latent);
-  spec_.env = real;
+  spec_.env = environment.spec();
   for (int i = 0; i < batch; ++i) environments_.push_back(environment.fork());
   masks_.resize(batch);
 }

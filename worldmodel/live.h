@@ -12,6 +12,9 @@
 
 namespace reverie {
 
+/// InputError when `world` was trained for other actions than the environment `real` has.
+void check_same_actions(const EnvSpec& real, const WorldModel& world);
+
 /// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories
 /// are encoded in one batch, each distinct state once between resets; the mask is the environment's
 /// own. Trajectory b of `reset(seed)` is the episode of seed `seed + b`.

@@ -173,9 +173,10 @@ std::string report_summary_json(const EvaluationReport& report) {
 std::string budgets(const EvaluationConfig& config) {
   return fmt::format(
       "Each method stands by its best graph. A run of the sampled policy is the best of {} episodes; "
-      "random has the longest of its runs' time. Rule list: the best of {} orders; taso: {} expansions. "
+      "random has the longest of its runs' time. Rule list: the best of {} orders; taso{}: {} expansions. "
       "Methods that draw run with {} seeds: best, and mean of the runs. Threads while measuring: {}.",
-      config.samples, config.rule_orders, config.taso_budget, config.seeds,
+      config.samples, config.rule_orders, config.guided ? " and searches that the policy guides" : "",
+      config.taso_budget, config.seeds,
       config.threads == 0 ? "one per core" : fmt::format("{}", config.threads));
 }
 

@@ -40,7 +40,8 @@ struct ReportRow {
 std::vector<ReportRow> report_rows(const ModelReport& model);
 
 /// The rows that a policy is judged by: the better of its two ways to act, greedy, and the best of
-/// all that are not the policy (of equals greedy, else the earliest).
+/// all that are not the policy (of equals greedy, else the earliest). Searches that the policy guides
+/// are neither.
 struct Standing {
   ReportRow policy, greedy, search;
 };

@@ -7,7 +7,8 @@
 namespace reverie {
 namespace {
 
-bool is_policy(const ReportRow& row) { return row.method.starts_with("policy"); }
+bool acts(const ReportRow& row) { return row.method.starts_with("policy ("); }
+bool guides(const ReportRow& row) { return row.method.starts_with("policy ") && !acts(row); }
 
 void keep_better(ReportRow& best, const ReportRow& row) {
   if (best.method.empty() || row.improvement_percent > best.improvement_percent) best = row;
@@ -46,7 +47,8 @@ std::string by_measurement(const Standing& found) {
 Standing standing(const ModelReport& model) {
   Standing found;
   for (const ReportRow& row : report_rows(model)) {
-    keep_better(is_policy(row) ? found.policy : found.search, row);
+    if (guides(row)) continue;
+    keep_better(acts(row) ? found.policy : found.search, row);
     if (row.method == "greedy") found.greedy = row;
   }
   if (place_by_estimate(found.search, found.greedy) == Place::kEqual) found.search = found.greedy;

@@ -74,6 +74,23 @@ TEST(ActionHeadTest, JointProbabilitiesSumToOneAndGiveTheEntropy) {
   }
 }
 
+TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
+  for (const int64_t regions : {1, 3}) {
+    Case c = random_case(5, 7, regions);
+    const ActionPriors priors = c.head->priors(c.inputs);
+    int64_t at = 0;
+    for (int64_t row = 0; row < 5; ++row)
+      for (const auto& [action, p] : enumerate(c, row)) {
+        ASSERT_LT(at, priors.state.size(0));
+        EXPECT_EQ(priors.state[at].item<int64_t>(), row);
+        EXPECT_EQ(priors.actions.primary[at].item<int64_t>(), action.first);
+        EXPECT_EQ(priors.actions.secondary[at].item<int64_t>(), action.second);
+        EXPECT_NEAR(priors.log_probability[at++].exp().item<double>(), p, 1e-5);
+      }
+    EXPECT_EQ(priors.state.size(0), at);
+  }
+}
+
 TEST(ActionHeadTest, ChosenLogProbabilityIsTheEvaluatedOne) {
   for (const int64_t regions : {1, 4}) {
     Case c = random_case(64, 7, regions);

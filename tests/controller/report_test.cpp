@@ -50,6 +50,14 @@ TEST(VerdictTest, EqualIsNotAbove) {
               HasSubstr("BELOW greedy"));
 }
 
+TEST(VerdictTest, ASearchThatThePolicyGuidesIsNeitherPolicyNorSearch) {
+  const std::vector<std::pair<std::string, double>> gains = {
+      {"policy (greedy)", 12}, {"policy beam", 30}, {"greedy", 15}};
+  const Standing found = standing(invented(gains, 0));
+  EXPECT_EQ(found.policy.method, "policy (greedy)");
+  EXPECT_EQ(found.search.method, "greedy");
+}
+
 EvaluationReport whole_report() {
   EvaluationReport report;
   report.policy_file = "<policy> & \"co\".pt";

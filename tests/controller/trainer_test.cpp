@@ -207,5 +207,21 @@ TEST(LinearControllerTest, StaysWithin3000Parameters) {
   EXPECT_GT(LinearController(spec, 1).parameters(), 2500);
 }
 
+TEST(PpoTrainerTest, ValuesThatGuideAreInRewardsAndKept) {
+  LatentPuzzle puzzle(64, kRounds, kHorizon);
+  PpoTrainer trainer(puzzle.spec(), small_net(), quick_ppo(), 1);
+  trainer.update(puzzle, 0.0, 10);
+  const LatentObservation start = puzzle.reset(0);
+  const auto value = trainer.policy().priors(start).value;
+  const auto scale = value / trainer.net()->value(start);
+  EXPECT_NEAR(scale.min().item<double>(), scale.max().item<double>(), 1e-4);
+  EXPECT_GT(std::abs(scale.mean().item<double>() - 1), 0.01);
+  Checkpoint saved;
+  trainer.store_policy(saved);
+  PpoTrainer again(puzzle.spec(), small_net(), quick_ppo(), 2);
+  again.restore_policy(saved);
+  EXPECT_TRUE(torch::equal(again.policy().priors(start).value, value));
+}
+
 }  // namespace
 }  // namespace reverie

@@ -58,6 +58,7 @@ refuses 'unknown|not expected' reverie --nonsense
 refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
 refuses 'alpha' reverie optimize good.onnx --alpha much
+refuses 'episodes.*beam.*mcts' reverie optimize good.onnx --method policy --search nonsense
 refuses '--without nonsense' reverie optimize good.onnx --without nonsense
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --out new.onnx
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --contenders-out new

@@ -21,6 +21,11 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
+for search in beam mcts; do
+  "$reverie" optimize model.onnx --method policy --policy policy/policy.pt --search $search \
+    --budget 10 --cost roofline:t4 --out guided.onnx --quiet | grep -q 'by policy:' ||
+    fail "optimize --search $search prints no table"
+done
 for file in rollouts/shard-00000.h5 report/report.json report/report.md report/report.html \
             rounds/policy.pt rounds/round-2/rollouts/shard-00000.h5 better.onnx; do
   [[ -s $file ]] || fail "$file is missing"

@@ -1,0 +1,115 @@
+#include "controller/policy_guide.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "worldmodel/live.h"
+
+namespace reverie {
+namespace {
+
+std::vector<Observation> observe(std::span<const Arrival> arrivals, WorkerPool* pool) {
+  std::vector<Observation> observed(arrivals.size());
+  const auto look = [&](size_t i, int) { observed[i] = arrivals[i].environment->observe(); };
+  if (pool != nullptr) pool->run(arrivals.size(), look);
+  else for (size_t i = 0; i < arrivals.size(); ++i) look(i, 0);
+  return observed;
+}
+
+LatentActions actions_of(std::span<const Arrival> arrivals) {
+  std::vector<int64_t> primary, secondary;
+  for (const Arrival& arrival : arrivals) {
+    primary.push_back(arrival.action.primary);
+    secondary.push_back(arrival.action.secondary);
+  }
+  return {torch::tensor(primary, torch::kInt64), torch::tensor(secondary, torch::kInt64)};
+}
+
+/// The likeliest first, at most so many; probabilities sum to 1 before any are left out.
+void rank(std::vector<GuidedAction>& actions, int64_t most) {
+  const auto likelier = [](const GuidedAction& a, const GuidedAction& b) {
+    return a.log_prior > b.log_prior;
+  };
+  if (actions.empty()) return;
+  std::stable_sort(actions.begin(), actions.end(), likelier);
+  const double highest = actions.front().log_prior;
+  double total = 0;
+  for (const GuidedAction& next : actions) total += std::exp(next.log_prior - highest);
+  for (GuidedAction& next : actions) next.log_prior -= highest + std::log(total);
+  if (std::ssize(actions) > most) actions.resize(static_cast<size_t>(most));
+}
+
+}  // namespace
+
+PolicyGuide::PolicyGuide(TrainedPolicy trained, const EnvSpec& environment, int64_t most_actions)
+    : trained_(std::move(trained)), spec_(environment), most_actions_(most_actions) {
+  check_same_actions(spec_, *trained_.world);
+}
+
+std::vector<Guidance> PolicyGuide::look(std::span<const Arrival> arrivals, WorkerPool* pool) const {
+  torch::NoGradGuard guard;
+  const SeenState seen = see(arrivals, observe(arrivals, pool));
+  return split(seen, trained_.policy->priors(
+                         observation_of(seen.latent, seen.mask, to_go(arrivals))));
+}
+
+SeenState PolicyGuide::see(std::span<const Arrival> arrivals,
+                           std::span<const Observation> observed) const {
+  std::vector<const Observation*> graphs;
+  std::vector<const ActionMask*> masks;
+  for (const Observation& observation : observed) {
+    graphs.push_back(&observation);
+    masks.push_back(&observation.mask);
+  }
+  const auto device = trained_.world->device();
+  const Latents latents = to_device(trained_.encoder->encode(graphs), device);
+  return {carry(arrivals, latents), to_device(batch_masks(masks, spec_), device)};
+}
+
+/// Takes M's recurrent states over the actions.
+LatentState PolicyGuide::carry(std::span<const Arrival> arrivals, const Latents& latents) const {
+  if (!arrivals.front().from.mask.counts.defined()) return trained_.world->begin(latents);
+  std::vector<LatentState> states;
+  std::vector<LatentMask> masks;
+  for (const Arrival& arrival : arrivals) {
+    states.push_back(arrival.from.latent);
+    masks.push_back(arrival.from.mask);
+  }
+  LatentState state = concatenate(states);
+  trained_.world->advance(state, concatenate(masks),
+                          to_device(actions_of(arrivals), trained_.world->device()));
+  state.latents = latents;
+  return state;
+}
+
+torch::Tensor PolicyGuide::to_go(std::span<const Arrival> arrivals) const {
+  std::vector<float> shares;
+  for (const Arrival& arrival : arrivals)
+    shares.push_back(1.0f - static_cast<float>(arrival.depth) / static_cast<float>(spec_.horizon));
+  return torch::tensor(shares).to(trained_.world->device());
+}
+
+std::vector<Guidance> PolicyGuide::split(const SeenState& seen, const ActionPriors& priors) const {
+  const auto state = priors.state.to(torch::kCPU), value = priors.value.to(torch::kCPU, torch::kFloat64);
+  const LatentActions actions = to_device(priors.actions, torch::kCPU);
+  const auto log_probability = priors.log_probability.to(torch::kCPU, torch::kFloat64);
+  const auto of_state = state.accessor<int64_t, 1>();
+  const auto primary = actions.primary.accessor<int64_t, 1>();
+  const auto secondary = actions.secondary.accessor<int64_t, 1>();
+  const auto log_prior = log_probability.accessor<double, 1>();
+  std::vector<Guidance> all(static_cast<size_t>(value.size(0)));
+  for (int64_t i = 0; i < state.size(0); ++i)
+    if (primary[i] != spec_.no_op())
+      all[static_cast<size_t>(of_state[i])].actions.push_back(
+          {{static_cast<int>(primary[i]), static_cast<int>(secondary[i])}, log_prior[i]});
+  for (size_t row = 0; row < all.size(); ++row) {
+    const auto index = torch::tensor({static_cast<int64_t>(row)}, torch::kInt64).to(priors.value.device());
+    all[row].seen = {select_rows(seen.latent, index), select_rows(seen.mask, index)};
+    all[row].value = value[static_cast<int64_t>(row)].item<double>();
+    rank(all[row].actions, most_actions_);
+  }
+  return all;
+}
+
+}  // namespace reverie

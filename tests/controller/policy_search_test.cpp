@@ -1,0 +1,351 @@
+#include "controller/policy_search.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "core/base/error.h"
+#include "tests/support/tiny_policy.h"
+#include "tests/support/unary_world.h"
+#include "worldmodel/live.h"
+
+namespace reverie {
+namespace {
+
+using testing::UntrainedWorld;
+
+enum : int { kThere, kBack, kClimb, kLeap, kShave, kWeigh, kNoOp };
+
+/// Those of the unary world, neutral swaps first: ties are no help.
+std::shared_ptr<const RuleSet> rules() {
+  static const std::vector<std::string> order = {"there", "back", "climb", "leap", "shave", "weigh"};
+  static const auto set = std::make_shared<const RuleSet>(testing::unary_rules()->subset(order));
+  return set;
+}
+
+/// Thinks what a test tells it: a weight for each action of a rule, and a value by the counts of the
+/// mask.
+class ToldPolicy : public Policy {
+ public:
+  using Counts = torch::TensorAccessor<int64_t, 1>;
+
+  std::map<int64_t, double> weights;  ///< 1 where nothing is said
+  std::function<double(const Counts&)> value;
+  LatentObservation shown;  ///< what it was asked about last
+
+  std::string name() const override { return "told"; }
+  PolicyDecision act(const LatentObservation&, bool, Rng&) override {
+    throw InternalError("a search does not let it act");
+  }
+
+  ActionPriors priors(const LatentObservation& observation) override {
+    shown = observation;
+    const auto counts = observation.mask.counts.accessor<int64_t, 2>();
+    std::vector<int64_t> state, primary, secondary;
+    std::vector<float> log_probability, values;
+    for (int64_t b = 0; b < counts.size(0); ++b) {
+      double total = 0;
+      for (int64_t a = 0; a < counts.size(1); ++a)
+        total += weight(a) * static_cast<double>(counts[b][a]);
+      for (int64_t a = 0; a < counts.size(1); ++a)
+        for (int64_t s = 0; s < counts[b][a]; ++s) {
+          state.push_back(b);
+          primary.push_back(a);
+          secondary.push_back(s);
+          log_probability.push_back(static_cast<float>(std::log(weight(a) / total)));
+        }
+      values.push_back(value ? static_cast<float>(value(counts[b])) : 0.0f);
+    }
+    return {torch::tensor(state, torch::kInt64),
+            {torch::tensor(primary, torch::kInt64), torch::tensor(secondary, torch::kInt64)},
+            torch::tensor(log_probability), torch::tensor(values)};
+  }
+
+ private:
+  double weight(int64_t action) const {
+    const auto told = weights.find(action);
+    return told == weights.end() ? 1 : told->second;
+  }
+};
+
+/// Chains of the unary world and a policy that knows nothing until it is told.
+struct Scene {
+  Scene(std::initializer_list<std::vector<std::string>> operators)
+      : graph(testing::chains(operators)) {
+    config.env.horizon = 12;
+    config.guided.gain_weight = 0;
+    options.budget = 1000;
+    options.greedy_first = options.finish = false;
+    const UntrainedWorld world(environment().spec());
+    trained = {world.encoder, world.world, policy};
+  }
+
+  RewriteEnvironment environment() const {
+    return {{{"chains", graph}}, rules(), testing::unary_cost(), config.env};
+  }
+  RewriteState start() const { return {graph, rules(), testing::unary_cost()}; }
+
+  SearchResult search(PolicySearchKind kind) {
+    config.guided.search = kind;
+    return policy_method(trained, rules(), testing::unary_cost(), config)(start(), options);
+  }
+  SearchResult beam(int64_t width) {
+    options.beam.width = width;
+    return search(PolicySearchKind::kBeam);
+  }
+  SearchResult mcts() { return search(PolicySearchKind::kMcts); }
+
+  Cost optimum() const { return exhaustive_search(start(), {}).best_cost; }
+  Cost greedy() const { return greedy_search(start(), {}).best_cost; }
+
+  Graph graph;
+  std::shared_ptr<ToldPolicy> policy = std::make_shared<ToldPolicy>();
+  TrainedPolicy trained;
+  PolicySearchConfig config;
+  SearchOptions options;
+};
+
+/// Two gains behind rises, among neutral swaps.
+Scene hidden_gains() { return {{"Tanh", "Exp"}, {"Tanh", "Exp"}, {"Exp", "Exp"}}; }
+
+/// Expansions of the narrowest beam, doubled from 1, that finds the optimum.
+int64_t expansions_of_beam(Scene& scene) {
+  const Cost optimum = scene.optimum();
+  for (int64_t width = 1; width <= 256; width *= 2) {
+    const SearchResult result = scene.beam(width);
+    if (result.best_cost == optimum) return result.trace.back().expansions;
+  }
+  return 1000;
+}
+
+int64_t expansions_of_mcts(Scene& scene) {
+  const SearchResult result = scene.mcts();
+  EXPECT_EQ(result.best_cost, scene.optimum());
+  return result.trace.back().expansions;
+}
+
+TEST(PolicyBeamTest, AWideBeamFindsWhatGreedyMisses) {
+  Scene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
+  ASSERT_LT(scene.optimum().runtime, scene.greedy().runtime);
+  EXPECT_EQ(scene.beam(40).best_cost, scene.optimum());
+}
+
+TEST(PolicyBeamTest, AGoodPriorNeedsFewerExpansions) {
+  Scene scene = hidden_gains();
+  const int64_t uniform = expansions_of_beam(scene);
+  scene.policy->weights = {{kClimb, 30}, {kLeap, 30}};
+  EXPECT_LT(2 * expansions_of_beam(scene), uniform);
+}
+
+TEST(PolicyBeamTest, GainsOutweighPriorsAsTheWeightSays) {
+  Scene scene{{"Sqrt", "Exp"}};  // a shave gains 2 of 12
+  scene.policy->weights = {{kThere, 100}};
+  scene.options.budget = 1;
+  EXPECT_EQ(scene.beam(1).best_cost, scene.start().cost());
+  scene.config.guided.gain_weight = 1;
+  EXPECT_LT(scene.beam(1).best_cost.runtime, scene.start().cost().runtime);
+}
+
+TEST(PolicyMctsTest, FindsWhatGreedyMisses) {
+  Scene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
+  const SearchResult result = scene.mcts();
+  EXPECT_EQ(result.best_cost, scene.optimum());
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST(PolicyMctsTest, AGoodPriorNeedsFewerExpansions) {
+  Scene scene = hidden_gains();
+  const int64_t uniform = expansions_of_mcts(scene);
+  scene.policy->weights = {{kClimb, 30}, {kLeap, 30}};
+  EXPECT_LT(2 * expansions_of_mcts(scene), uniform);
+}
+
+TEST(PolicyMctsTest, AGoodValueNeedsFewerExpansions) {
+  Scene scene = hidden_gains();
+  const int64_t blind = expansions_of_mcts(scene);
+  const auto initial = static_cast<double>(scene.start().cost().runtime.count);
+  scene.policy->value = [=](const ToldPolicy::Counts& counts) {  // what is still to come, discounted
+    constexpr double kNanosecond = 1000;
+    return 100 * kNanosecond *
+           (0.5 * 7 * static_cast<double>(counts[kClimb]) + 0.8 * 8 * static_cast<double>(counts[kLeap])) /
+           initial;
+  };
+  EXPECT_LT(2 * expansions_of_mcts(scene), blind);
+}
+
+TEST(PolicyMctsTest, ForgetsWhatWasNotVisitedForLongestAndGoesOn) {
+  Scene scene = hidden_gains();
+  const SearchResult all = scene.mcts();
+  EXPECT_EQ(all.forgotten, 0);
+  scene.config.guided.states = 5;
+  const SearchResult few = scene.mcts();
+  EXPECT_GT(few.forgotten, 0);
+  EXPECT_LT(few.expansions, all.expansions);
+  EXPECT_GT(few.expansions, 5);
+}
+
+class PolicySearchTest : public ::testing::TestWithParam<PolicySearchKind> {};
+
+TEST_P(PolicySearchTest, ExpandsEachStateOnceThoughRewritesCommute) {
+  Scene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
+  scene.options.beam.width = 100;
+  const SearchResult result = scene.search(GetParam());
+  EXPECT_EQ(result.expansions, 16);
+  EXPECT_GT(result.duplicates, 0);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST_P(PolicySearchTest, TheBudgetCountsExpansions) {
+  for (const int64_t budget : {0, 1, 7, 30}) {
+    Scene scene = hidden_gains();
+    scene.options.budget = budget;
+    const SearchResult result = scene.search(GetParam());
+    EXPECT_EQ(result.expansions, budget);
+    EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
+  }
+}
+
+TEST_P(PolicySearchTest, StopsWhenTheTimeIsOver) {
+  Scene scene = hidden_gains();
+  const SearchResult whole = scene.search(GetParam());
+  double now = 0;
+  scene.options.clock = [&now] { return now += 0.001; };
+  scene.options.time_limit = 0.1;
+  const SearchResult cut = scene.search(GetParam());
+  EXPECT_EQ(cut.stopped_by, StoppedBy::kTimeLimit);
+  EXPECT_LT(cut.expansions, whole.expansions);
+  EXPECT_GT(cut.expansions, 0);
+}
+
+TEST_P(PolicySearchTest, WeightsStayWithinTheirBound) {
+  Scene scene{{"Relu", "Sqrt"}};
+  constexpr int64_t kNanosecond = 1000;
+  EXPECT_EQ(scene.search(GetParam()).best_cost.runtime.count, (1 + 4 + 1) * kNanosecond);
+  scene.options.max_weight_growth = 1;
+  const SearchResult bounded = scene.search(GetParam());
+  EXPECT_EQ(bounded.best_cost.runtime.count, (5 + 4 + 1) * kNanosecond);
+  EXPECT_EQ(bounded.best.weight_bytes(), 0);
+}
+
+TEST_P(PolicySearchTest, TriesTheLikeliestActionsAlone) {
+  Scene scene{{"Exp", "Sqrt"}};
+  scene.policy->weights = {{kThere, 10}, {kBack, 10}};
+  scene.config.guided.actions = 1;
+  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.start().cost());
+  scene.config.guided.actions = 2;
+  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.optimum());
+}
+
+TEST_P(PolicySearchTest, IsNeverBelowGreedySearch) {
+  Scene scene{{"Exp", "Sqrt"}, {"Sqrt", "Exp"}};
+  scene.policy->weights = {{kThere, 1000}, {kBack, 1000}};
+  scene.options.budget = 2;
+  scene.options.beam.width = 1;
+  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.start().cost());
+  scene.options.greedy_first = true;
+  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.greedy());
+  scene.options.greedy_first = false;
+  scene.options.finish = true;
+  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.greedy());
+}
+
+TEST_P(PolicySearchTest, TheHorizonEndsWays) {
+  Scene scene = hidden_gains();
+  scene.options.beam.width = 300;
+  scene.config.env.horizon = 3;
+  const SearchResult result = scene.search(GetParam());
+  EXPECT_GT(result.best_cost.runtime, scene.optimum().runtime);
+  EXPECT_LT(result.best_cost.runtime, scene.greedy().runtime);
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST_P(PolicySearchTest, NeitherSeedNorThreadsChangeTheResult) {
+  Scene scene = hidden_gains();
+  scene.options.budget = 40;
+  const SearchResult one = scene.search(GetParam());
+  scene.options.seed = 9;
+  scene.options.threads = 3;
+  const SearchResult two = scene.search(GetParam());
+  EXPECT_EQ(one.rewrites, two.rewrites);
+  EXPECT_EQ(one.expansions, two.expansions);
+  EXPECT_EQ(one.candidates, two.candidates);
+  EXPECT_EQ(one.duplicates, two.duplicates);
+}
+
+TEST_P(PolicySearchTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
+  const testing::TinyPolicy tiny;
+  const UntrainedWorld world(tiny.spec());
+  const std::shared_ptr<Trainer> trainer = make_trainer(world.world->spec(), tiny.config, 1);
+  const TrainedPolicy trained{world.encoder, world.world, {trainer, &trainer->policy()}};
+  PolicySearchConfig config{tiny.env};
+  config.guided.search = GetParam();
+  const RewriteState start(tiny.graph, tiny.rules, tiny.cost);
+  const SearchResult result = policy_method(trained, tiny.rules, tiny.cost, config)(start, {});
+  EXPECT_LE(result.best_cost.runtime, greedy_search(start, {}).best_cost.runtime);
+  EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
+}
+
+TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
+  Scene scene = hidden_gains();
+  TrainerConfig linear;
+  linear.trainer = TrainerKind::kCmaEs;
+  const std::shared_ptr<Trainer> trainer = make_trainer(scene.trained.world->spec(), linear, 1);
+  const std::shared_ptr<Policy> policies[] = {std::make_shared<RandomPolicy>(),
+                                              {trainer, &trainer->policy()}};
+  for (const auto& policy : policies) {
+    scene.trained.policy = policy;
+    try {
+      scene.search(GetParam());
+      ADD_FAILURE() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("'" + policy->name() + "' cannot guide"));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, PolicySearchTest,
+                         ::testing::Values(PolicySearchKind::kBeam, PolicySearchKind::kMcts),
+                         [](const auto& info) {
+                           return info.param == PolicySearchKind::kBeam ? "Beam" : "Mcts";
+                         });
+
+TEST(PolicyGuideTest, ShowsWhatTheLiveEnvironmentShows) {
+  const Scene scene = hidden_gains();
+  const Action way[] = {{kClimb, 1}, {kThere, 2}, {kLeap, 0}};
+  const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
+  LiveLatentEnvironment live(scene.environment(), scene.trained.encoder, scene.trained.world, 1);
+  LatentObservation expected = live.reset(0);
+  auto environment = scene.environment();
+  Guidance here = guide.look(std::vector<Arrival>{{&environment, 0, {}, {}}}, nullptr)[0];
+  for (int depth = 1; depth <= 3; ++depth) {
+    const Action action = way[depth - 1];
+    live.step({torch::tensor({int64_t{action.primary}}), torch::tensor({int64_t{action.secondary}})});
+    expected = live.observe();
+    environment.step(action);
+    here = guide.look(std::vector<Arrival>{{&environment, depth, here.seen, action}}, nullptr)[0];
+    LatentObservation& shown = scene.policy->shown;
+    for (size_t i = 0; i < expected.tensors().size(); ++i) {
+      ASSERT_EQ(expected.tensors()[i]->defined(), shown.tensors()[i]->defined());
+      if (!shown.tensors()[i]->defined()) continue;
+      EXPECT_TRUE(torch::allclose(*expected.tensors()[i], *shown.tensors()[i])) << depth << i;
+    }
+  }
+  EXPECT_GT(expected.h.abs().max().item<double>(), 0);
+}
+
+TEST(PolicyGuideTest, RanksActionsGivenThatTheEpisodeGoesOn) {
+  const Scene scene{{"Sqrt", "Sqrt", "Tanh"}};
+  scene.policy->weights = {{kShave, 3}, {kNoOp, 100}};
+  const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
+  const auto environment = scene.environment();
+  const Guidance found = guide.look(std::vector<Arrival>{{&environment, 0, {}, {}}}, nullptr)[0];
+  ASSERT_EQ(found.actions.size(), 3);
+  EXPECT_EQ(found.actions[0].action, (Action{kShave, 0}));
+  EXPECT_EQ(found.actions[1].action, (Action{kShave, 1}));
+  EXPECT_EQ(found.actions[2].action, (Action{kClimb, 0}));
+  EXPECT_NEAR(std::exp(found.actions[0].log_prior), 3.0 / 7, 1e-6);
+  EXPECT_NEAR(std::exp(found.actions[2].log_prior), 1.0 / 7, 1e-6);
+}
+
+}  // namespace
+}  // namespace reverie
