@@ -2,7 +2,7 @@
 # With estimated rewards: all arms of the file `methods` at equal expansions, or at equal time.
 #
 #   experiments/estimated/run.sh [--models DIR] [--out DIR] [--cost SOURCE] [--expansions N | --seconds S]
-#                                [--methods FILE] [-j N] [--tables] [NAME...]
+#                                [--methods FILE] [--jobs N] [--tables] [NAME...]
 #
 # Every arm has N expansions (default 1000) or S seconds on each model with each of its seeds. A run is
 # one line of JSON in OUT/runs (default runs/estimated), those of a setting together OUT/SETTING.jsonl,
@@ -10,40 +10,22 @@
 # OUT/SETTING.md; --tables alone makes them anew. The best known is that of all settings in OUT. First the
 # graphs are listed on which at least a percentage point lies between greedy and the best known.
 # Graphs that are found are not compared with their originals here, which would take most of the time.
-# -j runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
+# --jobs runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
+source "$here/../options.sh"
 out=$root/runs/estimated
 cost=roofline:t4
 expansions=1000
 seconds=
 methods=$here/methods
-at_once=1
-only_tables=
-names=()
+jobs=1
+tables=
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --cost) cost=$2; shift 2 ;;
-    --expansions) expansions=$2; shift 2 ;;
-    --seconds) seconds=$2; shift 2 ;;
-    --methods) methods=$2; shift 2 ;;
-    -j) at_once=$2; shift 2 ;;
-    --tables) only_tables=1; shift ;;
-    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-refuse() { echo "run.sh: $*" >&2; exit 2; }
-[[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"
-[[ -z $seconds || $at_once == 1 ]] || refuse "runs at equal time must not disturb each other; leave out -j"
+read_options "models out cost expansions seconds methods jobs" "tables" "$@"
+need_models
+[[ -z $seconds || $jobs == 1 ]] || refuse "runs at equal time must not disturb each other; leave out --jobs"
 [[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 resnet50 inception_v3 bert_base vit_b_16 nasrnn
                                    nasnet_a taso_resnext50)
 setting=expansions$expansions
@@ -78,7 +60,7 @@ jobs_list() {
 }
 
 mkdir -p "$out"
-[[ -n $only_tables ]] || jobs_list | "$root/experiments/queue.sh" -j "$at_once"
+[[ -n $tables ]] || jobs_list | "$root/experiments/queue.sh" -j "$jobs"
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 summary=("$reverie" summarize "$out"/*.jsonl --where "setting=$setting" --versus greedy)

@@ -12,37 +12,18 @@
 # taso_bert. Nothing else may run meanwhile.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
+source "$(dirname "$0")/../options.sh"
 out=$root/runs/measured
 arms=surrogate,surrogate_operators,beam,taso,rulelist,random
 budgets=50,100
 seeds=1,2,3,4,5
 sittings=30
 seconds=120
-settings=()
-only_tables=
-names=()
+set=()
+tables=
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --arms) arms=$2; shift 2 ;;
-    --budgets) budgets=$2; shift 2 ;;
-    --seeds) seeds=$2; shift 2 ;;
-    --sittings) sittings=$2; shift 2 ;;
-    --seconds) seconds=$2; shift 2 ;;
-    --set) settings+=("$2"); shift 2 ;;
-    --tables) only_tables=1; shift ;;
-    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-refuse() { echo "run.sh: $*" >&2; exit 2; }
-[[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"
+read_options "models out arms budgets seeds sittings seconds set" "tables" "$@"
+need_models
 [[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 taso_bert)
 
 # The method of an arm, and where its costs come from. roofline:cpu needs no operator measured.
@@ -59,7 +40,7 @@ for arm in ${arms//,/ }; do options_of "$arm" >/dev/null; done
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's method is its arm, its source of costs a prior.
 job() {  # MODEL ARM BUDGET SEED
   local extra= setting
-  for setting in ${settings[@]+"${settings[@]}"}; do extra+=" --set '$setting'"; done
+  for setting in ${set[@]+"${set[@]}"}; do extra+=" --set '$setting'"; done
   printf "%s\tset -o pipefail; '%s' optimize '%s' %s --measurements %s --seed %s --confirm --contenders 1" \
     "$out/runs/$1-$2-$3-$4.json" "$reverie" "$models/$1.onnx" "$(options_of "$2")" "$3" "$4"
   printf ' --set confirm_sittings=%s --set confirm_seconds=%s --set verify_inputs=1%s --quiet --json | tail -1' \
@@ -79,7 +60,7 @@ jobs_list() {
 }
 
 mkdir -p "$out/runs"
-[[ -n $only_tables ]] || jobs_list | "$root/experiments/queue.sh"
+[[ -n $tables ]] || jobs_list | "$root/experiments/queue.sh"
 cat "$out"/runs/*.json >"$out/measured.jsonl"
 for budget in ${budgets//,/ }; do
   echo "Budget $budget: gain of the chosen graph end to end, percent"

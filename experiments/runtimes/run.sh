@@ -15,39 +15,18 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
+source "$here/../options.sh"
 out=$root/runs/runtimes
 costs=cpu,roofline:t4
 method=rulelist
 contenders=2
 seconds=60
 prepare=
-names=()
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --costs) costs=$2; shift 2 ;;
-    --method) method=$2; shift 2 ;;
-    --contenders) contenders=$2; shift 2 ;;
-    --seconds) seconds=$2; shift 2 ;;
-    --prepare) prepare=1; shift ;;
-    -h|--help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "run.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-[[ -d $models ]] || {
-  echo "run.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
-  exit 2
-}
-command -v npm >/dev/null || { echo "run.sh: Node.js with npm is needed" >&2; exit 2; }
-if [[ ${#names[@]} -eq 0 ]]; then
-  for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
-fi
+read_options "models out costs method contenders seconds" "prepare" "$@"
+need_models
+command -v npm >/dev/null || refuse "Node.js with npm is needed"
+[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out/runtime" "$out/models" "$out/best"
 results=$out/results.jsonl
 touch "$results"

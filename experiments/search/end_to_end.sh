@@ -9,9 +9,7 @@
 # models that stand there already are not run again. S bounds the runs of one model (default 60).
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
+source "$(dirname "$0")/../options.sh"
 out=$root/runs/end_to_end
 cost=cpu
 method=taso
@@ -19,30 +17,10 @@ contenders=4
 seconds=60
 budget=100
 seed=1
-names=()
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --cost) cost=$2; shift 2 ;;
-    --method) method=$2; shift 2 ;;
-    --contenders) contenders=$2; shift 2 ;;
-    --seconds) seconds=$2; shift 2 ;;
-    --budget) budget=$2; shift 2 ;;
-    --seed) seed=$2; shift 2 ;;
-    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "end_to_end.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-[[ -d $models ]] || {
-  echo "end_to_end.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
-  exit 2
-}
-if [[ ${#names[@]} -eq 0 ]]; then
-  for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
-fi
+read_options "models out cost method contenders seconds budget seed" "" "$@"
+need_models
+[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out"
 results=$out/$(tr ":/" "--" <<<"$cost")-$method-budget$budget-seed$seed.jsonl
 touch "$results"

@@ -13,9 +13,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
+source "$here/../options.sh"
 out=$root/runs/search
 cost=roofline:t4
 seconds=10
@@ -23,46 +21,26 @@ budget=
 seed=1
 methods=greedy,taso_published,taso,beam,mcts,annealing,softmax,rulelist,rulelist_cmaes
 methods+=,saturation_greedy,saturation_ilp
-settings=()
-names=()
+set=()
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --cost) cost=$2; shift 2 ;;
-    --seconds) seconds=$2; shift 2 ;;
-    --budget) budget=$2; shift 2 ;;
-    --seed) seed=$2; shift 2 ;;
-    --methods) methods=$2; shift 2 ;;
-    --set) settings+=("$2"); shift 2 ;;
-    -h|--help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "table.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-[[ -d $models ]] || {
-  echo "table.sh: there is no folder $models; name one that holds ONNX files by --models" >&2
-  exit 2
-}
+read_options "models out cost seconds budget seed methods set" "" "$@"
+need_models
 if [[ -z $budget ]]; then
   budget=100
   [[ $seconds == 0 ]] || budget=1000000000
 fi
-if [[ ${#names[@]} -eq 0 ]]; then
-  for file in "$models"/*.onnx; do names+=("$(basename "$file" .onnx)"); done
-fi
+[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out"
 file_word() { tr -c 'A-Za-z0-9._=\n' '-' <<<"$1"; }
 label=seconds$seconds-budget$budget-seed$seed
-for setting in ${settings[@]+"${settings[@]}"}; do label+=-$setting; done
+for setting in ${set[@]+"${set[@]}"}; do label+=-$setting; done
 results=$out/$(file_word "$cost")-$(file_word "$label").jsonl
 touch "$results"
 
 has_run() { grep -F "/$1.onnx\",\"method\":\"$2\"" "$results" | grep -q '}$'; }
 
 extra=()
-for setting in ${settings[@]+"${settings[@]}"}; do extra+=(--set "$setting"); done
+for setting in ${set[@]+"${set[@]}"}; do extra+=(--set "$setting"); done
 for name in "${names[@]}"; do
   for method in ${methods//,/ }; do
     has_run "$name" "$method" && continue

@@ -10,39 +10,22 @@
 # peak of the process when the search ends; `base` is that of a run without any expansion.
 set -euo pipefail
 
-root=$(cd "$(dirname "$0")/../.." && pwd)
-reverie=${REVERIE:-$root/build/reverie}
-models=${REVERIE_MODELS:-$root/../shared/models}/light
-published=${REVERIE_RULES:-$root/../shared/rules}/graph_subst.pb
+source "$(dirname "$0")/../options.sh"
+rules=${REVERIE_RULES:-$root/../shared/rules}/graph_subst.pb
 out=$root/runs/taso
 cost=roofline:t4
 budget=100
 alpha=1.05
-names=()
 own=(conv_relu conv_batchnorm conv_scale conv_enlarge conv_merge conv_merge_groups)
 
-while [[ $# -gt 0 ]]; do
-  case $1 in
-    --models) models=$2; shift 2 ;;
-    --rules) published=$2; shift 2 ;;
-    --out) out=$2; shift 2 ;;
-    --cost) cost=$2; shift 2 ;;
-    --budget) budget=$2; shift 2 ;;
-    --alpha) alpha=$2; shift 2 ;;
-    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "taso.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) names+=("$1"); shift ;;
-  esac
-done
-[[ -f $published ]] || {
-  echo "taso.sh: there is no file $published; name TASO's graph_subst.pb by --rules" >&2
-  exit 2
-}
+read_options "models rules out cost budget alpha" "" "$@"
+need_models
+[[ -f $rules ]] || refuse "there is no file $rules; name TASO's graph_subst.pb by --rules"
 [[ ${#names[@]} -gt 0 ]] || names=(nasrnn nasnet_a taso_resnext50 taso_bert)
 mkdir -p "$out"
 
 if [[ ! -f $out/taso.rules ]]; then
-  "$reverie" rules import "$published" --out "$out/published.rules" >"$out/import.log"
+  "$reverie" rules import "$rules" --out "$out/published.rules" >"$out/import.log"
   { cat "$out/published.rules"; for rule in "${own[@]}"; do "$reverie" rules show "$rule"; done; } \
     >"$out/taso.rules.part"
   mv "$out/taso.rules.part" "$out/taso.rules"

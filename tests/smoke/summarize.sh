@@ -19,7 +19,7 @@ estimated() {
   REVERIE=$reverie "$root/experiments/estimated/run.sh" --models models --out out --methods methods \
     "$@" squeezenet_small inception_small
 }
-estimated --expansions 30 -j 2 >table 2>err || fails "run.sh: $(cat err)"
+estimated --expansions 30 --jobs 2 >table 2>err || fails "run.sh: $(cat err)"
 grep -q '^| model | greedy (1) | lists (2) |$' table || fails "no table: $(cat table)"
 grep -q '^| lists | 4 | .* to .* | +[0-9.]* | .* to ' table || fails "no aggregate: $(cat table)"
 [[ $(wc -l <out/expansions30.jsonl) -eq 6 ]] || fails "not every run has a line"

@@ -1,0 +1,44 @@
+# What the scripts of this folder share; sourced by them. A script's first comment is its help.
+#
+#   read_options "NAME..." "SWITCH..." "$@"
+#
+# --NAME X sets the variable NAME to X, or adds X to it where it is an array; --SWITCH sets the variable SWITCH
+# to 1; what is no option is added to `names`. What is wrong ends the script with one line and status 2.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+reverie=${REVERIE:-$root/build/reverie}
+models=${REVERIE_MODELS:-$root/../shared/models}/light
+names=()
+
+refuse() { echo "$(basename "$0"): $*" >&2; exit 2; }
+
+read_options() {
+  local taking=" $1 " switches=" $2 " option
+  shift 2
+  while [[ $# -gt 0 ]]; do
+    option=${1#--}
+    if [[ $1 == --help || $1 == -h ]]; then
+      awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$0"
+      exit 0
+    elif [[ $1 != -* ]]; then
+      names+=("$1"); shift
+    elif [[ $1 == --* && $switches == *" $option "* ]]; then
+      printf -v "$option" 1; shift
+    elif [[ $1 == --* && $taking == *" $option "* ]]; then
+      [[ $# -gt 1 ]] || refuse "$1 needs a value"
+      if [[ $(declare -p "$option" 2>/dev/null) == "declare -a"* ]]; then
+        local -n list=$option
+        list+=("$2")
+      else
+        printf -v "$option" %s "$2"
+      fi
+      shift 2
+    else
+      refuse "unknown option $1 (see --help)"
+    fi
+  done
+}
+
+need_models() { [[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"; }
+
+all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
