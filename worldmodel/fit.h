@@ -32,6 +32,9 @@ struct FitConfig {
   }
 };
 
+/// Seed of the noise that validation draws, the same after every epoch.
+inline constexpr uint64_t kNoiseOfValidation = 1;
+
 /// Named values of one epoch, in a fixed order.
 using FitMetrics = std::vector<std::pair<std::string, double>>;
 

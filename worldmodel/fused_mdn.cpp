@@ -8,7 +8,6 @@ namespace reverie {
 namespace {
 
 constexpr int64_t kBlock = 64;  // rows: one block's activations stay in a core's cache
-constexpr double kClamp = 10;   // as Normalizer
 
 std::vector<torch::Tensor> sources_of(MdnRnnImpl& network) {
   std::vector<torch::Tensor> sources = network.parameters();
@@ -81,7 +80,7 @@ void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
   const auto some = [&](const torch::Tensor& part) { return part.narrow(0, begin, rows); };
   put(some(in.latent));
   put(some(in.counts)).log1p_();
-  x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-kClamp, kClamp);
+  x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-NormalizerImpl::kClamp, NormalizerImpl::kClamp);
   put(network_->rules->weight.index_select(0, some(in.primary)));
   put(some(in.location));
   if (in.context.defined()) put(some(in.context));

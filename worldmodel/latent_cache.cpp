@@ -13,12 +13,12 @@ namespace reverie {
 namespace {
 
 constexpr int kNodesAtOnce = 20000;
-constexpr std::array<const char*, 3> kNames = {"z", "regions", "neighbours"};  // of Latents
+constexpr std::array<const char*, 3> kLatentNames = {"z", "regions", "neighbours"};  // of Latents
 
 Latents take(const Checkpoint& kept) {
   Latents latents;
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (const auto found = kept.tensors.find(kNames[i]); found != kept.tensors.end())
+  for (size_t i = 0; i < kLatentNames.size(); ++i)
+    if (const auto found = kept.tensors.find(kLatentNames[i]); found != kept.tensors.end())
       *latents.tensors()[i] = found->second;
   return latents;
 }
@@ -63,8 +63,8 @@ Latents cached_latents(const std::string& path, const EpisodeSource& data, Encod
   made.spec = data.spec();
   made.data = key;
   Latents latents = encode_states(data, encoder, observe);
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (latents.tensors()[i]->defined()) made.tensors[kNames[i]] = *latents.tensors()[i];
+  for (size_t i = 0; i < kLatentNames.size(); ++i)
+    if (latents.tensors()[i]->defined()) made.tensors[kLatentNames[i]] = *latents.tensors()[i];
   save_checkpoint(path, made);
   return latents;
 }

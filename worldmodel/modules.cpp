@@ -7,7 +7,6 @@
 namespace reverie {
 
 namespace {
-constexpr double kClamp = 10;
 constexpr double kConstant = 1e-6;  // deviation below which a column counts as constant
 }  // namespace
 

@@ -21,9 +21,11 @@ struct MlpImpl : torch::nn::Module {
 };
 TORCH_MODULE(Mlp);
 
-/// (x - mean) / deviation per column, clamped to [-10, 10]. The statistics are buffers, so that they
+/// (x - mean) / deviation per column, clamped to [-kClamp, kClamp]. The statistics are buffers, so that they
 /// travel with the weights; the identity until they are set.
 struct NormalizerImpl : torch::nn::Module {
+  static constexpr double kClamp = 10;
+
   explicit NormalizerImpl(int64_t columns);
   torch::Tensor forward(const torch::Tensor& x) const;
   torch::Tensor inverse(const torch::Tensor& x) const;

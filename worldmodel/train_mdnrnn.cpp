@@ -10,7 +10,6 @@
 namespace reverie {
 namespace {
 
-constexpr uint64_t kNoiseOfValidation = 1;
 
 std::vector<std::vector<int>> split_into(const std::vector<int>& values, int size) {
   std::vector<std::vector<int>> parts;

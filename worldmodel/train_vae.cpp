@@ -10,7 +10,6 @@
 namespace reverie {
 namespace {
 
-constexpr uint64_t kNoiseOfValidation = 1;
 constexpr int kStatisticsStates = 2000;
 
 template <class T>

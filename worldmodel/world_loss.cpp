@@ -12,7 +12,7 @@ namespace {
 
 namespace F = torch::nn::functional;
 
-constexpr std::array<const char*, 4> kNames = {"latent", "reward", "end", "counts"};
+constexpr std::array<const char*, 4> kPartNames = {"latent", "reward", "end", "counts"};
 using StepLosses = std::array<torch::Tensor, 4>;
 
 torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
@@ -46,7 +46,7 @@ void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses&
                   const WorldLossConfig& config, double scale) {
   const std::array<double, 4> weights = {config.latent, config.reward, config.end, config.counts};
   for (size_t i = 0; i < losses.size(); ++i)
-    terms.add(prefix + kNames[i], losses[i] * (weights[i] * scale));
+    terms.add(prefix + kPartNames[i], losses[i] * (weights[i] * scale));
 }
 
 /// Takes the recurrent states of rows further; returns the rows' h.

@@ -14,8 +14,8 @@ namespace {
 using testing::UntrainedWorld;
 
 /// An untrained world model of a toy on disk, with episodes of that toy.
-struct Scene {
-  Scene() : toy(std::make_shared<ToyEnvironment>(ToyConfig{2, 4, 8})), world(toy->spec()) {
+struct DreamScene {
+  DreamScene() : toy(std::make_shared<ToyEnvironment>(ToyConfig{2, 4, 8})), world(toy->spec()) {
     ToyEnvironment source(ToyConfig{2, 4, 8});
     data = std::make_unique<MemoryEpisodes>(testing::random_episodes(source, 20, 1));
     save_checkpoint(directory / "world.pt", world.checkpoint());
@@ -46,7 +46,7 @@ struct Scene {
 };
 
 TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
-  Scene scene;
+  DreamScene scene;
   const EnvCounters before = scene.toy->counters();
   const TrainingResult result = scene.train("dream");
   for (const auto counter : {&EnvCounters::resets, &EnvCounters::steps, &EnvCounters::cost_lookups,
@@ -58,7 +58,7 @@ TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
 }
 
 TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
-  Scene scene;
+  DreamScene scene;
   scene.config.environment = LearningPlace::kLive;
   const TrainingResult result = scene.train("live");
   EXPECT_EQ(result.training.resets, 4 * 16);
@@ -66,7 +66,7 @@ TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
 }
 
 TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
-  Scene scene;
+  DreamScene scene;
   scene.config.validation.sampled = 0;  // the greedy episodes alone make the score
   for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs}) {
     scene.config.trainer.trainer = kind;
@@ -86,7 +86,7 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
 }
 
 TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
-  Scene scene;
+  DreamScene scene;
   Checkpoint other = scene.world.checkpoint();
   other.spec.fingerprint += 1;
   save_checkpoint(scene.directory / "world.pt", other);

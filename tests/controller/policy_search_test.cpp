@@ -69,8 +69,8 @@ class ToldPolicy : public Policy {
 };
 
 /// Chains of the unary world and a policy that knows nothing until it is told.
-struct Scene {
-  Scene(std::initializer_list<std::vector<std::string>> operators)
+struct ChainScene {
+  ChainScene(std::initializer_list<std::vector<std::string>> operators)
       : graph(testing::chains(operators)) {
     config.env.horizon = 12;
     config.guided.gain_weight = 0;
@@ -106,10 +106,10 @@ struct Scene {
 };
 
 /// Two gains behind rises, among neutral swaps.
-Scene hidden_gains() { return {{"Tanh", "Exp"}, {"Tanh", "Exp"}, {"Exp", "Exp"}}; }
+ChainScene hidden_gains() { return {{"Tanh", "Exp"}, {"Tanh", "Exp"}, {"Exp", "Exp"}}; }
 
 /// Expansions of the narrowest beam, doubled from 1, that finds the optimum.
-int64_t expansions_of_beam(Scene& scene) {
+int64_t expansions_of_beam(ChainScene& scene) {
   const Cost optimum = scene.optimum();
   for (int64_t width = 1; width <= 256; width *= 2) {
     const SearchResult result = scene.beam(width);
@@ -118,27 +118,27 @@ int64_t expansions_of_beam(Scene& scene) {
   return 1000;
 }
 
-int64_t expansions_of_mcts(Scene& scene) {
+int64_t expansions_of_mcts(ChainScene& scene) {
   const SearchResult result = scene.mcts();
   EXPECT_EQ(result.best_cost, scene.optimum());
   return result.trace.back().expansions;
 }
 
 TEST(PolicyBeamTest, AWideBeamFindsWhatGreedyMisses) {
-  Scene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
+  ChainScene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
   ASSERT_LT(scene.optimum().runtime, scene.greedy().runtime);
   EXPECT_EQ(scene.beam(40).best_cost, scene.optimum());
 }
 
 TEST(PolicyBeamTest, AGoodPriorNeedsFewerExpansions) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   const int64_t uniform = expansions_of_beam(scene);
   scene.policy->weights = {{kClimb, 30}, {kLeap, 30}};
   EXPECT_LT(2 * expansions_of_beam(scene), uniform);
 }
 
 TEST(PolicyBeamTest, GainsOutweighPriorsAsTheWeightSays) {
-  Scene scene{{"Sqrt", "Exp"}};  // a shave gains 2 of 12
+  ChainScene scene{{"Sqrt", "Exp"}};  // a shave gains 2 of 12
   scene.policy->weights = {{kThere, 100}};
   scene.options.budget = 1;
   EXPECT_EQ(scene.beam(1).best_cost, scene.start().cost());
@@ -147,21 +147,21 @@ TEST(PolicyBeamTest, GainsOutweighPriorsAsTheWeightSays) {
 }
 
 TEST(PolicyMctsTest, FindsWhatGreedyMisses) {
-  Scene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
+  ChainScene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
   const SearchResult result = scene.mcts();
   EXPECT_EQ(result.best_cost, scene.optimum());
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
 }
 
 TEST(PolicyMctsTest, AGoodPriorNeedsFewerExpansions) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   const int64_t uniform = expansions_of_mcts(scene);
   scene.policy->weights = {{kClimb, 30}, {kLeap, 30}};
   EXPECT_LT(2 * expansions_of_mcts(scene), uniform);
 }
 
 TEST(PolicyMctsTest, AGoodValueNeedsFewerExpansions) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   const int64_t blind = expansions_of_mcts(scene);
   const auto initial = static_cast<double>(scene.start().cost().runtime.count);
   scene.policy->value = [=](const ToldPolicy::Counts& counts) {  // what is still to come, discounted
@@ -174,7 +174,7 @@ TEST(PolicyMctsTest, AGoodValueNeedsFewerExpansions) {
 }
 
 TEST(PolicyMctsTest, ForgetsWhatWasNotVisitedForLongestAndGoesOn) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   const SearchResult all = scene.mcts();
   EXPECT_EQ(all.forgotten, 0);
   scene.config.guided.states = 5;
@@ -187,7 +187,7 @@ TEST(PolicyMctsTest, ForgetsWhatWasNotVisitedForLongestAndGoesOn) {
 class PolicySearchTest : public ::testing::TestWithParam<PolicySearchKind> {};
 
 TEST_P(PolicySearchTest, ExpandsEachStateOnceThoughRewritesCommute) {
-  Scene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
+  ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
   scene.options.beam.width = 100;
   const SearchResult result = scene.search(GetParam());
   EXPECT_EQ(result.expansions, 16);
@@ -197,7 +197,7 @@ TEST_P(PolicySearchTest, ExpandsEachStateOnceThoughRewritesCommute) {
 
 TEST_P(PolicySearchTest, TheBudgetCountsExpansions) {
   for (const int64_t budget : {0, 1, 7, 30}) {
-    Scene scene = hidden_gains();
+    ChainScene scene = hidden_gains();
     scene.options.budget = budget;
     const SearchResult result = scene.search(GetParam());
     EXPECT_EQ(result.expansions, budget);
@@ -206,7 +206,7 @@ TEST_P(PolicySearchTest, TheBudgetCountsExpansions) {
 }
 
 TEST_P(PolicySearchTest, StopsWhenTheTimeIsOver) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   const SearchResult whole = scene.search(GetParam());
   double now = 0;
   scene.options.clock = [&now] { return now += 0.001; };
@@ -218,7 +218,7 @@ TEST_P(PolicySearchTest, StopsWhenTheTimeIsOver) {
 }
 
 TEST_P(PolicySearchTest, WeightsStayWithinTheirBound) {
-  Scene scene{{"Relu", "Sqrt"}};
+  ChainScene scene{{"Relu", "Sqrt"}};
   constexpr int64_t kNanosecond = 1000;
   EXPECT_EQ(scene.search(GetParam()).best_cost.runtime.count, (1 + 4 + 1) * kNanosecond);
   scene.options.max_weight_growth = 1;
@@ -228,7 +228,7 @@ TEST_P(PolicySearchTest, WeightsStayWithinTheirBound) {
 }
 
 TEST_P(PolicySearchTest, TriesTheLikeliestActionsAlone) {
-  Scene scene{{"Exp", "Sqrt"}};
+  ChainScene scene{{"Exp", "Sqrt"}};
   scene.policy->weights = {{kThere, 10}, {kBack, 10}};
   scene.config.guided.actions = 1;
   EXPECT_EQ(scene.search(GetParam()).best_cost, scene.start().cost());
@@ -237,7 +237,7 @@ TEST_P(PolicySearchTest, TriesTheLikeliestActionsAlone) {
 }
 
 TEST_P(PolicySearchTest, IsNeverBelowGreedySearch) {
-  Scene scene{{"Exp", "Sqrt"}, {"Sqrt", "Exp"}};
+  ChainScene scene{{"Exp", "Sqrt"}, {"Sqrt", "Exp"}};
   scene.policy->weights = {{kThere, 1000}, {kBack, 1000}};
   scene.options.budget = 2;
   scene.options.beam.width = 1;
@@ -250,7 +250,7 @@ TEST_P(PolicySearchTest, IsNeverBelowGreedySearch) {
 }
 
 TEST_P(PolicySearchTest, TheHorizonEndsWays) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   scene.options.beam.width = 300;
   scene.config.env.horizon = 3;
   const SearchResult result = scene.search(GetParam());
@@ -260,7 +260,7 @@ TEST_P(PolicySearchTest, TheHorizonEndsWays) {
 }
 
 TEST_P(PolicySearchTest, NeitherSeedNorThreadsChangeTheResult) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   scene.options.budget = 40;
   const SearchResult one = scene.search(GetParam());
   scene.options.seed = 9;
@@ -286,7 +286,7 @@ TEST_P(PolicySearchTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
 }
 
 TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
-  Scene scene = hidden_gains();
+  ChainScene scene = hidden_gains();
   TrainerConfig linear;
   linear.trainer = TrainerKind::kCmaEs;
   const std::shared_ptr<Trainer> trainer = make_trainer(scene.trained.world->spec(), linear, 1);
@@ -310,7 +310,7 @@ INSTANTIATE_TEST_SUITE_P(Both, PolicySearchTest,
                          });
 
 TEST(PolicyGuideTest, ShowsWhatTheLiveEnvironmentShows) {
-  const Scene scene = hidden_gains();
+  const ChainScene scene = hidden_gains();
   const Action way[] = {{kClimb, 1}, {kThere, 2}, {kLeap, 0}};
   const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
   LiveLatentEnvironment live(scene.environment(), scene.trained.encoder, scene.trained.world, 1);
@@ -334,7 +334,7 @@ TEST(PolicyGuideTest, ShowsWhatTheLiveEnvironmentShows) {
 }
 
 TEST(PolicyGuideTest, RanksActionsGivenThatTheEpisodeGoesOn) {
-  const Scene scene{{"Sqrt", "Sqrt", "Tanh"}};
+  const ChainScene scene{{"Sqrt", "Sqrt", "Tanh"}};
   scene.policy->weights = {{kShave, 3}, {kNoOp, 100}};
   const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
   const auto environment = scene.environment();

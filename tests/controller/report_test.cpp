@@ -81,7 +81,7 @@ EvaluationReport whole_report() {
   return report;
 }
 
-const std::vector<std::string> kMethods = {"no-op", "policy (greedy)", "greedy", "rule list"};
+const std::vector<std::string> kReported = {"no-op", "policy (greedy)", "greedy", "rule list"};
 
 TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
   const EvaluationReport report = whole_report();
@@ -90,10 +90,10 @@ TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
   EXPECT_EQ(json.at("policy"), report.policy_file);
   EXPECT_EQ(model.at("verdict"), verdict(report.models[0]));
   EXPECT_EQ(model.at("standing").at("above_greedy"), false);
-  ASSERT_EQ(model.at("best").size(), kMethods.size());
-  for (size_t i = 0; i < kMethods.size(); ++i) {
+  ASSERT_EQ(model.at("best").size(), kReported.size());
+  for (size_t i = 0; i < kReported.size(); ++i) {
     const auto& best = model.at("best").at(i);
-    EXPECT_EQ(best.at("method"), kMethods[i]);
+    EXPECT_EQ(best.at("method"), kReported[i]);
     EXPECT_TRUE(best.at("cost").contains("runtime_ms"));
     for (const char* key : {"median_ms", "low_ms", "high_ms", "ratio_low", "ratio_high"})
       EXPECT_TRUE(best.at("measured").contains(key)) << key;
@@ -111,7 +111,7 @@ TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
   const EvaluationReport report = whole_report();
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr(verdict(report.models[0])));
-  for (const std::string& method : kMethods) EXPECT_THAT(text, HasSubstr("| " + method + " |"));
+  for (const std::string& method : kReported) EXPECT_THAT(text, HasSubstr("| " + method + " |"));
   for (const char* part : {"estimated ms", "measured ms (95%)", "seconds", "steps", "look-ups",
                            "measurements", "rewrites", "weights", "| 4321 |", "| 8765 |", "| 999 |"})
     EXPECT_THAT(text, HasSubstr(part));
@@ -120,7 +120,7 @@ TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
 TEST(ReportTest, HtmlShowsEverything) {
   const EvaluationReport report = whole_report();
   const std::string html = report_html(report);
-  for (const std::string& method : kMethods) EXPECT_THAT(html, HasSubstr("<td>" + method + "</td>"));
+  for (const std::string& method : kReported) EXPECT_THAT(html, HasSubstr("<td>" + method + "</td>"));
   for (const char* part : {"estimated ms", "measured ms (95%)", "<td>4321</td>", "<td>8765</td>",
                            "<td>999</td>", "above greedy?", "above the best search?",
                            "Return: dream against real", "Cost over the steps",

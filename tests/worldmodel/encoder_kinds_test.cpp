@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "env/toy/toy_environment.h"
+#include "tests/support/fit_metrics.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "worldmodel/latent_cache.h"
@@ -15,13 +16,6 @@
 
 namespace reverie {
 namespace {
-
-double value(const FitMetrics& metrics, const std::string& name) {
-  for (const auto& [key, number] : metrics)
-    if (key == name) return number;
-  ADD_FAILURE() << "no metric " << name;
-  return 0;
-}
 
 bool has(const FitMetrics& metrics, const std::string& name) {
   for (const auto& [key, number] : metrics)
@@ -60,7 +54,9 @@ class EncoderKinds : public ::testing::TestWithParam<std::tuple<EncoderKind, boo
       if (progress.best) best = progress.metrics;
     });
     for (const std::string& part : parts)
-      EXPECT_LT(value(best, "validation/" + part), 0.85 * value(start, "validation/" + part)) << part;
+      EXPECT_LT(testing::value(best, "validation/" + part),
+                0.85 * testing::value(start, "validation/" + part))
+          << part;
     EXPECT_EQ(has(best, "validation/divergence"), kind() == EncoderKind::kVariational);
     EXPECT_EQ(has(best, "validation/contrast"), kind() == EncoderKind::kContrastive);
     EXPECT_EQ(has(best, "validation/region_presence"), by_region());

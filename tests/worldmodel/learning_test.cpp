@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/counting_environment.h"
+#include "tests/support/fit_metrics.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "worldmodel/latent_cache.h"
@@ -52,13 +53,6 @@ class Learning : public ::testing::Test {
   TemporaryDirectory first, second;
 };
 
-double value(const FitMetrics& metrics, const std::string& name) {
-  for (const auto& [key, number] : metrics)
-    if (key == name) return number;
-  ADD_FAILURE() << "no metric " << name;
-  return 0;
-}
-
 TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   FitMetrics start, end;
   train_v(first.path(), false, [&](const FitProgress& progress) {
@@ -66,8 +60,8 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
     if (progress.best) end = progress.metrics;
   });
   for (const char* part : {"presence", "counts", "gains", "statistics", "node_types"})
-    EXPECT_LT(value(end, std::string("validation/") + part),
-              0.8 * value(start, std::string("validation/") + part))
+    EXPECT_LT(testing::value(end, std::string("validation/") + part),
+              0.8 * testing::value(start, std::string("validation/") + part))
         << part;
 
   const auto v = encoder(first.path());
