@@ -1,5 +1,8 @@
 #include "worldmodel/dream.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/error.h"
 #include "core/base/random.h"
 
@@ -21,6 +24,21 @@ DreamEnvironment::DreamEnvironment(std::shared_ptr<WorldModel> world, StartState
                                    const DreamConfig& config, int batch)
     : world_(std::move(world)), starts_(std::move(starts)), config_(config), batch_(batch) {
   REVERIE_CHECK(starts_.size() > 0 && batch > 0);
+  if (config.depth_start > full_depth())
+    throw InputError("dream.depth_start {} is above the depth {} that it grows to",
+                     config.depth_start, full_depth());
+  DreamEnvironment::set_progress(0);
+}
+
+void DreamEnvironment::set_progress(double progress) {
+  const double grown = std::min(1.0, progress / config_.depth_growth);
+  const int first = config_.depth_start > 0 ? config_.depth_start : full_depth();
+  depth_ = first + static_cast<int>(std::lround(grown * (full_depth() - first)));
+}
+
+Metrics DreamEnvironment::metrics() const {
+  if (config_.depth_start == 0) return {};
+  return {{"depth", depth_}};
 }
 
 LatentObservation DreamEnvironment::reset(uint64_t seed) {
@@ -49,9 +67,8 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   const auto running = ended.logical_not();
   const auto stopping = actions.primary.eq(spec().env.no_op()).logical_or(next.end);
   steps_ = steps_ + running;
-  const auto late = config_.depth > 0 && dreamed_ >= config_.depth
-                        ? running
-                        : steps_.ge(spec().env.horizon).logical_and(running);
+  const auto late = dreamed_ >= depth_ ? running
+                                       : steps_.ge(spec().env.horizon).logical_and(running);
   terminated_ = terminated_.logical_or(stopping.logical_and(running));
   truncated_ = truncated_.logical_or(late.logical_and(terminated_.logical_not()));
   // A trajectory that ends keeps the state in which it ended.

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "core/base/metrics.h"
 #include "env/environment.h"
 #include "worldmodel/tensors.h"
 #include "worldmodel/torch.h"
@@ -101,6 +102,12 @@ class LatentEnvironment {
   virtual LatentObservation observe() const = 0;
   /// Real work done so far; a dream's stays at zero.
   virtual EnvCounters counters() const = 0;
+
+  /// Told before each update which share of the training is done, in [0, 1]; counts from the next reset
+  /// on. What an environment changes over a training depends on this alone.
+  virtual void set_progress(double) {}
+  /// What there is to say of the episodes since the last reset, beside their rewards and lengths.
+  virtual Metrics metrics() const { return {}; }
 };
 
 }  // namespace reverie

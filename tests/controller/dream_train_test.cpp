@@ -127,9 +127,9 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
 
 struct Killed {};
 
-/// Trains on the puzzle; the run ends without warning at the validation after `killed_at` updates.
-void train_on_puzzle(TrainerKind kind, const std::string& directory, bool resume, int killed_at) {
-  LatentPuzzle puzzle(16, 2, 8);
+/// Trains in `environment`; the run ends without warning at the validation after `killed_at` updates.
+void train_in(LatentEnvironment& environment, TrainerKind kind, const std::string& directory,
+              bool resume, int killed_at) {
   int64_t steps = 0;
   const Judge judge{[&](Policy&, int64_t update) {
                       if (update == killed_at) throw Killed();
@@ -149,18 +149,53 @@ void train_on_puzzle(TrainerKind kind, const std::string& directory, bool resume
   run.plan.validate_every = 2;
   run.directory = directory;
   run.resume = resume;
-  train_policy(puzzle, judge, run);
+  train_policy(environment, judge, run);
+}
+
+/// `make` gives a new environment for each run.
+template <class Make>
+void expect_resume_equals_not_stopping(TrainerKind kind, const Make& make) {
+  TemporaryDirectory whole, parts;
+  train_in(*make(), kind, whole.path(), false, -1);
+  EXPECT_THROW(train_in(*make(), kind, parts.path(), false, 4), Killed);
+  EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"), 2);
+  train_in(*make(), kind, parts.path(), true, -1);
+  for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
+    EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file)) << file;
 }
 
 TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
-  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
-    TemporaryDirectory whole, parts;
-    train_on_puzzle(kind, whole.path(), false, -1);
-    EXPECT_THROW(train_on_puzzle(kind, parts.path(), false, 4), Killed);
-    EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"), 2);
-    train_on_puzzle(kind, parts.path(), true, -1);
-    for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
-      EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file)) << file;
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce})
+    expect_resume_equals_not_stopping(kind,
+                                      [] { return std::make_unique<LatentPuzzle>(16, 2, 8); });
+}
+
+/// The puzzle, its horizon growing with the training.
+class GrowingPuzzle : public LatentPuzzle {
+ public:
+  GrowingPuzzle() : LatentPuzzle(16, 2, 8) {}
+  void set_progress(double progress) override { progress_ = progress; }
+  Metrics metrics() const override { return {{"progress", progress_}}; }
+  LatentStep step(const LatentActions& actions) override {
+    LatentStep result = LatentPuzzle::step(actions);
+    if (progress_ < 0.5) result.truncated = result.terminated.logical_not();
+    return result;
+  }
+
+ private:
+  double progress_ = 1;
+};
+
+TEST(TrainPolicyTest, EnvironmentsLearnTheProgressAndReport) {
+  const auto make = [] { return std::make_unique<GrowingPuzzle>(); };
+  expect_resume_equals_not_stopping(TrainerKind::kPpo, make);
+  TemporaryDirectory directory;
+  train_in(*make(), TrainerKind::kPpo, directory.path(), false, -1);
+  const auto rows = read_metrics(directory / "metrics.jsonl");
+  ASSERT_EQ(rows.size(), 7u);
+  for (size_t update = 1; update < rows.size(); ++update) {
+    EXPECT_NEAR(rows[update].values.at("train/progress"), static_cast<double>(update - 1) / 6, 1e-6);
+    EXPECT_EQ(rows[update].values.at("train/length") == 1, update <= 3);
   }
 }
 

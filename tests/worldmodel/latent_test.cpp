@@ -31,7 +31,16 @@ struct Fixture {
     spec.latent = vae.latent;
     spec.hidden = mdn.hidden;
     spec.env = environment->spec();
-    world = std::make_shared<MdnWorldModel>(MdnRnn(mdn, spec));
+    network = MdnRnn(mdn, spec);
+    world = std::make_shared<MdnWorldModel>(network);
+  }
+
+  /// M then believes in no end and that counts stay as they are.
+  void go_on() {
+    torch::NoGradGuard guard;
+    network->same_counts.fill_(20);
+    const auto columns = network->columns();
+    network->head->bias[columns[0] + columns[1]] = -20;
   }
 
   static DreamConfig whole_episodes() {
@@ -51,6 +60,7 @@ struct Fixture {
   std::unique_ptr<Environment> environment;
   MemoryEpisodes data;
   std::shared_ptr<Encoder> encoder;
+  MdnRnn network{nullptr};
   std::shared_ptr<WorldModel> world;
 };
 
@@ -171,6 +181,43 @@ TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
     return z;
   };
   EXPECT_TRUE(torch::equal(run(3), run(3)));
+}
+
+/// Steps until all trajectories have ended.
+int length_of(LatentEnvironment& environment) {
+  Rng rng(2);
+  auto observation = environment.reset(1);
+  for (int steps = 1;; ++steps) {
+    const LatentStep step =
+        environment.step(testing::random_latent_actions(observation.mask.counts, rng));
+    if (step.terminated.logical_or(step.truncated).all().item<bool>()) return steps;
+    observation = environment.observe();
+  }
+}
+
+TEST(Dream, DepthGrowsOverTheTraining) {
+  Fixture fixture = toy();
+  fixture.go_on();
+  DreamConfig config;
+  config.from_first_states = true;
+  config.depth_growth = 0.5;
+  const auto lengths = [&](int start, int depth) {
+    config.depth_start = start;
+    config.depth = depth;
+    const auto dream = fixture.dream(config);
+    std::vector<int> steps = {length_of(*dream)};
+    for (const double progress : {0.25, 0.375, 0.5, 0.9, 0.0}) {
+      dream->set_progress(progress);
+      steps.push_back(length_of(*dream));
+      EXPECT_EQ(dream->metrics(), start > 0 ? (Metrics{{"depth", steps.back()}}) : Metrics{});
+    }
+    return steps;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(lengths(2, 6), ElementsAre(2, 4, 5, 6, 6, 2));
+  EXPECT_THAT(lengths(2, 0), ElementsAre(2, 7, 10, 12, 12, 2));  // to the horizon of 12
+  EXPECT_THAT(lengths(0, 6), ElementsAre(6, 6, 6, 6, 6, 6));
+  EXPECT_THROW(lengths(7, 6), InputError);
 }
 
 }  // namespace
