@@ -9,7 +9,9 @@ namespace {
 struct Models {
   Checkpoint checkpoint;
   std::shared_ptr<Encoder> encoder;
-  std::shared_ptr<WorldModel> world;
+  Members members;
+
+  std::shared_ptr<WorldModel> world() const { return members.front(); }
 };
 
 Models load_models(const std::string& path, const EnvSpec& spec, torch::Device device) {
@@ -17,9 +19,9 @@ Models load_models(const std::string& path, const EnvSpec& spec, torch::Device d
   models.checkpoint = load_checkpoint(path, "world");
   require_same_actions(path, models.checkpoint, spec);
   models.encoder = load_encoder(models.checkpoint);
-  models.world = load_world_model(models.checkpoint);
+  models.members = load_members(models.checkpoint);
   models.encoder->to_device(device);
-  models.world->to_device(device);
+  for (const auto& member : models.members) member->to_device(device);
   return models;
 }
 
@@ -29,10 +31,9 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
                                                   const DreamStepRun& run) {
   const auto batch = static_cast<int>(config.plan.batch);
   if (config.environment == LearningPlace::kLive)
-    return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder, models.world,
-                                                   batch);
-  return std::make_unique<DreamEnvironment>(
-      models.world, dream_starts(episodes, *models.world, config.dream), config.dream, batch);
+    return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder,
+                                                   models.world(), batch);
+  return make_dream(episodes, models.members, config.dream, batch);
 }
 
 LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const DreamStepRun& run) {
@@ -48,14 +49,14 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   const Models models = load_models(run.world, data.spec(), run.device);
   const LatentEpisodes episodes = encoded(data, models, run);
   const auto environment = place_to_learn(episodes, models, config, run);
-  RealJudge judge(run.validation, models.encoder, models.world, config.validation, config.seed);
+  RealJudge judge(run.validation, models.encoder, models.world(), config.validation, config.seed);
   TrainingRun training;
   training.trainer = config.trainer;
   training.plan = config.plan;
   training.clone = config.clone;
   if (!run.policy.empty()) training.initial = load_checkpoint(run.policy, "policy");
   else if (config.clone.share > 0)
-    training.demonstrations = demonstrations(episodes, *models.world, config.clone.share);
+    training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
   training.seed = config.seed;
   training.base = models.checkpoint;
   training.base.config = dump_config(config);

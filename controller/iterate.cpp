@@ -66,11 +66,15 @@ class Iteration {
     const LatentEpisodes episodes(
         data, cached_latents(where + "/latents.pt", data, *encoder,
                              [&](int done) { encoding.update(done); }));
-    Progress fitting("fit M", config_.epochs, "epochs", run_.progress);
+    const int members = member_count(last);
+    Progress fitting("fit M", config_.epochs * members, "epochs", run_.progress);
     const std::string fit = where + "/world";
     create_directory(fit);
-    train_mdnrnn(episodes, *encoder, config, step_.seed, fit, run_.resume, run_.device,
-                 [&](const FitProgress& done) { fitting.update(done.epoch); }, &last);
+    const auto observe = [&](const FitProgress& done) {
+      fitting.update(done.member * config_.epochs + done.epoch);
+    };
+    train_ensemble(episodes, *encoder, config, members, step_.seed, fit, run_.resume, run_.device,
+                   observe, &last);
   }
 
   void take(const TrainingResult& result, const std::string& where) {

@@ -14,7 +14,7 @@ namespace {
 struct Config {
   uint64_t seed = 0;
   std::string device = "cpu";
-  TrainMdnRnnConfig mdnrnn;
+  TrainEnsembleConfig mdnrnn;
   std::vector<int> open_loop = {1, 5, 10, 25, 50};
 
   template <class V>
@@ -61,10 +61,12 @@ void run(const Options& options) {
   const auto encoder = load_encoder(checkpoint);
   encoder->to_device(device);
   const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
-  FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress());
+  FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
+                       config.mdnrnn.members);
   const FitResult result =
-      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume,
-                   device, [&](const FitProgress& progress) { reporter.observe(progress); });
+      train_ensemble(episodes, *encoder, config.mdnrnn, config.mdnrnn.members, config.seed,
+                     options.out, options.resume, device,
+                     [&](const FitProgress& progress) { reporter.observe(progress); });
   const auto rows = report(episodes, config, device, options.out);
   const std::string file = options.out + "/world.pt";
   fmt::print(options.json ? stderr : stdout,

@@ -26,18 +26,24 @@ void add_threads_option(CLI::App& command) {
       ->check(CLI::Range(1, 1024));
 }
 
-FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style)
-    : directory_(std::move(directory)), progress_(std::move(label), epochs, "epochs", style) {}
+FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+                         int members)
+    : directory_(std::move(directory)),
+      progress_(std::move(label), int64_t{epochs} * members, "epochs", style) {}
 
 void FitReporter::observe(const FitProgress& progress) {
-  if (!metrics_) {
-    metrics_ = std::make_unique<MetricsWriter>(directory_, progress.epoch - 1);
-    progress_.start_at(progress.epoch - 1);
+  const int done = progress.member * progress.epochs + progress.epoch;
+  if (!metrics_) progress_.start_at(done - 1);
+  if (!metrics_ || progress.member != member_) {
+    member_ = progress.member;
+    metrics_ = std::make_unique<MetricsWriter>(
+        member_ == 0 ? directory_ : fmt::format("{}/member-{}", directory_, member_),
+        progress.epoch - 1);
   }
   metrics_->write(progress.epoch, progress.metrics);
-  if (progress.best) best_ = progress.metrics;
+  if (progress.best && member_ == 0) best_ = progress.metrics;
   seconds_ += progress.seconds;
-  progress_.update(progress.epoch, fmt::format("best validation loss {:.4f}", progress.best_loss));
+  progress_.update(done, fmt::format("best validation loss {:.4f}", progress.best_loss));
 }
 
 nlohmann::ordered_json FitReporter::summary(const FitResult& result) const {

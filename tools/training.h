@@ -18,12 +18,15 @@ torch::Device device_named(const std::string& name);
 /// Adds --threads, which takes effect at once.
 void add_threads_option(CLI::App& command);
 
-/// Shows the epochs of a fit and writes their metrics into its run directory.
+/// Shows the epochs of a fit and writes their metrics into its run directory, those of further
+/// members into `member-k` below it, which exists.
 class FitReporter {
  public:
-  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style);
+  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+              int members = 1);
   void observe(const FitProgress& progress);
-  /// Epochs, best epoch and loss, seconds, validation metrics of the best epoch.
+  /// Of the first member: epochs, best epoch and loss, validation metrics of the best epoch. Seconds
+  /// of all.
   nlohmann::ordered_json summary(const FitResult& result) const;
 
  private:
@@ -32,6 +35,7 @@ class FitReporter {
   Progress progress_;
   FitMetrics best_;
   double seconds_ = 0;
+  int member_ = 0;
 };
 
 }  // namespace reverie

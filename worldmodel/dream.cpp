@@ -8,21 +8,62 @@
 
 namespace reverie {
 namespace {
+
 constexpr int64_t kStartsOfRegions = 4096;
+
+std::vector<int> training_episodes(const LatentEpisodes& data) {
+  const auto episodes = data.data().episodes_in(Split::kTrain);
+  if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
+  return episodes;
+}
+
+StartChoice start_choice(const WorldModel& world, const DreamConfig& config) {
+  StartChoice choice{config.warm_up, config.from_first_states};
+  if (world.spec().regions > 1) choice.most = kStartsOfRegions;
+  return choice;
+}
+
+/// For dreams of the first member that begin at `starts`; null where it is off.
+std::unique_ptr<DisagreementGuard> make_guard(const LatentEpisodes& data, const Members& members,
+                                              const DreamConfig& config,
+                                              const StartStates& starts) {
+  if (config.disagreement_quantile == 0) return nullptr;
+  if (members.size() == 1)
+    throw InputError("dream.disagreement_quantile needs a world model of several members, this has "
+                     "one; train it with --set mdnrnn.members=3");
+  const auto episodes = training_episodes(data);
+  std::vector<LatentState> states = {starts.state};
+  for (size_t i = 1; i < members.size(); ++i)
+    states.push_back(
+        collect_starts(data, episodes, *members[i], start_choice(*members[i], config)).state);
+  const auto limit =
+      torch::quantile(real_disagreement(data, episodes, members), config.disagreement_quantile);
+  return std::make_unique<DisagreementGuard>(members, std::move(states), limit.item<double>());
+}
+
 }  // namespace
 
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world,
                          const DreamConfig& config) {
-  const auto episodes = data.data().episodes_in(Split::kTrain);
-  if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-  StartChoice choice{config.warm_up, config.from_first_states};
-  if (world.spec().regions > 1) choice.most = kStartsOfRegions;
-  return collect_starts(data, episodes, world, choice);
+  return collect_starts(data, training_episodes(data), world, start_choice(world, config));
+}
+
+std::unique_ptr<DreamEnvironment> make_dream(const LatentEpisodes& data, const Members& members,
+                                             const DreamConfig& config, int batch) {
+  StartStates starts = dream_starts(data, *members.front(), config);
+  auto guard = make_guard(data, members, config, starts);
+  return std::make_unique<DreamEnvironment>(members.front(), std::move(starts), config, batch,
+                                            std::move(guard));
 }
 
 DreamEnvironment::DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts,
-                                   const DreamConfig& config, int batch)
-    : world_(std::move(world)), starts_(std::move(starts)), config_(config), batch_(batch) {
+                                   const DreamConfig& config, int batch,
+                                   std::unique_ptr<DisagreementGuard> guard)
+    : world_(std::move(world)),
+      starts_(std::move(starts)),
+      config_(config),
+      batch_(batch),
+      guard_(std::move(guard)) {
   REVERIE_CHECK(starts_.size() > 0 && batch > 0);
   if (config.depth_start > full_depth())
     throw InputError("dream.depth_start {} is above the depth {} that it grows to",
@@ -37,8 +78,12 @@ void DreamEnvironment::set_progress(double progress) {
 }
 
 Metrics DreamEnvironment::metrics() const {
-  if (config_.depth_start == 0) return {};
-  return {{"depth", depth_}};
+  Metrics metrics;
+  if (config_.depth_start > 0) metrics.emplace_back("depth", depth_);
+  if (guard_)
+    metrics.emplace_back("ended_by_disagreement",
+                         disagreed_.to(torch::kFloat).mean().item<double>());
+  return metrics;
 }
 
 LatentObservation DreamEnvironment::reset(uint64_t seed) {
@@ -47,14 +92,24 @@ LatentObservation DreamEnvironment::reset(uint64_t seed) {
   auto rows = torch::empty({batch_}, torch::kInt64);
   for (int i = 0; i < batch_; ++i)
     rows.data_ptr<int64_t>()[i] = static_cast<int64_t>(rng.below(starts_.size()));
-  const StartStates chosen = select_rows(starts_, rows.to(world_->device()));
+  rows = rows.to(world_->device());
+  if (guard_) guard_->reset(rows);
+  const StartStates chosen = select_rows(starts_, rows);
   state_ = chosen.state;
   mask_ = chosen.mask;
   steps_ = chosen.steps;
   terminated_ = torch::zeros({batch_}, steps_.options().dtype(torch::kBool));
   truncated_ = terminated_.clone();
+  disagreed_ = terminated_.clone();
   dreamed_ = 0;
   return observe();
+}
+
+torch::Tensor DreamEnvironment::refuse(const LatentState& before, const LatentActions& actions,
+                                       const torch::Tensor& goes_on, torch::Tensor& reward) {
+  const auto refused = guard_->exceeds(before.latents, mask_, actions, goes_on);
+  reward = torch::where(refused, reward.clamp_max(0), reward);
+  return refused;
 }
 
 LatentStep DreamEnvironment::step(const LatentActions& actions) {
@@ -63,9 +118,14 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   const WorldPrediction next =
       world_->step(state_, mask_, actions, config_.temperature, noise_);
   ++dreamed_;
-  const auto ended = terminated_.logical_or(truncated_);
-  const auto running = ended.logical_not();
-  const auto stopping = actions.primary.eq(spec().env.no_op()).logical_or(next.end);
+  const auto running = terminated_.logical_or(truncated_).logical_not();
+  auto reward = next.reward;
+  auto stopping = actions.primary.eq(spec().env.no_op()).logical_or(next.end);
+  if (guard_) {
+    const auto refused = refuse(before, actions, stopping.logical_not(), reward);
+    disagreed_ = disagreed_.logical_or(refused.logical_and(running));
+    stopping = stopping.logical_or(refused);
+  }
   steps_ = steps_ + running;
   const auto late = dreamed_ >= depth_ ? running
                                        : steps_.ge(spec().env.horizon).logical_and(running);
@@ -76,7 +136,7 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   state_.latents = next.latents;
   state_ = choose_rows(moving, state_, before);
   mask_ = choose_rows(moving, next.mask, mask_);
-  return {next.reward * running, terminated_, truncated_};
+  return {reward * running, terminated_, truncated_};
 }
 
 LatentObservation DreamEnvironment::observe() const {

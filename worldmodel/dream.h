@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/config.h"
+#include "worldmodel/ensemble.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/starts.h"
 #include "worldmodel/world_model.h"
@@ -16,6 +17,7 @@ struct DreamConfig {
   double depth_growth = 0.5;
   bool from_first_states = false;
   bool warm_up = true;
+  double disagreement_quantile = 0;
 
   template <class V>
   void fields(V& v) {
@@ -23,25 +25,40 @@ struct DreamConfig {
             at_least(0));
     v.field("depth", depth, "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
             "horizon alone", at_least(0));
-    v.field("depth_start", depth_start, "Depth before the first update, from which it grows; 0: the same "
-            "throughout", at_least(0));
-    v.field("depth_growth", depth_growth, "Share of the updates after which it has grown to `depth`",
+    v.field("depth_start", depth_start,
+            "Depth before the first update, from which it grows; 0: the same throughout", at_least(0));
+    v.field("depth_growth", depth_growth,
+            "Share of the updates after which it has grown to `depth`",
             ConfigRange{.low = 0, .high = 1, .low_excluded = true});
     v.field("from_first_states", from_first_states,
             "Begin only where episodes begin, not at every stored state");
     v.field("warm_up", warm_up, "Carry the recurrent state along the real steps before the start");
+    v.field("disagreement_quantile", disagreement_quantile,
+            "A trajectory ends where members of M disagree more than about this share of the real "
+            "steps; 0: off", between(0, 1));
   }
 };
 
 /// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
 /// drawn with the seed. They are short, as the error of M grows with every step that it takes on its
-/// own predictions (Janner et al. 2019), and may grow over a training, as rollouts do there: linearly in
-/// the share of it that is done, from `depth_start` to `depth` (or the horizon).
+/// own predictions (Janner et al. 2019), and may grow over a training, as rollouts do there: linearly
+/// in the share of it that is done, from `depth_start` to `depth` (or the horizon).
+///
+/// Where it is guarded, a step that is refused terminates its trajectory, and a gain that M sees in
+/// the step isn't paid: the step is worth at most what NO-OP is worth there. So nothing is to be had
+/// by going where M isn't to be believed, neither from its rewards nor from a critic, which no dream
+/// corrects there; truncating would ask just that critic. MOReL halts likewise, with a penalty
+/// (Kidambi et al. 2020); here a value of 0 is pessimistic by itself, as NO-OP can always be taken.
+///
+/// Latents, masks and rewards are those of the first member, whose recurrent state the policy sees
+/// live as well.
 class DreamEnvironment : public LatentEnvironment {
  public:
-  /// `starts` on the world model's device; see `dream_starts`. InputError when the depth would shrink.
+  /// `starts` on the world model's device; see `dream_starts`. InputError when the depth would
+  /// shrink.
+  /// `guard`: made for the same starts; none where it is null.
   DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts, const DreamConfig& config,
-                   int batch);
+                   int batch, std::unique_ptr<DisagreementGuard> guard = nullptr);
 
   const LatentSpec& spec() const override { return world_->spec(); }
   int batch() const override { return batch_; }
@@ -51,22 +68,28 @@ class DreamEnvironment : public LatentEnvironment {
   EnvCounters counters() const override { return {}; }
 
   void set_progress(double progress) override;
-  /// depth, where it grows.
+  /// depth, where it grows; ended_by_disagreement, the share of trajectories, where that is
+  /// guarded.
   Metrics metrics() const override;
 
  private:
+  /// Takes the steps that the guard refuses out of `reward` [B] and returns them, [B] bool.
+  torch::Tensor refuse(const LatentState& before, const LatentActions& actions,
+                       const torch::Tensor& goes_on, torch::Tensor& reward);
   int full_depth() const { return config_.depth > 0 ? config_.depth : spec().env.horizon; }
 
   std::shared_ptr<WorldModel> world_;
   StartStates starts_;
   DreamConfig config_;
   int batch_;
+  std::unique_ptr<DisagreementGuard> guard_;
   torch::Generator noise_;
   LatentState state_;
   LatentMask mask_;
   torch::Tensor steps_;       // [B] int64, real steps before the start included
   torch::Tensor terminated_;  // [B] bool
   torch::Tensor truncated_;   // [B] bool
+  torch::Tensor disagreed_;   // [B] bool: terminated by the guard
   int dreamed_ = 0;
   int depth_;  // of the present
 };
@@ -74,5 +97,10 @@ class DreamEnvironment : public LatentEnvironment {
 /// Starts for a dream from the training split, as `config` wants them; when S > 1 at most 4096, evenly
 /// spread, as each holds the recurrent states of all regions.
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world, const DreamConfig& config);
+
+/// The dream of M, the first of `members`, that begins at states of the training split. InputError
+/// when disagreement is to be guarded and there is one member.
+std::unique_ptr<DreamEnvironment> make_dream(const LatentEpisodes& data, const Members& members,
+                                             const DreamConfig& config, int batch);
 
 }  // namespace reverie

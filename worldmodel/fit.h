@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -60,6 +61,16 @@ std::vector<T> thin(const std::vector<T>& values, int count) {
   return result;
 }
 
+/// Parts of at most `size` values, in order.
+template <class T>
+std::vector<std::vector<T>> split_into(const std::vector<T>& values, int64_t size) {
+  std::vector<std::vector<T>> parts;
+  for (int64_t i = 0; i < std::ssize(values); i += size)
+    parts.emplace_back(values.begin() + i,
+                       values.begin() + std::min<int64_t>(std::ssize(values), i + size));
+  return parts;
+}
+
 /// What is fitted: a module, its minibatches and its validation.
 class FitProblem {
  public:
@@ -79,6 +90,7 @@ class FitProblem {
 struct FitProgress {
   int epoch = 0;   ///< epochs done
   int epochs = 0;  ///< at most
+  int member = 0;  ///< of several networks that are fitted one after the other
   bool best = false;
   double best_loss = 0;
   double seconds = 0;  ///< of this epoch

@@ -8,14 +8,6 @@
 namespace reverie {
 namespace {
 
-constexpr int kEpisodesAtOnce = 64;
-
-/// At time t of [B, T, ...].
-template <class T>
-T at_time(const T& x, int64_t t) {
-  return map_tensors(x, [&](const torch::Tensor& tensor) { return tensor.select(1, t); });
-}
-
 /// Whether to begin at step t of an episode, [episodes, T] bool.
 torch::Tensor chosen_states(const EpisodeSource& data, const std::vector<int>& episodes,
                             const StartChoice& choice) {

@@ -30,6 +30,9 @@ struct SequenceBatch {
   }
 };
 
+/// So many are walked along at once.
+inline constexpr int kEpisodesAtOnce = 64;
+
 /// The episodes of a data set with the latents and masks of its states.
 class LatentEpisodes {
  public:

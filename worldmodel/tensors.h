@@ -39,6 +39,12 @@ T join_tensors(std::vector<T> parts, const F& f) {
   return joined;
 }
 
+/// At time t of [B, T, ...].
+template <class T>
+T at_time(const T& x, int64_t t) {
+  return map_tensors(x, [&](const torch::Tensor& tensor) { return tensor.select(1, t); });
+}
+
 /// Rows `index` [n] of every tensor.
 template <class T>
 T select_rows(const T& x, const torch::Tensor& index) {

@@ -3,6 +3,23 @@
 #include "core/base/error.h"
 
 namespace reverie {
+namespace {
+
+constexpr const char* kMembers = "members";
+
+/// Begins the names of a member's tensors.
+std::string member_prefix(int member) {
+  return member == 0 ? "world." : fmt::format("member{}.", member);
+}
+
+/// Tensors of `from` whose names begin so, as those of `to` that begin otherwise.
+void copy_tensors(const Checkpoint& from, const std::string& prefix, Checkpoint& to,
+                  const std::string& new_prefix) {
+  for (const auto& [name, tensor] : from.tensors)
+    if (name.starts_with(prefix)) to.tensors[new_prefix + name.substr(prefix.size())] = tensor;
+}
+
+}  // namespace
 
 LatentState WorldModel::begin(const Latents& latents) const {
   auto shape = (latents.regions.defined() ? latents.regions : latents.z).sizes().vec();
@@ -29,27 +46,53 @@ void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
   state.cell = rows.put(state.cell, c);
 }
 
-WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mask,
-                                       const torch::Tensor& primary, const RegionActions& place,
-                                       double temperature, torch::Generator noise) {
-  torch::NoGradGuard guard;
+/// What the network looked at and said; `output` as long as FusedMdn keeps it.
+struct MdnWorldModel::Step {
+  Rows rows;
+  MdnInput in;
+  FusedOutput output;
+
+  torch::Tensor of_acted(const torch::Tensor& x) const {
+    return x.narrow(0, 0, rows.trajectories());
+  }
+};
+
+MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mask,
+                                       const torch::Tensor& primary, const RegionActions& place) {
   const Rows rows(place.region, state.latents.neighbours);
   const MdnInput in = network_->look(rows, state.latents, mask, primary, place);
   auto h = rows.take(state.hidden), c = rows.take(state.cell);
   const FusedOutput output = fused_.step(in, h, c);
   state.hidden = rows.put(state.hidden, h);
   state.cell = rows.put(state.cell, c);
-  const auto of_acted = [&](const torch::Tensor& x) { return x.narrow(0, 0, rows.trajectories()); };
+  return {rows, in, output};
+}
+
+WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mask,
+                                       const torch::Tensor& primary, const RegionActions& place,
+                                       double temperature, torch::Generator noise) {
+  torch::NoGradGuard guard;
+  const Step said = run(state, mask, primary, place);
+  const FusedOutput& output = said.output;
   const auto change =
       network_->change->inverse(network_->change_head->sample(output.change, temperature, noise));
   WorldPrediction next;
-  next.latents = network_->with_latents(state.latents, rows, in.latent + change);
-  next.mask = network_->with_counts(mask, rows, output.counts);
-  next.reward = network_->reward_head->mean(of_acted(output.reward)) * network_->reward_scale;
-  next.end = of_acted(output.end) > 0;
-  if (!rows.flat())
+  next.latents = network_->with_latents(state.latents, said.rows, said.in.latent + change);
+  next.mask = network_->with_counts(mask, said.rows, output.counts);
+  next.reward =
+      network_->reward_head->mean(said.of_acted(output.reward)) * network_->reward_scale;
+  next.end = said.of_acted(output.end) > 0;
+  if (!said.rows.flat())
     next.end.logical_or_(next.mask.counts.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
   return next;
+}
+
+StepExpectation MdnWorldModel::expect(LatentState& state, const LatentMask& mask,
+                                      const LatentActions& actions) {
+  torch::NoGradGuard guard;
+  const Step said = run(state, mask, actions.primary, locate(actions, mask));
+  return {network_->change_head->mean(said.of_acted(said.output.change)).clone(),
+          network_->reward_head->mean(said.of_acted(said.output.reward)).clone()};
 }
 
 void MdnWorldModel::store(Checkpoint& checkpoint) const {
@@ -74,6 +117,32 @@ std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
   restore_module(checkpoint, "world", *network);
   network->eval();
   return std::make_shared<MdnWorldModel>(network);
+}
+
+int member_count(const Checkpoint& checkpoint) {
+  const auto found = checkpoint.counters.find(kMembers);
+  return found == checkpoint.counters.end() ? 1 : static_cast<int>(found->second);
+}
+
+Checkpoint with_member(const Checkpoint& checkpoint, int member) {
+  REVERIE_CHECK(member >= 0 && member < member_count(checkpoint));
+  Checkpoint result = checkpoint;
+  copy_tensors(checkpoint, member_prefix(member), result, member_prefix(0));
+  return result;
+}
+
+Checkpoint join_members(Checkpoint first, const std::vector<Checkpoint>& others) {
+  first.counters[kMembers] = 1 + std::ssize(others);
+  for (int i = 0; i < std::ssize(others); ++i)
+    copy_tensors(others[i], member_prefix(0), first, member_prefix(i + 1));
+  return first;
+}
+
+Members load_members(const Checkpoint& checkpoint) {
+  Members members;
+  for (int i = 0; i < member_count(checkpoint); ++i)
+    members.push_back(load_world_model(with_member(checkpoint, i)));
+  return members;
 }
 
 }  // namespace reverie

@@ -57,6 +57,31 @@ TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
   EXPECT_GT(result.validation.steps, 0);
 }
 
+TEST(DreamTrainTest, AnEnsembleEndsDreamsAndSaysHowMany) {
+  DreamScene scene;
+  scene.config.dream.disagreement_quantile = 0.6;
+  EXPECT_THROW(scene.train("one"), InputError);
+  torch::manual_seed(9);
+  Checkpoint first = scene.world.checkpoint(), other;
+  for (Checkpoint* member : {&first, &other}) {
+    MdnRnn network(scene.world.config, scene.world.world->spec());
+    torch::NoGradGuard guard;
+    network->head->bias[network->columns()[0] + network->columns()[1]] = -20;  // no end
+    MdnWorldModel(network).store(*member);
+  }
+  save_checkpoint(scene.directory / "world.pt", join_members(first, {other}));
+  scene.train("two");
+  const auto rows = read_metrics(scene.directory / "two/metrics.jsonl");
+  ASSERT_EQ(rows.size(), 5u);
+  for (size_t update = 1; update < rows.size(); ++update)
+    EXPECT_GT(rows[update].values.at("train/ended_by_disagreement"), 0.2);
+  EXPECT_EQ(member_count(load_checkpoint(scene.directory / "two/policy.pt", "policy")), 2);
+  scene.config.dream.disagreement_quantile = 0;
+  scene.train("off");
+  EXPECT_FALSE(read_metrics(scene.directory / "off/metrics.jsonl")[1].values.contains(
+      "train/ended_by_disagreement"));
+}
+
 TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
   DreamScene scene;
   scene.config.environment = LearningPlace::kLive;
@@ -235,6 +260,9 @@ class GenerousWorld : public WorldModel {
                        torch::Generator) override {
     const int64_t size = mask.counts.size(0);
     return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
+  }
+  StepExpectation expect(LatentState& state, const LatentMask&, const LatentActions&) override {
+    return {torch::zeros_like(state.latents.z), torch::full({state.latents.z.size(0)}, 2.0f)};
   }
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }

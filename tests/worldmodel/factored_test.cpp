@@ -46,7 +46,7 @@ class Factored : public ::testing::Test {
   }
 
   /// With random weights, apart from the preference for counts to stay as they are.
-  std::shared_ptr<MdnWorldModel> untrained(double same_counts = 0) {
+  std::shared_ptr<MdnWorldModel> untrained(double same_counts = 0, uint64_t seed = 3) {
     Checkpoint checkpoint;
     encoder.store(checkpoint);
     LatentSpec spec;
@@ -55,7 +55,7 @@ class Factored : public ::testing::Test {
     spec.hidden = config.model.hidden;
     spec.env = data.spec();
     const RegionPool pool = load_region_pool(checkpoint);
-    torch::manual_seed(3);
+    torch::manual_seed(seed);
     const MdnRnn network(config.model, spec, pool);
     torch::NoGradGuard guard;
     network->same_counts.fill_(same_counts);
@@ -156,6 +156,14 @@ TEST_F(Factored, DreamConforms) {
   testing::check_latent_environment([&] {
     return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world, dream), dream, 5);
   });
+}
+
+TEST_F(Factored, DreamOfAnEnsembleConforms) {
+  const Members members = {untrained(), untrained(0, 4), untrained(0, 5)};
+  DreamConfig dream;
+  dream.depth = 0;
+  dream.disagreement_quantile = 0.8;
+  testing::check_latent_environment([&] { return make_dream(episodes, members, dream, 5); });
 }
 
 TEST_F(Factored, LiveConforms) {
@@ -259,6 +267,26 @@ TEST_F(Factored, StoppingAndResumingEqualsNotStopping) {
   const auto world = train(second, true);
   EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
   EXPECT_EQ(world->spec().regions, kRegions);
+}
+
+/// In states that are none of the toy's.
+TEST_F(Factored, MembersDisagreeWhereThereWasNoData) {
+  config.fit.epochs = 6;
+  train_ensemble(episodes, encoder, config, 3, 5, first.path(), false, torch::kCPU, {});
+  const Members members = load_members(load_checkpoint(first / "world.pt", "world"));
+  const auto test = data.episodes_in(Split::kTest);
+  const auto known = real_disagreement(episodes, test, members);
+  const StartStates from = collect_starts(episodes, test, *members[0], {.warm_up = false});
+  torch::manual_seed(4);
+  const auto nowhere = torch::rand_like(from.state.latents.regions) * 2 - 1;
+  std::vector<StepExpectation> said;
+  for (const auto& member : members) {
+    LatentState state = from.state;
+    state.latents.regions = nowhere;
+    said.push_back(member->expect(state, from.mask, from.actions));
+  }
+  const auto unknown = disagreement(said, torch::ones({from.size()}, torch::kBool));
+  EXPECT_GT(unknown.median().item<float>(), 2 * known.median().item<float>());
 }
 
 TEST_F(Factored, WhatIsStoredIsWhatIsLoaded) {
