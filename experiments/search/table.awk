@@ -21,6 +21,7 @@ function word(line, key,    at) {
   if (FILENAME != results) next
   key = model SUBSEP word($0, "method")
   initial[model] = number($0, "initial_cost_ms")
+  value["exact", key] = gain
   value["gain", key] = sprintf("%.2f", gain)
   value["time", key] = sprintf("%.2f", number($0, "seconds_to_best"))
   value["whole", key] = sprintf("%.2f", number($0, "seconds"))
@@ -64,16 +65,16 @@ function improvements(    i, m, line, x) {
 function gaps(    i, m, line, gap, sum, count, greedy) {
   print heading("Share of the gap between greedy and the best known that is closed, percent", " gap |")
   for (m = 1; m <= model_count; ++m) {
-    greedy = value["gain", name[m], "greedy"]
+    greedy = value["exact", name[m], "greedy"]
     gap = best[name[m]] - greedy
     if (greedy == "" || gap < 0.05) continue
     line = sprintf("| %s | %.2f |", name[m], gap)
     for (i = 1; i <= method_count; ++i) {
-      if (value["gain", name[m], method[i]] == "") {
+      if (value["exact", name[m], method[i]] == "") {
         line = line " |"
         continue
       }
-      share = 100 * (value["gain", name[m], method[i]] - greedy) / gap
+      share = 100 * (value["exact", name[m], method[i]] - greedy) / gap
       sum[i] += share
       ++count[i]
       line = line sprintf(" %.0f |", share)
