@@ -17,7 +17,7 @@ struct TrainingPlan {
   int64_t validate_every = 10;
 
   template <class V> void fields(V& v) {
-    v.field("updates", updates, "Updates of the policy", at_least(1));
+    v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));
     v.field("batch", batch, "Episodes played for an update", at_least(1));
     v.field("validate_every", validate_every, "Updates between validations for real", at_least(1));
   }
