@@ -51,19 +51,23 @@ StartStates dream_starts(const LatentEpisodes& data, WorldModel& world,
 std::unique_ptr<DreamEnvironment> make_dream(const LatentEpisodes& data, const Members& members,
                                              const DreamConfig& config, int batch) {
   StartStates starts = dream_starts(data, *members.front(), config);
-  auto guard = make_guard(data, members, config, starts);
+  DreamGuards guards;
+  guards.disagreement = make_guard(data, members, config, starts);
+  if (config.return_cap)
+    guards.room = below_best(data.data(), training_episodes(data), starts) +
+                  config.return_cap_margin;
   return std::make_unique<DreamEnvironment>(members.front(), std::move(starts), config, batch,
-                                            std::move(guard));
+                                            std::move(guards));
 }
 
 DreamEnvironment::DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts,
                                    const DreamConfig& config, int batch,
-                                   std::unique_ptr<DisagreementGuard> guard)
+                                   DreamGuards guards)
     : world_(std::move(world)),
       starts_(std::move(starts)),
       config_(config),
       batch_(batch),
-      guard_(std::move(guard)) {
+      guards_(std::move(guards)) {
   REVERIE_CHECK(starts_.size() > 0 && batch > 0);
   if (config.depth_start > full_depth())
     throw InputError("dream.depth_start {} is above the depth {} that it grows to",
@@ -80,9 +84,11 @@ void DreamEnvironment::set_progress(double progress) {
 Metrics DreamEnvironment::metrics() const {
   Metrics metrics;
   if (config_.depth_start > 0) metrics.emplace_back("depth", depth_);
-  if (guard_)
-    metrics.emplace_back("ended_by_disagreement",
-                         disagreed_.to(torch::kFloat).mean().item<double>());
+  const auto put_share = [&](const char* name, const torch::Tensor& ended) {
+    metrics.emplace_back(name, ended.to(torch::kFloat).mean().item<double>());
+  };
+  if (guards_.disagreement) put_share("ended_by_disagreement", disagreed_);
+  if (guards_.room.defined()) put_share("ended_by_cap", capped_);
   return metrics;
 }
 
@@ -93,7 +99,8 @@ LatentObservation DreamEnvironment::reset(uint64_t seed) {
   for (int i = 0; i < batch_; ++i)
     rows.data_ptr<int64_t>()[i] = static_cast<int64_t>(rng.below(starts_.size()));
   rows = rows.to(world_->device());
-  if (guard_) guard_->reset(rows);
+  if (guards_.disagreement) guards_.disagreement->reset(rows);
+  if (guards_.room.defined()) room_ = guards_.room.index_select(0, rows);
   const StartStates chosen = select_rows(starts_, rows);
   state_ = chosen.state;
   mask_ = chosen.mask;
@@ -101,14 +108,27 @@ LatentObservation DreamEnvironment::reset(uint64_t seed) {
   terminated_ = torch::zeros({batch_}, steps_.options().dtype(torch::kBool));
   truncated_ = terminated_.clone();
   disagreed_ = terminated_.clone();
+  capped_ = terminated_.clone();
   dreamed_ = 0;
   return observe();
 }
 
 torch::Tensor DreamEnvironment::refuse(const LatentState& before, const LatentActions& actions,
-                                       const torch::Tensor& goes_on, torch::Tensor& reward) {
-  const auto refused = guard_->exceeds(before.latents, mask_, actions, goes_on);
+                                       const torch::Tensor& goes_on, const torch::Tensor& running,
+                                       torch::Tensor& reward) {
+  auto refused = torch::zeros_like(running);
+  if (guards_.disagreement) {
+    refused = guards_.disagreement->exceeds(before.latents, mask_, actions, goes_on)
+                  .logical_and(running);
+    disagreed_ = disagreed_.logical_or(refused);
+  }
+  if (guards_.room.defined()) {
+    const auto above = reward.gt(room_).logical_and(running).logical_and(refused.logical_not());
+    capped_ = capped_.logical_or(above);
+    refused = refused.logical_or(above);
+  }
   reward = torch::where(refused, reward.clamp_max(0), reward);
+  if (guards_.room.defined()) room_ = room_ - reward;
   return refused;
 }
 
@@ -119,13 +139,10 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
       world_->step(state_, mask_, actions, config_.temperature, noise_);
   ++dreamed_;
   const auto running = terminated_.logical_or(truncated_).logical_not();
-  auto reward = next.reward;
+  auto reward = next.reward * running;
   auto stopping = actions.primary.eq(spec().env.no_op()).logical_or(next.end);
-  if (guard_) {
-    const auto refused = refuse(before, actions, stopping.logical_not(), reward);
-    disagreed_ = disagreed_.logical_or(refused.logical_and(running));
-    stopping = stopping.logical_or(refused);
-  }
+  stopping = stopping.logical_or(
+      refuse(before, actions, stopping.logical_not(), running, reward));
   steps_ = steps_ + running;
   const auto late = dreamed_ >= depth_ ? running
                                        : steps_.ge(spec().env.horizon).logical_and(running);
@@ -136,7 +153,7 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   state_.latents = next.latents;
   state_ = choose_rows(moving, state_, before);
   mask_ = choose_rows(moving, next.mask, mask_);
-  return {reward * running, terminated_, truncated_};
+  return {reward, terminated_, truncated_};
 }
 
 LatentObservation DreamEnvironment::observe() const {

@@ -18,6 +18,8 @@ struct DreamConfig {
   bool from_first_states = false;
   bool warm_up = true;
   double disagreement_quantile = 0;
+  bool return_cap = false;
+  double return_cap_margin = 10;
 
   template <class V>
   void fields(V& v) {
@@ -36,7 +38,17 @@ struct DreamConfig {
     v.field("disagreement_quantile", disagreement_quantile,
             "A trajectory ends where members of M disagree more than about this share of the real "
             "steps; 0: off", between(0, 1));
+    v.field("return_cap", return_cap,
+            "A trajectory ends where its return, real steps included, passes the best of the "
+            "training data from the same start graph by more than the margin");
+    v.field("return_cap_margin", return_cap_margin, "In units of the reward", at_least(0));
   }
+};
+
+/// What a dream of N starts is held to.
+struct DreamGuards {
+  std::unique_ptr<DisagreementGuard> disagreement;  ///< made for the same starts; null: off
+  torch::Tensor room;  ///< [N] float32: return that is credible from each start; undefined: any
 };
 
 /// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
@@ -50,15 +62,20 @@ struct DreamConfig {
 /// corrects there; truncating would ask just that critic. MOReL halts likewise, with a penalty
 /// (Kidambi et al. 2020); here a value of 0 is pessimistic by itself, as NO-OP can always be taken.
 ///
+/// A step is refused about which the members of an ensemble disagree, or which brings the return
+/// above an empirical cap: the best of the data, with a margin. The cap is no floor of the cost that
+/// holds: rules may fold, merge or replace any operator, so that all that is known for every rule
+/// set is that no cost is negative. It can be too low: better by more than the margin than all data
+/// isn't paid until data has come that near.
+///
 /// Latents, masks and rewards are those of the first member, whose recurrent state the policy sees
 /// live as well.
 class DreamEnvironment : public LatentEnvironment {
  public:
   /// `starts` on the world model's device; see `dream_starts`. InputError when the depth would
   /// shrink.
-  /// `guard`: made for the same starts; none where it is null.
   DreamEnvironment(std::shared_ptr<WorldModel> world, StartStates starts, const DreamConfig& config,
-                   int batch, std::unique_ptr<DisagreementGuard> guard = nullptr);
+                   int batch, DreamGuards guards = {});
 
   const LatentSpec& spec() const override { return world_->spec(); }
   int batch() const override { return batch_; }
@@ -68,28 +85,31 @@ class DreamEnvironment : public LatentEnvironment {
   EnvCounters counters() const override { return {}; }
 
   void set_progress(double progress) override;
-  /// depth, where it grows; ended_by_disagreement, the share of trajectories, where that is
-  /// guarded.
+  /// depth, where it grows; ended_by_disagreement and ended_by_cap, shares of trajectories, where
+  /// these are guarded.
   Metrics metrics() const override;
 
  private:
-  /// Takes the steps that the guard refuses out of `reward` [B] and returns them, [B] bool.
+  /// The steps that the guards refuse, [B] bool; takes their gains out of `reward` [B], which is 0
+  /// where a trajectory isn't `running` [B].
   torch::Tensor refuse(const LatentState& before, const LatentActions& actions,
-                       const torch::Tensor& goes_on, torch::Tensor& reward);
+                       const torch::Tensor& goes_on, const torch::Tensor& running,
+                       torch::Tensor& reward);
   int full_depth() const { return config_.depth > 0 ? config_.depth : spec().env.horizon; }
 
   std::shared_ptr<WorldModel> world_;
   StartStates starts_;
   DreamConfig config_;
   int batch_;
-  std::unique_ptr<DisagreementGuard> guard_;
+  DreamGuards guards_;
   torch::Generator noise_;
   LatentState state_;
   LatentMask mask_;
   torch::Tensor steps_;       // [B] int64, real steps before the start included
   torch::Tensor terminated_;  // [B] bool
   torch::Tensor truncated_;   // [B] bool
-  torch::Tensor disagreed_;   // [B] bool: terminated by the guard
+  torch::Tensor room_;        // [B], of the guards, less what was paid since
+  torch::Tensor disagreed_, capped_;  // [B] bool: terminated by a guard
   int dreamed_ = 0;
   int depth_;  // of the present
 };

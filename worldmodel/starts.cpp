@@ -1,6 +1,7 @@
 #include "worldmodel/starts.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/base/error.h"
 #include "worldmodel/graph_batch.h"
@@ -101,6 +102,30 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
   const StartStates starts = concatenate(parts);
   const int64_t longest = starts.steps.max().item<int64_t>() + 1;
   return select_rows(starts, (starts.episode * longest + starts.steps).argsort());
+}
+
+torch::Tensor below_best(const EpisodeSource& data, const std::vector<int>& episodes,
+                         const StartStates& starts) {
+  std::unordered_map<int32_t, double> best;  // by start graph
+  std::unordered_map<int64_t, std::vector<double>> gained;  // by episode, before each of its steps
+  for (const int index : episodes) {
+    const Episode& episode = data.episodes()[index];
+    double sum = 0;
+    double& most = best[episode.start_graph];
+    for (const Transition& step : episode.steps) {
+      gained[index].push_back(sum);
+      sum += step.reward;
+      most = std::max(most, sum);
+    }
+  }
+  const auto of = starts.episode.to(torch::kCPU), steps = starts.steps.to(torch::kCPU);
+  auto below = torch::empty({starts.size()});
+  for (int64_t i = 0; i < starts.size(); ++i) {
+    const int64_t episode = of.data_ptr<int64_t>()[i], step = steps.data_ptr<int64_t>()[i];
+    below.data_ptr<float>()[i] = static_cast<float>(
+        best.at(data.episodes()[episode].start_graph) - gained.at(episode).at(step));
+  }
+  return below.to(starts.reward.device());
 }
 
 }  // namespace reverie

@@ -81,4 +81,10 @@ struct StartChoice {
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
                            WorldModel& world, const StartChoice& choice);
 
+/// How far each start is below the best of these episodes that began with the same start graph, [N]
+/// float32, at least 0: the largest sum of the first rewards of any of them (of none: 0), less the
+/// sum of the rewards before the start. The starts are of these episodes.
+torch::Tensor below_best(const EpisodeSource& data, const std::vector<int>& episodes,
+                         const StartStates& starts);
+
 }  // namespace reverie

@@ -72,7 +72,7 @@ DreamEnvironment dream_of_two(float worth, double limit, int batch) {
   const StartStates starts{start, {torch::ones({1, 3}, torch::kInt64), {}}, zero, zero,
                            {zero, zero}, torch::zeros({1})};
   return {members[0], starts, DreamConfig{}, batch,
-          std::make_unique<DisagreementGuard>(members, std::vector{start, start}, limit)};
+          {std::make_unique<DisagreementGuard>(members, std::vector{start, start}, limit), {}}};
 }
 
 std::vector<float> values(const torch::Tensor& x) {
@@ -164,6 +164,35 @@ TEST(DisagreementGuard, MembersComeToTheirStartsAsAlongTheRealSteps) {
     EXPECT_EQ(refused.sum().item<int64_t>(), apart.gt(limit).sum().item<int64_t>()) << quantile;
   }
   EXPECT_GT(apart.max().item<float>(), 1.05 * apart.median().item<float>());
+}
+
+/// A dream refuses what a guard made by hand refuses, asked about the real steps from its starts.
+TEST(DreamOfAnEnsemble, HoldsItsStepsAgainstTheRealOnes) {
+  const Three three;
+  DreamConfig config;
+  config.disagreement_quantile = 0.8;
+  const auto dream = make_dream(three.episodes, three.members, config, 200);
+  const LatentObservation seen = dream->reset(5);
+
+  const auto training = three.data.episodes_in(Split::kTrain);
+  const auto apart = real_disagreement(three.episodes, training, three.members);
+  std::vector<LatentState> states;
+  for (const auto& member : three.members)
+    states.push_back(collect_starts(three.episodes, training, *member, {}).state);
+  DisagreementGuard guard(three.members, states, torch::quantile(apart, 0.8).item<double>());
+  const StartStates starts = collect_starts(three.episodes, training, *three.members[0], {});
+  const auto row = torch::cdist(torch::cat({seen.z, seen.h}, 1),
+                                torch::cat({starts.state.latents.z, starts.state.hidden}, 1),
+                                2.0, /*compute_mode: exact*/ 2)
+                       .argmin(1);
+  const StartStates here = select_rows(starts, row);
+  guard.reset(row);
+  const auto refused = guard.exceeds(here.state.latents, here.mask, here.actions,
+                                     here.actions.primary.ne(three.data.spec().no_op()));
+  EXPECT_TRUE(dream->step(here.actions).terminated.logical_or(refused.logical_not()).all()
+                  .item<bool>());
+  EXPECT_NEAR(dream->metrics().at(0).second, refused.to(torch::kFloat).mean().item<double>(), 1e-6);
+  EXPECT_NEAR(dream->metrics().at(0).second, 0.2, 0.1);
 }
 
 TEST(DreamOfAnEnsemble, Conforms) {

@@ -220,5 +220,101 @@ TEST(Dream, DepthGrowsOverTheTraining) {
   EXPECT_THROW(lengths(7, 6), InputError);
 }
 
+/// Plays the first rule that there is until all has ended; rewards [T, B].
+torch::Tensor rewards_of_first_rules(LatentEnvironment& environment) {
+  std::vector<torch::Tensor> rewards;
+  auto observation = environment.reset(1);
+  for (bool over = false; !over; observation = environment.observe()) {
+    const auto primary = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
+    const LatentStep step = environment.step({primary, torch::zeros_like(primary)});
+    rewards.push_back(step.reward);
+    over = step.terminated.logical_or(step.truncated).all().item<bool>();
+  }
+  return torch::stack(rewards);
+}
+
+TEST(Dream, EndsAboveItsRoomWithoutTheGainThatLedThere) {
+  Fixture fixture = toy();
+  fixture.go_on();
+  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
+  DreamConfig config;
+  config.temperature = 0;
+  config.from_first_states = true;
+  const StartStates starts = dream_starts(episodes, *fixture.world, config);
+  constexpr int kMany = 40;
+  DreamEnvironment free(fixture.world, starts, config, kMany);
+  const auto paid = rewards_of_first_rules(free);
+  ASSERT_EQ(paid.size(0), config.depth);
+  EXPECT_TRUE(free.metrics().empty());
+  const auto highest = std::get<0>(paid.cumsum(0).max(0));
+  const float room = highest.median().item<float>();
+
+  DreamEnvironment bounded(fixture.world, starts, config, kMany,
+                           {nullptr, torch::full({starts.size()}, room)});
+  const auto rewards = rewards_of_first_rules(bounded);
+  int64_t ended = 0;
+  for (int64_t b = 0; b < kMany; ++b) {
+    float left = room;
+    bool over = false;
+    for (int64_t t = 0; t < rewards.size(0); ++t) {
+      const float gain = paid[t][b].item<float>();
+      const bool above = !over && gain > left;
+      EXPECT_EQ(rewards[t][b].item<float>(), over ? 0 : above ? std::min(gain, 0.0f) : gain);
+      left -= rewards[t][b].item<float>();
+      over = over || above;
+    }
+    ended += over;
+  }
+  EXPECT_GT(ended, 0);
+  EXPECT_LT(ended, kMany);
+  ASSERT_EQ(bounded.metrics().size(), 1u);
+  EXPECT_EQ(bounded.metrics()[0].first, "ended_by_cap");
+  EXPECT_NEAR(bounded.metrics()[0].second, static_cast<double>(ended) / kMany, 1e-6);
+}
+
+TEST(Dream, TheCapIsTheBestOfTheDataFromTheSameStartGraph) {
+  Fixture fixture = toy();
+  MemoryEpisodes data(fixture.environment->spec());
+  fixture.environment->reset(0);
+  data.add_state(fixture.environment->observe());
+  const auto add = [&](int32_t start_graph, const std::vector<float>& rewards, Split split) {
+    Episode episode;
+    episode.start_graph = start_graph;
+    for (const float reward : rewards)
+      episode.steps.push_back({.action = {data.spec().no_op(), 0}, .reward = reward});
+    data.add_episode(episode, split);
+  };
+  add(4, {5, -2, 4, -9}, Split::kTrain);  // 7 after three steps
+  add(4, {100}, Split::kTest);
+  add(2, {-3, 1}, Split::kTrain);  // never above the start
+  add(4, {6, 1.5}, Split::kTrain);
+  const LatentEpisodes episodes(data, encode_states(data, *fixture.encoder));
+  const auto training = data.episodes_in(Split::kTrain);
+  const StartStates starts = collect_starts(episodes, training, *fixture.world, {});
+  const auto below = below_best(data, training, starts);
+  EXPECT_TRUE(torch::equal(below, torch::tensor({7.5f, 2.5f, 4.5f, 0.5f, 0.0f, 3.0f, 7.5f, 1.5f})));
+}
+
+TEST(Dream, ItsMarginDecidesWhatIsCredible) {
+  Fixture fixture = toy();
+  {
+    torch::NoGradGuard guard;
+    fixture.network->head->bias[fixture.network->columns()[0]] = 1;
+    fixture.network->reward_scale.fill_(1000);  // every step gains about so much
+  }
+  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
+  DreamConfig config;
+  config.return_cap = true;
+  const auto ended = [&](double margin) {
+    config.return_cap_margin = margin;
+    const auto dream = make_dream(episodes, {fixture.world}, config, 64);
+    rewards_of_first_rules(*dream);
+    return dream->metrics().at(0).second;
+  };
+  EXPECT_EQ(ended(1e6), 0);
+  EXPECT_EQ(ended(0), 1);
+  testing::check_latent_environment([&] { return make_dream(episodes, {fixture.world}, config, 5); });
+}
+
 }  // namespace
 }  // namespace reverie
