@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/cost/cost_fit.h"
 #include "core/cost/graph_summary.h"
 #include "core/cost/table.h"
 #include "core/ir/dot.h"
@@ -118,11 +119,33 @@ void inspect_cost_table(const InspectOptions& options) {
     fmt::print("{}", describe(table));
 }
 
+void inspect_cost_fit(const InspectOptions& options) {
+  const CostFit fit = read_cost_fit(options.file);
+  if (options.json)
+    fmt::print("{}\n", Json{{"kind", "cost_fit"},
+                            {"file", options.file},
+                            {"prior", fit.prior},
+                            {"device", fit.device},
+                            {"library", fit.library},
+                            {"model", fit.model},
+                            {"measurements", fit.measurements},
+                            {"graphs", fit.seconds.size()},
+                            {"operators", fit.signatures.size()},
+                            {"scale", fit.scale},
+                            {"deviation", fit.deviation},
+                            {"mismatch", fit.mismatch}}
+                           .dump());
+  else
+    fmt::print("{}", describe(fit));
+}
+
 void inspect(const InspectOptions& options) {
   if (std::filesystem::is_directory(options.file))
     fmt::print("{}", inspect_rollouts(options.file, options.json));
   else if (is_cost_table(options.file))
     inspect_cost_table(options);
+  else if (is_cost_fit(options.file))
+    inspect_cost_fit(options);
 #ifdef REVERIE_LEARNING
   else if (is_checkpoint(options.file))
     fmt::print("{}", inspect_checkpoint(options.file, options.json));
@@ -135,8 +158,11 @@ void inspect(const InspectOptions& options) {
 
 void register_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand("inspect", "Describe a model, rollouts, a checkpoint or a cost table");
-  command->add_option("FILE", options->file, "ONNX model, rollout directory, checkpoint or cost table")->required();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Describe a model, rollouts, a checkpoint, a cost table or fitted costs");
+  command->add_option("FILE", options->file,
+                      "ONNX model, rollout directory, checkpoint, cost table or fitted costs")
+      ->required();
   command->add_option("--cost", options->cost, "Where costs come from")->capture_default_str();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/base/error.h"
+#include "core/cost/measured.h"
 
 namespace reverie {
 namespace {
@@ -71,6 +73,19 @@ std::string arm_names() {
   std::vector<std::string_view> names;
   for (const NamedArm& arm : measured_arms()) names.push_back(arm.name);
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void write_fitted_costs(const std::string& file, const std::string& model, const Optimized& result,
+                        const OptimizeConfig& config, std::shared_ptr<CostModel> prior) {
+  REVERIE_CHECK(result.search.measured.has_value());
+  const MeasuredReport& report = *result.search.measured;
+  CostFit fit = FittedCost(std::move(prior), report.timed).fit();
+  const MeasuringMachine machine = measuring_machine(config.search.measured.threads);
+  fit.device = machine.device;
+  fit.library = machine.library;
+  fit.model = std::filesystem::path(model).stem().string();
+  fit.measurements = std::ssize(report.trace);
+  write_cost_fit(file, fit);
 }
 
 std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress) {

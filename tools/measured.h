@@ -18,6 +18,10 @@ SearchMethod measured_method(const OptimizeConfig& config);
 /// "surrogate, beam, ..."
 std::string arm_names();
 
+/// Fits `prior` to what the search measured of the model and writes that to `file`.
+void write_fitted_costs(const std::string& file, const std::string& model, const Optimized& result,
+                        const OptimizeConfig& config, std::shared_ptr<CostModel> prior);
+
 /// Shows measurements and the best time as the search goes on.
 std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress);
 /// What was measured; nothing where nothing was.

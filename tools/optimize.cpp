@@ -35,6 +35,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::string policy;
   std::string contenders_folder;
+  std::string fit_out;
   bool confirm = false;
   bool json = false;
   bool quiet = false;
@@ -254,15 +255,14 @@ auto progress_reporter(Progress& progress) {
 }
 
 Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<const RuleSet>& rules,
-                            OptimizeSettings config, const Options& options) {
+                            const std::shared_ptr<CostModel>& cost, OptimizeSettings config,
+                            const Options& options) {
   Progress progress(config.method, budget_of(config),
                     is_measured(config) ? "measurements" : "expansions",
                     progress_style(options.quiet));
   config.search.on_progress = progress_reporter(progress);
   config.search.on_measured = measured_reporter(progress);
   config.search.stop = stop_on_interrupt();
-  const auto cost = costs_as_written(make_cost_model(config.cost, config.search.time_limit),
-                                     newest_opset(model));
   const auto method = method_of(config, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
 }
@@ -279,14 +279,27 @@ void check_proved(const Options& options, const OptimizeConfig& config) {
                      "--out and --contenders-out");
 }
 
+void check_fit(const Options& options, const OptimizeConfig& config, const CostModel& prior) {
+  if (options.fit_out.empty()) return;
+  if (!is_measured(config))
+    throw InputError("--fit-out writes costs fitted to measurements: say how many by --measurements N");
+  with_context("--fit-out", [&] { check_prior_of_fit(prior); });
+  check_writable(options.fit_out);
+}
+
 void run(const Options& options) {
   const OptimizeSettings config = resolve(options);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
+  const auto source = make_cost_model(config.cost, config.search.time_limit);
+  check_fit(options, config, *source);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
-  const Optimized result = search_and_verify(model, rules, config, options);
+  const auto cost = costs_as_written(source, newest_opset(model));
+  const Optimized result = search_and_verify(model, rules, cost, config, options);
+  if (!options.fit_out.empty())
+    write_fitted_costs(options.fit_out, options.model, result, config, cost);
   print_result(result, config, *rules);
   if (config.verify.inputs > 0) require_agreement(options.model, result.verified);
   print_verification(result.verified, config.verify);
@@ -321,7 +334,11 @@ void register_optimize(CLI::App& app) {
           fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)", budget_units()));
   add_key(*command, options, "--measurements", "measured.budget",
           "Search against so many end-to-end measurements on this machine");
-  add_key(*command, options, "--cost", "cost", "Where costs come from: roofline:<device>, cpu");
+  command->add_option("--fit-out", options->fit_out,
+                      "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
+      ->type_name("FILE");
+  add_key(*command, options, "--cost", "cost",
+          "Where costs come from: roofline:<device>, cpu, table:<file> or fitted:<file>");
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");

@@ -51,14 +51,14 @@ class CostModel {
   struct Counters {
     int64_t lookups = 0;       ///< calls of `cost`
     int64_t measurements = 0;  ///< operators or graphs timed on hardware
-    int64_t estimates = 0;     ///< signatures that a measuring or recorded source had to estimate
+    int64_t estimates = 0;     ///< signatures new to a measuring, recorded or fitted source
     /// Distinct signatures that a time was asked for: what a measuring source with nothing on record
     /// would have had to measure. Signatures that two threads ask for at once may count twice.
     int64_t operators = 0;
   };
 
   virtual ~CostModel() = default;
-  /// "roofline:t4", "cpu", "cpu:4", "table:FILE".
+  /// "roofline:t4", "cpu", "cpu:4", "table:FILE", "fitted:FILE".
   virtual std::string name() const = 0;
   virtual CostSource source() const = 0;
   /// Equal signatures give equal costs, in every process.
@@ -72,8 +72,8 @@ Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
 /// Sum over the nodes that are work.
 Cost graph_cost(CostModel& model, const Graph& graph);
 
-/// "roofline:<device>", "cpu", "cpu:<threads>" or "table:FILE". InputError lists the known names. A
-/// source that measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
+/// "roofline:<device>", "cpu", "cpu:<threads>", "table:FILE" or "fitted:FILE". InputError lists the known
+/// names. A source that measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
 
 }  // namespace reverie

@@ -6,14 +6,13 @@
 #include <Eigen/SparseCore>
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/cost/signature_cache.h"
+#include "core/cost/weighted_costs.h"
 
 namespace reverie {
 namespace {
@@ -27,12 +26,6 @@ constexpr std::array kMismatches = {0.001, 0.003, 0.01, 0.03, 0.1};
 constexpr double kUsualDeviation = 0.3;
 constexpr double kUsualMismatch = 0.01;
 constexpr double kShareOfALaunch = 0.1;
-
-/// A deviation from the scaled prior: it adds value * weight to a signature's time.
-struct Feature {
-  std::string name;
-  double value = 0;
-};
 
 /// Numbers the features in the order in which they come.
 class FeatureIndex {
@@ -109,21 +102,16 @@ class FittedCost::Fit {
   double mismatch() const { return solved_.mismatch; }
   double scale() const { return scale_of(mean_scale_, solved_.alpha); }
 
-  std::vector<Feature> features_of(const OpSignature& signature, const Cost& cost) const {
-    const double p = cost.runtime.seconds();
-    return {{"operator " + signature.op->name, p},
-            {"launch", small_ * static_cast<double>(cost.launches)},
-            {signature.text(), std::max(p, small_)}};
-  }
+  double small() const { return small_; }
 
   /// Of the features by name; those that no graph had are not among them.
-  std::unordered_map<std::string, double> mean_weights() const {
+  FeatureWeights mean_weights() const {
     return weights(VectorXd::Zero(index_.size()), solved_.alpha);
   }
 
   struct Draw {
     double scale = 0;
-    std::unordered_map<std::string, double> weights;
+    FeatureWeights weights;
   };
   Draw draw_posterior(uint64_t seed) const {
     const double scale = mean_scale_ * (1 + draw(seed, "scale"));
@@ -141,14 +129,28 @@ class FittedCost::Fit {
     return solved_.deviation * mean_scale_ * draw(seed, name);
   }
 
+  CostFit numbers() const {
+    CostFit fit;
+    fit.prior = prior_->name();
+    fit.seconds.assign(times_.begin(), times_.end());
+    fit.deviations.assign(deviations_.begin(), deviations_.end());
+    fit.scale = scale();
+    fit.small = small_;
+    fit.deviation = deviation();
+    fit.mismatch = mismatch();
+    fit.signatures = seen_;
+    for (const auto& [name, weight] : mean_weights()) fit.weights[name] = weight;
+    return fit;
+  }
+
   Prediction predict(std::span<const SignatureCount> counts) const {
     std::unordered_map<std::string, double> row;
     double sum = 0;
     for (const auto& [signature, count] : counts) {
       const Cost cost = prior_->cost(signature);
       sum += static_cast<double>(count) * cost.runtime.seconds();
-      for (const Feature& feature : features_of(signature, cost))
-        row[feature.name] += static_cast<double>(count) * feature.value;
+      for (const auto& [name, value] : features(signature, signature.text(), cost))
+        row[name] += static_cast<double>(count) * value;
     }
     double square = 0;
     VectorXd known = VectorXd::Zero(index_.size());
@@ -174,11 +176,15 @@ class FittedCost::Fit {
     return n_ > 0 ? before + mean_scale_ * mean_scale_ * sums_.dot(alpha) : before;
   }
 
-  std::unordered_map<std::string, double> weights(const VectorXd& before,
-                                                  const VectorXd& alpha) const {
+  std::vector<CostFeature> features(const OpSignature& signature, const std::string& text,
+                                    const Cost& cost) const {
+    return features_of(signature.op->name, text, cost, small_);
+  }
+
+  FeatureWeights weights(const VectorXd& before, const VectorXd& alpha) const {
     VectorXd after = before;
     if (n_ > 0) after += feature_variance() * (features_.transpose() * alpha);
-    std::unordered_map<std::string, double> result;
+    FeatureWeights result;
     for (const auto& [name, i] : index_.all()) result[name] = after[i];
     return result;
   }
@@ -213,10 +219,13 @@ class FittedCost::Fit {
   void read_features(std::span<const TimedGraph> measured) {
     std::vector<Eigen::Triplet<double>> entries;
     for (size_t i = 0; i < measured.size(); ++i)
-      for (const auto& [signature, count] : measured[i].counts)
-        for (const Feature& feature : features_of(signature, prior_->cost(signature)))
-          entries.emplace_back(static_cast<int>(i), index_.of(feature.name),
-                               static_cast<double>(count) * feature.value);
+      for (const auto& [signature, count] : measured[i].counts) {
+        const std::string text = signature.text();
+        const Cost& cost = seen_.try_emplace(text, prior_->cost(signature)).first->second;
+        for (const auto& [name, value] : features(signature, text, cost))
+          entries.emplace_back(static_cast<int>(i), index_.of(name),
+                               static_cast<double>(count) * value);
+      }
     features_.resize(n_, index_.size());
     features_.setFromTriplets(entries.begin(), entries.end());  // sums what is given twice
   }
@@ -258,65 +267,18 @@ class FittedCost::Fit {
   double mean_scale_ = 1;  // a0
   double small_ = 0;       // f
   VectorXd times_, deviations_, sums_;
+  std::map<std::string, Cost> seen_;  // what the prior says of the signatures, by their texts
   FeatureIndex index_;
   SparseMatrix features_;  // by graph and feature
   Solved solved_;
 };
 
-/// Costs by the weights of features: the posterior's mean, or a draw.
-class FittedCost::Costs : public CostModel {
- public:
-  using Unseen = std::function<double(const std::string& feature)>;
-
-  Costs(std::shared_ptr<const Fit> fit, std::string name, double scale,
-        std::unordered_map<std::string, double> weights, Unseen unseen)
-      : fit_(std::move(fit)),
-        name_(std::move(name)),
-        scale_(scale),
-        weights_(std::move(weights)),
-        unseen_(std::move(unseen)) {}
-
-  std::string name() const override { return name_; }
-  CostSource source() const override { return CostSource::kEstimated; }
-  bool deterministic() const override { return fit_->prior()->deterministic(); }
-  Counters counters() const override {
-    Counters counters = fit_->prior()->counters();
-    counters.lookups = lookups_.load();
-    return counters;
-  }
-
-  Cost cost(const OpSignature& signature) override {
-    lookups_.fetch_add(1, std::memory_order_relaxed);
-    return cache_.find_or(signature, [&] {
-      Cost cost = fit_->prior()->cost(signature);
-      double seconds = scale_ * cost.runtime.seconds();
-      for (const Feature& feature : fit_->features_of(signature, cost))
-        seconds += feature.value * weight(feature.name);
-      cost.runtime = Picoseconds::from_seconds(std::max(seconds, 0.0));
-      return cost;
-    });
-  }
-
- private:
-  double weight(const std::string& feature) const {
-    const auto at = weights_.find(feature);
-    return at != weights_.end() ? at->second : unseen_(feature);
-  }
-
-  std::shared_ptr<const Fit> fit_;
-  std::string name_;
-  double scale_;
-  std::unordered_map<std::string, double> weights_;
-  Unseen unseen_;
-  SignatureCache cache_;
-  std::atomic<int64_t> lookups_{0};
-};
-
 FittedCost::FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
     : fit_(std::make_shared<Fit>(std::move(prior), measured)),
-      mean_(std::make_shared<Costs>(
-          fit_, fmt::format("{} fitted to {} measurements", fit_->prior()->name(), fit_->size()),
-          fit_->scale(), fit_->mean_weights(), [](const std::string&) { return 0.0; })) {}
+      mean_(std::make_shared<WeightedCosts>(
+          fmt::format("{} fitted to {} measurements", fit_->prior()->name(), fit_->size()),
+          fit_->prior(), fit_->scale(), fit_->small(), fit_->mean_weights(),
+          [](const std::string&) { return 0.0; })) {}
 
 FittedCost::~FittedCost() = default;
 
@@ -326,10 +288,12 @@ FittedCost::Prediction FittedCost::predict(std::span<const SignatureCount> count
 
 std::shared_ptr<CostModel> FittedCost::sample(uint64_t seed) const {
   Fit::Draw drawn = fit_->draw_posterior(seed);
-  return std::make_shared<Costs>(
-      fit_, fmt::format("sample of {}", name()), drawn.scale, std::move(drawn.weights),
-      [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
+  return std::make_shared<WeightedCosts>(
+      fmt::format("sample of {}", name()), fit_->prior(), drawn.scale, fit_->small(),
+      std::move(drawn.weights), [fit = fit_, seed](const std::string& name) { return fit->draw_prior(seed, name); });
 }
+
+CostFit FittedCost::fit() const { return fit_->numbers(); }
 
 double FittedCost::scale() const { return fit_->scale(); }
 double FittedCost::deviation() const { return fit_->deviation(); }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/cost_fit.h"
 #include "core/cost/cost_model.h"
 
 namespace reverie {
@@ -61,6 +62,10 @@ class FittedCost : public CostModel {
   /// Wilson et al., "Efficiently sampling functions from Gaussian process posteriors", ICML 2020).
   std::shared_ptr<CostModel> sample(uint64_t seed) const;
 
+  /// What its costs follow from, to be kept in a file. What was measured, how often and where is for who
+  /// measured to add.
+  CostFit fit() const;
+
   double scale() const;      ///< posterior mean of a
   double deviation() const;  ///< r
   double mismatch() const;   ///< m
@@ -75,9 +80,8 @@ class FittedCost : public CostModel {
 
  private:
   class Fit;
-  class Costs;
   std::shared_ptr<const Fit> fit_;
-  std::shared_ptr<Costs> mean_;
+  std::shared_ptr<CostModel> mean_;
 };
 
 }  // namespace reverie

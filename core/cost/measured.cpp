@@ -26,10 +26,8 @@ namespace {
 constexpr char kProfile[] = "cpu";
 
 CostTable empty_table(int threads) {
-  return {.device = fmt::format("{}, {} threads", cpu_model(), cpu_threads(threads)),
-          .library = cpu_library(),
-          .profile = kProfile,
-          .entries = {}};
+  const auto [device, library] = measuring_machine(threads);
+  return {.device = device, .library = library, .profile = kProfile, .entries = {}};
 }
 
 /// Letters and digits, everything else as single dashes.
@@ -179,6 +177,10 @@ std::string cache_directory() {
   if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/reverie";
   if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/reverie";
   throw InputError("no place to keep measured costs: set REVERIE_CACHE to a directory");
+}
+
+MeasuringMachine measuring_machine(int threads) {
+  return {fmt::format("{}, {} threads", cpu_model(), cpu_threads(threads)), cpu_library()};
 }
 
 std::string measured_table_path(const MeasureOptions& options) {

@@ -38,6 +38,14 @@ struct MeasureOptions {
 /// at a time.
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
 
+/// What measures here, as cost tables and fitted costs name it.
+struct MeasuringMachine {
+  std::string device;   ///< "AMD EPYC, 1 threads"
+  std::string library;  ///< "oneDNN 2.6.3, avx512_core"
+};
+/// `threads`: of the executor; 0: one per core.
+MeasuringMachine measuring_machine(int threads);
+
 /// The file in which `options` keep their measurements; empty when in memory alone.
 std::string measured_table_path(const MeasureOptions& options);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cost/cost_fit.h"
 #include "core/cost/measured.h"
 #include "core/cost/roofline.h"
 #include "core/cost/table.h"
@@ -46,6 +47,7 @@ const std::vector<Source>& sources() {
          return measured(number_of_threads(threads), time_limit);
        }},
       {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
+      {"fitted:<file>", [](const std::string& file, double) { return make_fitted_cost_model(file); }},
   };
   return table;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/config.h"
+#include "core/cost/fitted.h"
 
 namespace reverie {
 
@@ -58,7 +59,8 @@ struct MeasuredPoint {
 struct MeasuredReport {
   std::vector<MeasuredPoint> trace;  ///< one a measurement; the first is the original
   int64_t graphs = 0;                ///< distinct ones among them
-  /// surrogate, at the end: FittedCost's scale, deviation and mismatch.
+  std::vector<TimedGraph> timed;     ///< these, the original first; once the search is over
+  /// surrogate: FittedCost's scale, deviation and mismatch when it guided last.
   double scale = 0, deviation = 0, mismatch = 0;
 };
 

@@ -145,6 +145,7 @@ void MeasuredRun::measure_again() {
 
 SearchResult MeasuredRun::finish() {
   measure_again();
+  report_.timed = timed();
   SearchResult result = walks_.finish();
   const Measured& chosen = graphs_[best()];
   result.best = replay(start_, chosen.path).graph();

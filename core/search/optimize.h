@@ -60,7 +60,7 @@ struct Optimized {
   int64_t measurements = 0;
   int64_t operators = 0;  ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
-  int64_t estimates = 0;  ///< signatures that a measuring or recorded source had to estimate
+  int64_t estimates = 0;  ///< see CostModel::Counters
   Agreement verified;  ///< no agreement where `verify.inputs` is 0
 
   double improvement_percent() const {

@@ -90,13 +90,18 @@ for rules in random.onnx bad.rules missing.pb; do
 done
 absent new new.onnx new.rules
 
-# Rollouts, checkpoints and cost tables
+# Rollouts, checkpoints, cost tables and fitted costs
 for data in cut random folder.onnx missing; do
   refuses "$data" reverie inspect $data
 done
 for table in random.pt missing.h5 good.onnx; do
   refuses "$table" reverie optimize good.onnx --cost table:$table --out new.onnx
+  refuses "$table" reverie optimize good.onnx --cost fitted:$table --out new.onnx
 done
+refuses '--measurements N' reverie optimize good.onnx --fit-out new.h5
+refuses "'cpu', which measures" reverie optimize good.onnx --method surrogate --measurements 7 --cost cpu --fit-out new.h5
+refuses 'file/new.h5' reverie optimize good.onnx --method surrogate --measurements 7 --fit-out file/new.h5
+absent new.h5
 if [[ $learning == ON ]]; then
   for data in cut random folder.onnx missing; do
     refuses "$data" reverie train_vae $data --out new

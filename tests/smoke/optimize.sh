@@ -53,6 +53,19 @@ status=0
 "$reverie" optimize model.onnx --method surrogate --quiet 2>err || status=$?
 [[ $status -eq 2 ]] && grep -q -- '--measurements N' err || fail "a search without measurements: $(cat err)"
 
+# What was measured is kept as fitted costs, which any search then has as its source.
+"$reverie" optimize model.onnx --method surrogate --measurements 7 --cost roofline:cpu --fit-out model.fit.h5 \
+  --set measured.seconds=0 --json --quiet >/dev/null
+"$reverie" inspect model.fit.h5 >inspected.txt
+grep -q '^costs fitted to 7 measurements of [2-7] graphs, rewrites of model$' inspected.txt ||
+  fail "fitted costs are not described: $(cat inspected.txt)"
+"$reverie" inspect model.fit.h5 --json | grep -q '"kind":"cost_fit",.*"prior":"roofline:cpu",.*"measurements":7,' ||
+  fail "the line does not say what was fitted"
+"$reverie" optimize model.onnx --method greedy --cost fitted:model.fit.h5 --json --quiet >fitted.txt
+tail -1 fitted.txt | grep -q '"cost_source":"fitted:model.fit.h5",' || fail "the source is not named: $(cat fitted.txt)"
+grep -q '^not from fitted:model.fit.h5: the times of [0-9]* operators are estimates' fitted.txt ||
+  fail "nothing says that unmeasured operators are estimates: $(cat fitted.txt)"
+
 without_clock() { sed 's/"\(seconds\|seconds_to_best\|peak_memory_bytes\)":[^,]*//g'; }
 rerun() { "$reverie" optimize model.onnx --method "$1" --budget 10 --cost roofline:t4 --seed 3 \
             --out again.onnx --json --quiet | tail -1 | without_clock; }
