@@ -2,6 +2,7 @@
 
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
+#include "worldmodel/symbolic.h"
 
 namespace reverie {
 namespace {
@@ -33,6 +34,9 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
   if (config.environment == LearningPlace::kLive)
     return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder,
                                                    models.world(), batch);
+  if (config.environment == LearningPlace::kSymbolic)
+    return std::make_unique<SymbolicEnvironment>(*run.training, models.encoder, models.world(),
+                                                 batch);
   return make_dream(episodes, models.members, config.dream, batch);
 }
 

@@ -10,9 +10,11 @@
 namespace reverie {
 
 /// Where a policy learns.
-enum class LearningPlace { kDream, kLive };
+enum class LearningPlace { kDream, kLive, kSymbolic };
 inline EnumNames<LearningPlace> enum_names(LearningPlace) {
-  return {{LearningPlace::kDream, "dream"}, {LearningPlace::kLive, "live"}};
+  return {{LearningPlace::kDream, "dream"},
+          {LearningPlace::kLive, "live"},
+          {LearningPlace::kSymbolic, "symbolic"}};
 }
 
 /// Settings of the step dream_train.
@@ -25,6 +27,7 @@ struct DreamStepConfig {
   CloneConfig clone;
   ValidationConfig validation;
   std::string validate_cost;
+  std::string symbolic_cost;  ///< where `environment` is symbolic; `training` takes its costs from there
 
   template <class V> void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
@@ -38,7 +41,11 @@ struct DreamStepConfig {
   struct Dream {
     DreamStepConfig& config;
     template <class V> void fields(V& v) {
-      v.field("environment", config.environment, "Where it learns: dream, or live (model-free)");
+      v.field("environment", config.environment,
+              "Where it learns: dream, live (model-free), or symbolic (exact transitions, rewards of "
+              "symbolic_cost)");
+      v.field("symbolic_cost", config.symbolic_cost,
+              "Where the costs of a symbolic dream come from: fitted:<file>, roofline:<device>, table:<file>");
       config.plan.fields(v);
       config.trainer.fields(v);
       config.dream.fields(v);
@@ -51,7 +58,8 @@ struct DreamStepConfig {
 struct DreamStepRun {
   std::string world;  ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
-  /// To learn in where `environment` is live, and to be judged in.
+  /// To learn in where `environment` is live or symbolic (made by make_symbolic_environment), and to be
+  /// judged in.
   std::shared_ptr<Environment> training, validation;
   std::string directory;  ///< exists
   bool resume = false;
@@ -59,7 +67,7 @@ struct DreamStepRun {
   torch::Device device = torch::kCPU;
 };
 
-/// Trains C in the dream that starts from the states of `data`, or live. Writes policy.pt, which
+/// Trains C in the dream that starts from the states of `data`, symbolically or live. Writes policy.pt, which
 /// holds V, M and C, training.pt and metrics.jsonl. InputError when the world model belongs to other
 /// actions or another environment.
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,

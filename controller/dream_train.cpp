@@ -87,11 +87,13 @@ class PolicyTraining {
   void count(Metrics& row) {
     result_.training = training_before_;
     result_.training += environment_.counters();
+    result_.symbolic_steps = symbolic_before_ + environment_.symbolic_steps();
     result_.validation = validation_before_;
     result_.validation += judge_.counters();
     const auto put = [&](const std::string& name, int64_t value) {
       row.emplace_back(name, static_cast<double>(value));
     };
+    if (result_.symbolic_steps > 0) put("symbolic_steps", result_.symbolic_steps);
     for (const auto& [name, field] : kCounterFields) {
       put(std::string("training_") + name, result_.training.*field);
       put(std::string("validation_") + name, result_.validation.*field);
@@ -105,6 +107,7 @@ class PolicyTraining {
     checkpoint.counters["best_update"] = result_.best_update;
     checkpoint.scores["real_score"] = result_.best_score;
     put_counters(checkpoint, "training_", result_.training);
+    checkpoint.counters["symbolic_steps"] = result_.symbolic_steps;
     put_counters(checkpoint, "validation_", result_.validation);
     return checkpoint;
   }
@@ -132,6 +135,8 @@ class PolicyTraining {
       result_.best_update = training.counters.at("best_update");
       result_.best_score = training.scores.at("real_score");
       training_before_ = get_counters(training, "training_");
+      const auto symbolic = training.counters.find("symbolic_steps");  // earlier files have none
+      symbolic_before_ = symbolic == training.counters.end() ? 0 : symbolic->second;
       validation_before_ = get_counters(training, "validation_");
     });
   }
@@ -141,6 +146,7 @@ class PolicyTraining {
   const TrainingRun& run_;
   std::unique_ptr<Trainer> trainer_;
   EnvCounters training_before_, validation_before_;
+  int64_t symbolic_before_ = 0;
   TrainingResult result_;
 };
 

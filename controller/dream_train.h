@@ -43,6 +43,7 @@ struct TrainingResult {
   Metrics best_metrics;          ///< of the validation that was best, if it was in this run
   double seconds = 0;            ///< of this run, resumed parts left out
   EnvCounters training;          ///< real work of training; zero in a dream
+  int64_t symbolic_steps = 0;    ///< of training in a symbolic dream, which are no real work
   EnvCounters validation;        ///< real work of validation
 };
 

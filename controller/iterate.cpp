@@ -33,6 +33,7 @@ class Iteration {
     }
     best_.training = training_;
     best_.validation = validation_;
+    best_.symbolic_steps = symbolic_steps_;
     return best_;
   }
 
@@ -80,6 +81,7 @@ class Iteration {
   void take(const TrainingResult& result, const std::string& where) {
     training_ += result.training;
     validation_ += result.validation;
+    symbolic_steps_ += result.symbolic_steps;
     if (taken_ && result.best_score <= best_.best_score) return;
     best_ = result;
     taken_ = true;
@@ -95,6 +97,7 @@ class Iteration {
   TrainingResult best_;
   bool taken_ = false;
   EnvCounters training_, validation_;
+  int64_t symbolic_steps_ = 0;
 };
 
 }  // namespace

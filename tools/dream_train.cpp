@@ -48,6 +48,13 @@ std::shared_ptr<Environment> environment_of(const RolloutInfo& info, const std::
   return make_environment(collected.env).environment;
 }
 
+/// The same for a policy to learn in.
+std::shared_ptr<Environment> place_to_learn(const RolloutInfo& info, const DreamStepConfig& config) {
+  if (config.environment == LearningPlace::kSymbolic)
+    return make_symbolic_environment(collected_config(info).env, config.symbolic_cost).environment;
+  return environment_of(info, "");
+}
+
 Json counters_json(const EnvCounters& counters) {
   return {{"resets", counters.resets},
           {"steps", counters.steps},
@@ -64,12 +71,14 @@ void print_json(const TrainingResult& result, const Options& options,
                {"score", result.best_score},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
+               {"symbolic_steps", result.symbolic_steps},
                {"validation", counters_json(result.validation)}};
   for (const auto& [name, value] : result.best_metrics) line[name] = value;
   fmt::print("{}\n", line.dump());
 }
 
-void print_text(const TrainingResult& result, const Options& options, const std::string& source) {
+void print_text(const TrainingResult& result, const Options& options, const Config& config,
+                const std::string& source) {
   fmt::print("{}/policy.pt: the policy after {} of {} updates, score {:.2f} (percent better than the "
              "start, midway between its greedy and its mean sampled episode) for real by {}\n",
              options.common.out, result.best_update, result.updates, result.best_score, source);
@@ -77,6 +86,9 @@ void print_text(const TrainingResult& result, const Options& options, const std:
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
              duration_text(result.seconds));
+  if (result.symbolic_steps > 0)
+    fmt::print("symbolic steps: {}, by exact rewrites and the costs of '{}'\n", result.symbolic_steps,
+               config.symbolic_cost);
 }
 
 /// The collection of a further round of `iterate`: with the seed of the first, so that the same graphs
@@ -107,7 +119,10 @@ void run(const Options& options) {
   load_checkpoint(options.world, "world");  // refused before anything is written
   DreamStepRun step;
   step.world = options.world;
-  step.training = environment_of(rollouts.info(), "");
+  step.training = place_to_learn(rollouts.info(), config);
+  const auto collected = config.environment == LearningPlace::kSymbolic
+                             ? environment_of(rollouts.info(), "")
+                             : step.training;
   step.validation = environment_of(rollouts.info(), config.validate_cost);
   step.directory = options.common.out;
   step.resume = options.common.resume;
@@ -115,12 +130,12 @@ void run(const Options& options) {
   step.device = device_named(options.device);
   create_run_directory(step.directory, dump_config(config), step.resume);
   const auto collect = [&](const CollectAgent& agent, int64_t episodes, const std::string& where) {
-    return collect_round(*step.training, rollouts.info(), agent, episodes, where, step.progress);
+    return collect_round(*collected, rollouts.info(), agent, episodes, where, step.progress);
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
   if (options.common.json) print_json(result, options, config);
-  else print_text(result, options, step.validation->spec().cost_source);
+  else print_text(result, options, config, step.validation->spec().cost_source);
 }
 
 }  // namespace
@@ -135,7 +150,7 @@ void register_dream_train(CLI::App& app) {
   command->add_option("--world", options->world, "world.pt, as `train_mdnrnn` wrote it")
       ->type_name("FILE")->required();
   command->add_option("--validate-cost", options->validate_cost,
-                      "Cost source of validation: roofline:<device>, cpu, table:<file>");
+                      "Cost source of validation: roofline:<device>, cpu, table:<file> or fitted:<file>");
   command->add_option("--iterate", options->iterate,
                       "Rounds of collect, fit and dream; the first has the data and M given")
       ->check(CLI::Range(1, 1000));

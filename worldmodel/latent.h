@@ -102,6 +102,8 @@ class LatentEnvironment {
   virtual LatentObservation observe() const = 0;
   /// Real work done so far; a dream's stays at zero.
   virtual EnvCounters counters() const = 0;
+  /// Steps of real transitions whose rewards are dreamed so far: no real work.
+  virtual int64_t symbolic_steps() const { return 0; }
 
   /// Told before each update which share of the training is done, in [0, 1]; counts from the next reset
   /// on. What an environment changes over a training depends on this alone.

@@ -33,6 +33,10 @@ std::string graph_name(const std::string& path, const std::vector<std::string>& 
   return name;
 }
 
+bool is_toy(const EnvironmentConfig& config) {
+  return std::find(config.models.begin(), config.models.end(), kToy) != config.models.end();
+}
+
 }  // namespace
 
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files) {
@@ -55,7 +59,7 @@ MeasureGraph measure_on_cpu(const MeasureConfig& config) {
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure) {
   if (config.models.empty())
     throw InputError("no model: name at least one ONNX file (or toy, the environment for tests)");
-  if (std::find(config.models.begin(), config.models.end(), kToy) != config.models.end()) {
+  if (is_toy(config)) {
     if (config.models.size() > 1)
       throw InputError("toy is an environment of its own and cannot stand beside ONNX files");
     return make_toy(config);
@@ -80,6 +84,24 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
                                                           costs_as_written(cost, newest),
                                                           config.rewrite, std::move(measure));
   return made;
+}
+
+MadeEnvironment make_symbolic_environment(EnvironmentConfig config, const std::string& cost) {
+  if (cost.empty())
+    throw InputError("a symbolic dream needs costs: name their source, such as fitted:FILE, by "
+                     "dream.symbolic_cost");
+  if (is_toy(config))
+    throw InputError("toy has no costs that could come from '{}': it cannot be dreamed symbolically", cost);
+  const std::shared_ptr<CostModel> costs = make_cost_model(cost);
+  if (!costs->deterministic())
+    throw InputError("the cost source '{}' measures, which a symbolic dream must not; fit one to "
+                     "measurements (optimize --fit-out) or take roofline:<device>", cost);
+  const bool measured_states = !make_cost_model(config.cost)->deterministic();
+  if (config.rewrite.reward != RewardKind::kMeasuredEveryK || measured_states) config.cost = cost;
+  config.rewrite.measure_every = 1;
+  return make_environment(config, [costs](const Graph& graph) {
+    return graph_cost(*costs, graph).runtime.milliseconds();
+  });
 }
 
 }  // namespace reverie

@@ -39,7 +39,7 @@ struct EnvironmentConfig {
     v.field("models", models, "ONNX files, each a start graph; or toy, the environment for tests");
     v.field("shapes", shapes, "Extents of inputs with symbolic dimensions: name=1,3,224,224");
     v.field("rules", rules, "Rule files; empty for the library that ships");
-    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu or table:<file>");
+    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu, table:<file> or fitted:<file>");
     rewrite.fields(v);
     v.section("measure", measure, "Measurements of the reward measured_every_k");
     v.section("toy", toy, "The toy environment");
@@ -63,5 +63,12 @@ MeasureGraph measure_on_cpu(const MeasureConfig& config);
 /// measured_every_k; measure_on_cpu where none is given. Costs are those of what can be written
 /// (core/search/written_costs.h); of several models, at the oldest opset that one of them is held to.
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
+
+/// The environment of `config` with rewards that cost nothing to ask for: all its costs come from the source
+/// `cost`, which must not measure. Where whole graphs are measured (measured_every_k) their times alone are
+/// replaced, by sums of `cost`, and after every step; the costs that states show stay those of `config`,
+/// unless they are measured too. InputError as make_environment, where `cost` is empty or measures, and for
+/// an environment without costs.
+MadeEnvironment make_symbolic_environment(EnvironmentConfig config, const std::string& cost);
 
 }  // namespace reverie

@@ -55,7 +55,7 @@ std::unique_ptr<Trainer> make_cmaes(const LatentSpec& spec, uint64_t seed) {
   return std::make_unique<CmaEsTrainer>(spec, config, seed);
 }
 
-class TrainerTest : public testing::TestWithParam<TrainerCase> {};
+class TrainerTest : public ::testing::TestWithParam<TrainerCase> {};
 
 TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
@@ -89,9 +89,9 @@ TEST_P(TrainerTest, ResumingEqualsNotStopping) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
-                         testing::Values(TrainerCase{"ppo", make_ppo, 40},
-                                         TrainerCase{"reinforce", make_reinforce, 120},
-                                         TrainerCase{"cmaes", make_cmaes, 40, 256}),
+                         ::testing::Values(TrainerCase{"ppo", make_ppo, 40},
+                                           TrainerCase{"reinforce", make_reinforce, 120},
+                                           TrainerCase{"cmaes", make_cmaes, 40, 256}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {

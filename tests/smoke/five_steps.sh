@@ -10,7 +10,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
-  --set env.horizon=12 --cost roofline:t4 --quiet
+  --set env.horizon=12 --set env.take_all=true --cost roofline:t4 --quiet
 "$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
 "$reverie" train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=1 --quiet
@@ -18,10 +18,29 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
   --set dream.updates=1 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
   --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --quiet
-"$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
+"$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 \
+  --set env.take_all=true --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
-for search in beam mcts; do
+
+# The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
+symbolic() {
+  "$reverie" dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
+    --set dream.updates=1 --set dream.batch=8 --json --quiet "$@"
+}
+symbolic --out symbolic --set dream.symbolic_cost=roofline:cpu >symbolic.txt
+grep -q '"training":{"resets":0,"steps":0,"cost_lookups":0,"measurements":0},"symbolic_steps":[1-9]' \
+  symbolic.txt || fail "the symbolic dream is counted as real work: $(cat symbolic.txt)"
+for cost in '' cpu; do
+  status=0
+  symbolic --out refused --set dream.symbolic_cost="$cost" >/dev/null 2>err || status=$?
+  [[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e refused ]] ||
+    fail "a symbolic dream with the costs '$cost' ended with status $status: $(cat err)"
+  grep -qE 'dream.symbolic_cost|measures' err || fail "it does not say why: $(cat err)"
+done
+
+# In the environment that the policy was trained for, which nothing here names.
+for search in episodes beam mcts; do
   "$reverie" optimize model.onnx --method policy --policy policy/policy.pt --search $search \
     --budget 10 --cost roofline:t4 --out guided.onnx --quiet | grep -q 'by policy:' ||
     fail "optimize --search $search prints no table"

@@ -8,6 +8,7 @@
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
+#include "worldmodel/symbolic.h"
 
 namespace reverie {
 namespace {
@@ -76,6 +77,34 @@ TEST(LatentEnvironment, DreamConforms) {
   testing::check_latent_environment([&] { return fixture.dream(); });
 }
 
+TEST(LatentEnvironment, SymbolicConforms) {
+  const Fixture fixture = toy();
+  testing::check_latent_environment([&] {
+    return std::make_unique<SymbolicEnvironment>(*fixture.environment, fixture.encoder, fixture.world,
+                                                 kBatch);
+  });
+}
+
+TEST(LatentEnvironment, SymbolicPlaysAsLiveDoesAndDoesNoRealWork) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  const auto live = fixture.live();
+  SymbolicEnvironment symbolic(*fixture.environment, fixture.encoder, fixture.world, kBatch);
+  Rng rng(5);
+  LatentObservation observation = live->reset(2);
+  testing::expect_equal(symbolic.reset(2), observation);
+  for (int i = 0; i < 3; ++i) {
+    const LatentActions actions = testing::random_latent_actions(observation.mask.counts, rng);
+    EXPECT_TRUE(torch::equal(live->step(actions).reward, symbolic.step(actions).reward));
+    observation = live->observe();
+    testing::expect_equal(symbolic.observe(), observation);
+  }
+  EXPECT_GT(live->counters().steps, kBatch);
+  EXPECT_EQ(live->symbolic_steps(), 0);
+  EXPECT_EQ(symbolic.symbolic_steps(), live->counters().steps);
+  EXPECT_EQ(symbolic.counters().steps, 0);
+  EXPECT_EQ(symbolic.counters().resets, 0);
+}
+
 TEST(LatentEnvironment, LiveConformsWithExplicitLists) {
   const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
   testing::check_latent_environment([&] { return fixture.live(); });
@@ -120,6 +149,7 @@ TEST(LatentEnvironment, LiveRefusesOtherActions) {
   const Fixture fixture = toy();
   EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
                InputError);
+  EXPECT_THROW(SymbolicEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2), InputError);
 }
 
 TEST(Dream, NeverTouchesTheRealEnvironment) {

@@ -125,6 +125,65 @@ TEST_F(EnvironmentFactory, MeasuredRewardsAreTimedOnTheProcessorOtherwise) {
   EXPECT_EQ(made.environment->counters().measurements, 2) << "the start, and after two steps";
 }
 
+/// The first action that the mask allows, until the episode is over: the rewards.
+std::vector<double> rewards_of_first_actions(Environment& env) {
+  std::vector<double> rewards;
+  for (bool over = false; !over;) {
+    const auto counts = env.mask().counts;
+    const auto first = std::find_if(counts.begin(), counts.end(), [](auto n) { return n > 0; });
+    const StepResult step = env.step({static_cast<int>(first - counts.begin()), 0});
+    rewards.push_back(step.reward);
+    over = step.terminated || step.truncated;
+  }
+  return rewards;
+}
+
+TEST_F(EnvironmentFactory, ASymbolicEnvironmentDiffersInItsCostsAlone) {
+  config_.rewrite.region_nodes = 8;
+  config_.rewrite.take_all = true;
+  const auto real = make_environment(config_).environment;
+  const auto symbolic = make_symbolic_environment(config_, "roofline:cpu").environment;
+  EnvSpec spec = symbolic->spec();
+  EXPECT_EQ(spec.cost_source, "roofline:cpu");
+  spec.cost_source = real->spec().cost_source;
+  EXPECT_EQ(spec, real->spec());
+  EXPECT_EQ(symbolic->mask(), real->mask());
+  config_.cost = "roofline:cpu";
+  EXPECT_EQ(rewards_of_first_actions(*symbolic),
+            rewards_of_first_actions(*make_environment(config_).environment));
+}
+
+TEST_F(EnvironmentFactory, WhereGraphsAreMeasuredASymbolicEnvironmentSumsCostsAfterEveryStep) {
+  config_.rewrite.reward = RewardKind::kMeasuredEveryK;
+  config_.rewrite.measure_every = 3;
+  const auto symbolic = make_symbolic_environment(config_, "roofline:cpu").environment;
+  EXPECT_EQ(symbolic->spec().cost_source, "roofline:t4") << "what states show stays";
+  const std::vector<double> rewards = rewards_of_first_actions(*symbolic);
+  config_.rewrite.reward = RewardKind::kRuntime;
+  config_.cost = "roofline:cpu";
+  const std::vector<double> sums = rewards_of_first_actions(*make_environment(config_).environment);
+  ASSERT_EQ(rewards.size(), 4u);
+  for (size_t i = 0; i < rewards.size(); ++i) EXPECT_NEAR(rewards[i], sums[i], 1e-6);
+  EXPECT_THAT(sums, ::testing::Contains(::testing::Ne(0.0)));
+}
+
+TEST_F(EnvironmentFactory, SaysWhatCannotBeDreamedSymbolically) {
+  const auto refusal = [&](const std::string& cost) -> std::string {
+    try {
+      make_symbolic_environment(config_, cost);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(""), HasSubstr("dream.symbolic_cost"));
+  EXPECT_THAT(refusal("roofline:abacus"), HasSubstr("abacus"));
+  setenv("REVERIE_CACHE", directory_.path().c_str(), 1);
+  EXPECT_THAT(refusal("cpu"), HasSubstr("'cpu' measures"));
+  config_.models = {"toy"};
+  EXPECT_THAT(refusal("roofline:cpu"), HasSubstr("toy has no costs"));
+}
+
 TEST_F(EnvironmentFactory, OtherRewardsMeasureNothing) {
   const auto never = [](const Graph&) -> double { throw InputError("measured"); };
   const MadeEnvironment made = make_environment(config_, never);
