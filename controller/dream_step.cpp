@@ -64,6 +64,7 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   training.seed = config.seed;
   training.base = models.checkpoint;
   training.base.config = dump_config(config);
+  if (!run.environment.empty()) training.base.configs["environment"] = run.environment;
   training.directory = run.directory;
   training.resume = run.resume;
   training.progress = run.progress;

@@ -61,6 +61,8 @@ struct DreamStepRun {
   /// To learn in where `environment` is live or symbolic (made by make_symbolic_environment), and to be
   /// judged in.
   std::shared_ptr<Environment> training, validation;
+  /// Kept with the policy: the RewriteEnvConfig of the environment that it is for, as YAML.
+  std::string environment = {};
   std::string directory;  ///< exists
   bool resume = false;
   ProgressStyle progress = ProgressStyle::kQuiet;

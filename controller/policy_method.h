@@ -17,6 +17,9 @@ struct TrainedPolicy {
   std::shared_ptr<Encoder> encoder;
   std::shared_ptr<WorldModel> world;
   std::shared_ptr<Policy> policy;
+  /// Of the environment that the policy was trained for, defaults where its file does not say; the reward
+  /// is by costs even where whole graphs were measured in training.
+  RewriteEnvConfig environment = {};
 };
 
 /// InputError, naming the file, when it holds no policy.

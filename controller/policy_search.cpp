@@ -11,8 +11,8 @@ GuidedStep take_step(SearchRun& run, const RewriteEnvironment& from, const Actio
     step.environment = nullptr;
     return step;
   }
-  run.reached(state, step.environment->path());
   if (run.improves(state.cost())) run.improve(state.cost(), step.environment->path());
+  run.reached(state, step.environment->path());
   step.reward = result.reward;
   step.over = result.terminated || result.truncated;
   return step;

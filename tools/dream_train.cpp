@@ -124,6 +124,7 @@ void run(const Options& options) {
                              ? environment_of(rollouts.info(), "")
                              : step.training;
   step.validation = environment_of(rollouts.info(), config.validate_cost);
+  step.environment = dump_config(collected_config(rollouts.info()).env.rewrite);
   step.directory = options.common.out;
   step.resume = options.common.resume;
   step.progress = options.common.progress();

@@ -12,9 +12,10 @@ SearchMethod method_of_policy(const std::string& file, const GuidedSearchOptions
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
-  PolicySearchConfig config;
+  TrainedPolicy trained = load_trained_policy(file);
+  PolicySearchConfig config{.env = trained.environment};
   config.guided = guided;
-  return policy_method(load_trained_policy(file), std::move(rules), std::move(cost), config);
+  return policy_method(std::move(trained), std::move(rules), std::move(cost), config);
 }
 #else
 SearchMethod method_of_policy(const std::string&, const GuidedSearchOptions&,

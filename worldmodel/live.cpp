@@ -30,6 +30,9 @@ void check_same_actions(const EnvSpec& real, const WorldModel& world) {
   const EnvSpec& trained = world.spec().env;
   if (real.actions != trained.actions || real.fingerprint != trained.fingerprint)
     throw InputError("the world model was trained for other actions than '{}' has", real.name);
+  if (real.regions != trained.regions)
+    throw InputError("the graphs are cut into {} regions, the world model knows {}; train it on graphs of "
+                     "that size", real.regions, trained.regions);
 }
 
 LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,

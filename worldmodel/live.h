@@ -12,7 +12,8 @@
 
 namespace reverie {
 
-/// InputError when `world` was trained for other actions than the environment `real` has.
+/// InputError when `world` was trained for other actions than the environment `real` has, or for another
+/// number of regions.
 void check_same_actions(const EnvSpec& real, const WorldModel& world);
 
 /// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories
@@ -20,7 +21,7 @@ void check_same_actions(const EnvSpec& real, const WorldModel& world);
 /// own. Trajectory b of `reset(seed)` is the episode of seed `seed + b`.
 class LiveLatentEnvironment : public LatentEnvironment {
  public:
-  /// Forks `environment` B times. InputError when V or M were trained for other actions. Results do
+  /// Forks `environment` B times. InputError as check_same_actions says. Results do
   /// not depend on `workers`, the threads that step and look; 0 takes one per processor, or a single
   /// one where the environment is not deterministic, as measurements must not disturb each other.
   LiveLatentEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,

@@ -93,6 +93,80 @@ TEST_F(PolicyMethodTest, RefusesOtherRules) {
   EXPECT_THROW(policy_method(trained_, other, tiny_.cost, {tiny_.env})(foreign, {}), InputError);
 }
 
+/// Cut into regions, with classes and all members of one at once.
+TinyPolicy tiny_with_regions() {
+  TinyPolicy tiny;
+  tiny.env.region_nodes = 1;
+  tiny.env.locations = LocationChoice::kClasses;
+  tiny.env.take_all = true;
+  return tiny;
+}
+
+class PolicyOfRegionsTest : public ::testing::TestWithParam<PolicySearchKind> {
+ protected:
+  /// Searches by a policy trained on graphs of `regions`, in the environment that its file names.
+  SearchResult search(int regions) {
+    EnvSpec spec = tiny_.spec();
+    spec.regions = regions;
+    tiny_.save(directory_ / "policy.pt", spec);
+    const TrainedPolicy trained = load_trained_policy(directory_ / "policy.pt");
+    PolicySearchConfig config{.env = trained.environment};
+    config.guided.search = GetParam();
+    SearchOptions options;
+    options.budget = 5;
+    const RewriteState start(tiny_.graph, tiny_.rules, tiny_.cost);
+    return policy_method(trained, tiny_.rules, tiny_.cost, config)(start, options);
+  }
+
+  TemporaryDirectory directory_;
+  TinyPolicy tiny_ = tiny_with_regions();
+};
+
+TEST_P(PolicyOfRegionsTest, SearchesAsItWasTrained) {
+  ASSERT_GT(tiny_.spec().regions, 2);
+  const SearchResult result = search(tiny_.spec().regions);
+  const RewriteState start(tiny_.graph, tiny_.rules, tiny_.cost);
+  EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
+  EXPECT_GT(result.steps, 0);
+}
+
+TEST_P(PolicyOfRegionsTest, SearchesGraphsOfFewerRegions) {
+  EXPECT_GT(search(tiny_.spec().regions + 3).steps, 0);
+}
+
+TEST_P(PolicyOfRegionsTest, RefusesGraphsOfMoreRegions) {
+  try {
+    search(tiny_.spec().regions - 1);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("regions, the world model knows"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PolicyOfRegionsTest,
+                         ::testing::Values(PolicySearchKind::kEpisodes, PolicySearchKind::kBeam,
+                                           PolicySearchKind::kMcts),
+                         [](const auto& info) { return "Search" + std::to_string(info.index); });
+
+TEST_F(PolicyMethodTest, TheFileSaysWhichEnvironmentItIsFor) {
+  TinyPolicy tiny = tiny_with_regions();
+  tiny.env.horizon = 7;
+  tiny.save(directory_ / "regions.pt");
+  EXPECT_EQ(dump_config(load_trained_policy(directory_ / "regions.pt").environment),
+            dump_config(tiny.env));
+  tiny.env.reward = RewardKind::kMeasuredEveryK;  // a search measures nothing
+  tiny.save(directory_ / "measured.pt", trained_.world->spec().env);
+  EXPECT_EQ(load_trained_policy(directory_ / "measured.pt").environment.reward, RewardKind::kRuntime);
+}
+
+TEST_F(PolicyMethodTest, AnEarlierFileSaysNothingOfItsEnvironment) {
+  Checkpoint file = load_checkpoint(directory_ / "policy.pt", "policy");
+  file.configs.erase("environment");
+  save_checkpoint(directory_ / "policy.pt", file);
+  EXPECT_EQ(dump_config(load_trained_policy(directory_ / "policy.pt").environment),
+            dump_config(RewriteEnvConfig{}));
+}
+
 TEST_F(PolicyMethodTest, AFileWithoutAPolicyIsNamed) {
   save_checkpoint(directory_ / "world.pt", testing::UntrainedWorld(tiny_.spec()).checkpoint());
   try {

@@ -146,6 +146,17 @@ TEST(PolicyBeamTest, GainsOutweighPriorsAsTheWeightSays) {
   EXPECT_LT(scene.beam(1).best_cost.runtime, scene.start().cost().runtime);
 }
 
+/// "climb" is unlikely at first and "leap" likely after it. Whether its second action alone counts or the
+/// whole way decides what is built: of the likely "there" first, then "climb" or "shave", or of "climb" first.
+TEST(PolicyBeamTest, RanksWaysByTheProductOfTheirPriors) {
+  ChainScene scene{{"Tanh"}, {"Exp"}, {"Sqrt"}};
+  scene.policy->weights = {{kThere, 20}, {kBack, 20}, {kClimb, 1}, {kShave, 0.5}, {kLeap, 8}};
+  scene.options.budget = 3;
+  constexpr int64_t kNanosecond = 1000;
+  EXPECT_EQ(scene.start().cost().runtime.count - scene.beam(2).best_cost.runtime.count,
+            (6 - 4) * kNanosecond);
+}
+
 TEST(PolicyMctsTest, FindsWhatGreedyMisses) {
   ChainScene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
   const SearchResult result = scene.mcts();

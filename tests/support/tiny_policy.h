@@ -39,10 +39,12 @@ struct TinyPolicy {
   EnvSpec spec() const { return RewriteEnvironment({{"tiny", graph}}, rules, cost, env).spec(); }
 
   /// Writes V, M and C, all untrained.
-  void save(const std::string& path) const {
-    const UntrainedWorld world(spec());
+  void save(const std::string& path) const { save(path, spec()); }
+  void save(const std::string& path, const EnvSpec& trained_on) const {
+    const UntrainedWorld world(trained_on);
     Checkpoint checkpoint = world.checkpoint();
     checkpoint.kind = "policy";
+    checkpoint.configs["environment"] = dump_config(env);
     store_policy(checkpoint, *make_trainer(world.world->spec(), config, 1), config, 1);
     save_checkpoint(path, checkpoint);
   }
