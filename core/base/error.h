@@ -26,13 +26,15 @@ class InternalError : public std::logic_error {
   explicit InternalError(const std::string& message) : std::logic_error(message) {}
 };
 
-/// Runs `body`; an InputError that leaves it gains "`context`: " in front.
+/// Runs `body`; an InputError that leaves it gains "`context`: " in front, unless it begins so already.
 template <typename Body>
 decltype(auto) with_context(std::string_view context, Body&& body) {
   try {
     return std::forward<Body>(body)();
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", context, error.what()));
+    const std::string front = fmt::format("{}: ", context);
+    if (std::string_view(error.what()).starts_with(front)) throw;
+    throw InputError(front + error.what());
   }
 }
 

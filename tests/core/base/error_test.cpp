@@ -23,6 +23,13 @@ TEST(Error, GainsContextOnItsWayUp) {
   EXPECT_EQ(message_of<InputError>([&] { with_context("a.yaml", fail); }), "a.yaml: no field 'x'");
 }
 
+TEST(Error, GainsEachContextOnce) {
+  const auto fail = [] { throw InputError("a.pt: cannot be read"); };
+  const auto twice = [&] { with_context("a.pt", [&] { with_context("a.pt", fail); }); };
+  EXPECT_EQ(message_of<InputError>(twice), "a.pt: cannot be read");
+  EXPECT_EQ(message_of<InputError>([&] { with_context("a", fail); }), "a: a.pt: cannot be read");
+}
+
 TEST(Error, FailedCheckShowsBothOperands) {
   const std::string message = message_of<InternalError>([] { REVERIE_CHECK_EQ(1 + 1, 3); });
   EXPECT_THAT(message, HasSubstr("1 + 1 == 3"));
