@@ -2,14 +2,14 @@
 # Trains every arm of a file on every model with every seed, and tells what its policy reaches for real.
 #
 #   experiments/learning/run.sh ARMS [--models DIR] [--out DIR] [--cost SOURCE] [--seeds LIST] [--jobs N]
-#                               [--train LIST] [--versus ARM] [--tables] [NAME...]
+#                               [--only LIST] [--train LIST] [--versus ARM] [--tables] [NAME...]
 #
 # ARMS is a file of this folder (without .arms) or any other: a line has an arm's name and settings of the five
 # steps, KEY=VALUE; settings of the arm `*` hold for all below unless an arm says otherwise. A step is run once for all arms
 # that agree in it and in what comes before (steps.sh). A run is one line of JSON in OUT/ARMS (OUT: runs/learning),
 # all of them OUT/ARMS.jsonl; the same command goes on where it was stopped, in the middle of a step too. At the
 # end the tables are printed; --tables: only that. LIST is comma separated (1,2,3,4,5). NAMEs: models, by default
-# squeezenet1_1. --train: learn on the models of this list instead, and play on NAMEs. N jobs run at a time.
+# squeezenet1_1. --only: some of the arms. --train: learn on the models of this list instead, and play on NAMEs. N jobs run at a time.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,10 +18,11 @@ out=$root/runs/learning
 cost=roofline:t4
 seeds=1,2,3,4,5
 jobs=1
+only=
 train=
 versus=
 tables=
-read_options "models out cost seeds jobs train versus" "tables" "$@"
+read_options "models out cost seeds jobs only train versus" "tables" "$@"
 need_models
 [[ ${#names[@]} -gt 0 ]] || refuse "name a file of arms (see --help)"
 arms=${names[0]}
@@ -41,6 +42,7 @@ jobs_list() {
   while read -r arm settings; do
     [[ -n $arm && $arm != \#* ]] || continue
     if [[ $arm == "*" ]]; then common+=" $settings"; continue; fi
+    [[ -z $only || ,$only, == *,$arm,* ]] || continue
     for name in "${names[@]}"; do
       for seed in ${seeds//,/ }; do
         printf "%s\tREVERIE='%s' '%s/steps.sh' '%s' '%s' '%s' '%s' %s env.cost=%s %s %s\n" \
