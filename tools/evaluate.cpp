@@ -38,8 +38,11 @@ struct Options {
   std::string device = "cpu";
 };
 
-EvaluateStepConfig resolve(const Options& options) {
-  auto config = resolve_config<EvaluateStepConfig>(options.common);
+/// The environment is the one that the policy was trained for, where nothing else is said.
+EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& trained) {
+  EvaluateStepConfig config;
+  config.env.rewrite = trained;
+  config = resolve_config(options.common, std::move(config));
   if (!options.models.empty()) config.env.models = options.models;
   if (!options.shapes.empty()) config.env.shapes = options.shapes;
   if (!options.rules.empty()) config.env.rules = options.rules;
@@ -58,9 +61,9 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
 }
 
 void run(const Options& options) {
-  const EvaluateStepConfig config = resolve(options);
-  if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
+  const EvaluateStepConfig config = resolve(options, policy.environment);
+  if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
   std::vector<ImportedModel> models;
   for (const std::string& path : config.env.models)
     models.push_back(import_onnx(path, {config.env.shapes}));

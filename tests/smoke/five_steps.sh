@@ -10,7 +10,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
-  --set env.horizon=12 --set env.take_all=true --cost roofline:t4 --quiet
+  --set env.horizon=12 --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
 "$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
 "$reverie" train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=1 --quiet
@@ -18,8 +18,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
   --set dream.updates=1 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
   --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --quiet
-"$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 \
-  --set env.take_all=true --quiet
+"$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
