@@ -42,7 +42,6 @@ torch::Tensor GraphActorCriticImpl::value(const ObservationBatch& batch,
 struct GraphPpoTrainer::Played {
   Rollout rollout;                        ///< no latents, no log-probabilities
   std::vector<Observation> observations;  ///< of the alive steps, in order of (t, b)
-  std::vector<Observation> last;          ///< [B]
 };
 
 namespace {
@@ -140,7 +139,6 @@ GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
     alive = alive & ~(terminated | truncated);
   }
   played.rollout = columns.stacked();
-  played.last = observe_all(environments_);
   return played;
 }
 
@@ -167,10 +165,9 @@ void GraphPpoTrainer::judge_steps(const Played& played, const torch::Tensor& ali
   batch.log_probability = torch::cat(log_probabilities);
   auto value = torch::zeros_like(rollout.reward);
   value.view({-1}).index_copy_(0, alive, torch::cat(values));
-  const auto last_value =
-      scale * net_->value(batch_of(played.last, spec_), torch::zeros({rollout.batch()}));
-  const auto advantage = generalized_advantage(rollout, value, last_value, config_.ppo.gamma,
-                                               config_.ppo.lambda);
+  const auto advantage =
+      generalized_advantage(rollout, value, torch::zeros({rollout.batch()}), config_.ppo.gamma,
+                            config_.ppo.lambda);
   batch.advantage = advantage.flatten().index_select(0, alive);
   batch.target = ((advantage + value) / scale).flatten().index_select(0, alive);
 }

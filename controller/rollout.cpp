@@ -67,6 +67,10 @@ Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t
   return {primary, secondary_choice(mask, primary, actions.secondary[row].item<int>())};
 }
 
+torch::Tensor worth_beyond(const Rollout& rollout, const torch::Tensor& value) {
+  return value * rollout.last.to_go.gt(0);
+}
+
 torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
                                     const torch::Tensor& last_value, double gamma, double lambda) {
   auto advantage = torch::zeros_like(rollout.reward);

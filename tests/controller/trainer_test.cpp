@@ -143,6 +143,13 @@ TEST(AdvantageTest, TruncatedIsBootstrappedTerminatedIsNot) {
   }
 }
 
+TEST(AdvantageTest, NothingIsWorthAnythingBeyondTheHorizon) {
+  Rollout rollout;
+  rollout.last.to_go = torch::tensor({0.5f, 0.0f});
+  const auto worth = worth_beyond(rollout, torch::tensor({100.0f, 100.0f}));
+  EXPECT_TRUE(torch::equal(worth, torch::tensor({100.0f, 0.0f})));
+}
+
 TEST(AdvantageTest, StepsAfterTheEndCountForNothing) {
   Rollout rollout = three_steps(false);
   rollout.terminated = torch::tensor({false, true, false}).view({3, 1});
