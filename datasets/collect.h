@@ -20,6 +20,7 @@ struct CollectConfig {
   double no_op = 0.01;
   std::vector<double> epsilons = {0.05, 0.15, 0.3, 0.6};
   double temperature = 0.2;
+  double lists = 0;
   double validation = 0.1;
   double test = 0.1;
   int test_graphs = 0;
@@ -34,6 +35,9 @@ struct CollectConfig {
             between(0, 1));
     v.field("temperature", temperature,
             "mixed: of the softmax on cost changes, relative to the largest", above(0));
+    v.field("lists", lists,
+            "mixed: share of the episodes that follow a random rule list, as the search `rulelist` does",
+            between(0, 1));
     v.field("validation", validation, "Share of the episodes of a start graph for validation",
             between(0, 0.5));
     v.field("test", test, "Share of the episodes of a start graph for testing", between(0, 0.5));
@@ -57,7 +61,9 @@ class CollectAgent {
 /// configured probability, or when nothing else is left.
 std::unique_ptr<CollectAgent> make_random_agent(const CollectConfig& config);
 /// A share epsilon of random steps; otherwise a softmax over all valid actions on what they gain.
-/// Random where the environment cannot tell gains.
+/// Random where the environment cannot tell gains. Episodes that follow a random list take each
+/// primary action, in the list's order, wherever it gains, a quarter of them wherever they can; all of
+/// them, and once, where gains cannot be told.
 std::unique_ptr<CollectAgent> make_mixed_agent(const CollectConfig& config);
 /// By the configured name; InputError lists the names.
 std::unique_ptr<CollectAgent> make_collect_agent(const CollectConfig& config);

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/search/rule_list.h"
 #include "datasets/collect.h"
 
 namespace reverie {
@@ -35,17 +36,68 @@ class RandomAgent : public CollectAgent {
   double no_op_;
 };
 
+/// Follows a random list of primary actions as `run_list` (core/search/rule_list.h) follows one of
+/// rules: the first time each takes its choices that gain, or all of them where it is forced; then in
+/// rounds those that gain, until none does.
+class ListWalk {
+ public:
+  ListWalk() = default;
+  ListWalk(int actions, Rng& rng) : list_(draw_rule_list(actions, rng.fork(rng.bits()))) {}
+
+  Action next(const Environment& env, const ActionMask& mask) {
+    for (;;) {
+      const int primary = list_.order[at_];
+      const int count = mask.counts[static_cast<size_t>(primary)];
+      if (left_ < 0) left_ = count;
+      const std::vector<double> gains = count > 0 ? env.gains(primary) : std::vector<double>{};
+      const bool forced =
+          round_ == 0 && (gains.empty() || list_.forced[static_cast<size_t>(primary)]);
+      for (; left_ > 0 && choice_ < count; ++choice_) {
+        --left_;
+        if (!forced && (gains.empty() || gains[static_cast<size_t>(choice_)] <= 0)) continue;
+        changed_ = true;
+        return {primary, secondary_choice(mask, primary, choice_)};
+      }
+      if (!move_on()) return {env.spec().no_op(), secondary_choice(mask, env.spec().no_op(), 0)};
+    }
+  }
+
+ private:
+  /// To the next action of the list; false when a whole round changed nothing.
+  bool move_on() {
+    choice_ = 0;
+    left_ = -1;
+    if (++at_ < list_.order.size()) return true;
+    const bool going = round_ == 0 || changed_;
+    at_ = 0;
+    ++round_;
+    changed_ = false;
+    return going;
+  }
+
+  RuleList list_;
+  size_t at_ = 0;
+  int choice_ = 0, left_ = -1, round_ = 0;
+  bool changed_ = false;
+};
+
 class MixedAgent : public CollectAgent {
  public:
   explicit MixedAgent(const CollectConfig& config) : config_(config) {}
 
-  std::string begin(const Environment&, Rng& rng) override {
+  std::string begin(const Environment& env, Rng& rng) override {
+    follows_list_ = config_.lists > 0 && rng.uniform() < config_.lists;
+    if (follows_list_) {
+      walk_ = ListWalk(env.spec().no_op(), rng);
+      return "mixed:list";
+    }
     epsilon_ = config_.epsilons[rng.below(config_.epsilons.size())];
     return fmt::format("mixed:{}", epsilon_);
   }
 
   Action act(const Environment& env, const Observation& observation, Rng& rng) override {
     const ActionMask& mask = observation.mask;
+    if (follows_list_) return walk_.next(env, mask);
     if (rng.uniform() < epsilon_) return random_action(mask, config_.no_op, rng);
     const int no_op = env.spec().no_op();
     std::vector<Action> actions;
@@ -79,6 +131,8 @@ class MixedAgent : public CollectAgent {
   }
 
   CollectConfig config_;
+  bool follows_list_ = false;
+  ListWalk walk_;
   double epsilon_ = 0;
 };
 

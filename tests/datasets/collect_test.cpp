@@ -160,6 +160,53 @@ TEST(Collect, TheMixedAgentDrawsItsShareForEachEpisode) {
   EXPECT_EQ(agents, (std::set<std::string>{"mixed:0.05", "mixed:0.15", "mixed:0.3", "mixed:0.6"}));
 }
 
+/// Plays an episode that follows a list; tells what each step gained.
+std::vector<double> gains_along_a_list(Environment& env, uint64_t seed) {
+  CollectConfig config;
+  config.lists = 1;
+  const auto agent = make_mixed_agent(config);
+  Rng rng(seed);
+  EXPECT_EQ(agent->begin(env, rng), "mixed:list");
+  std::vector<double> gained;
+  for (bool over = false; !over;) {
+    const Action action = agent->act(env, env.observe(), rng);
+    EXPECT_TRUE(allows(env.observe().mask, action));
+    const auto gains = env.gains(action.primary);
+    const StepResult result = env.step(action);
+    EXPECT_FALSE(result.truncated);
+    over = result.terminated;
+    if (action.primary != env.spec().no_op())
+      gained.push_back(gains.empty() ? 0 : gains[static_cast<size_t>(action.secondary)]);
+  }
+  return gained;
+}
+
+TEST(Collect, AListIsFollowedUntilNothingGains) {
+  ToyEnvironment env({.blocks = 4, .start_states = 8, .horizon = 1000});
+  int forced = 0;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    env.reset(seed);
+    const auto gained = gains_along_a_list(env, seed);
+    forced += std::any_of(gained.begin(), gained.end(), [](double gain) { return gain <= 0; });
+    for (int primary = 0; primary < env.spec().no_op(); ++primary)
+      for (const double gain : env.gains(primary)) EXPECT_LE(gain, 0) << "seed " << seed;
+  }
+  // Of the actions that can do other than gain, enlarge and swap, one is forced in 1 - 9/16 of the lists.
+  EXPECT_GT(forced, 12);
+  EXPECT_LT(forced, 44);
+}
+
+TEST(Collect, AListEndsWhereGainsCannotBeTold) {
+  struct Blind : ToyEnvironment {
+    using ToyEnvironment::ToyEnvironment;
+    std::vector<double> gains(int) const override { return {}; }
+  } env({.blocks = 4, .start_states = 8, .horizon = 1000});
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    env.reset(seed);
+    EXPECT_GE(gains_along_a_list(env, seed).size(), 4) << "seed " << seed;
+  }
+}
+
 TEST(Collect, CountsItsWork) {
   const ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0});
   const TemporaryDirectory directory;
