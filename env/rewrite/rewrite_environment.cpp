@@ -18,7 +18,7 @@ constexpr int kMostHorizon = 300;
 
 int default_horizon(const RewriteState& start) {
   const auto depth = static_cast<int>(greedy_search(start, {}).rewrites.size());
-  return std::clamp((3 * depth + 1) / 2, kLeastHorizon, kMostHorizon);
+  return std::clamp(2 * depth, kLeastHorizon, kMostHorizon);
 }
 
 EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {
