@@ -21,21 +21,25 @@ BlasProbe probe_blas() {
   probe.avx2 = __builtin_cpu_supports("avx2");
   probe.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  probe.amd = __builtin_cpu_is("amd");
 #endif
   probe.core_type_is_set = std::getenv("OPENBLAS_CORETYPE") != nullptr;
+  probe.capability_is_set = std::getenv("ATEN_CPU_CAPABILITY") != nullptr;
   probe.wait_policy_is_set = std::getenv("OMP_WAIT_POLICY") != nullptr;
   return probe;
 }
 
 BlasSettings better_settings(const BlasProbe& probe) {
   BlasSettings settings;
-  if (probe.core_name == "Prescott" && !probe.core_type_is_set) {
-    if (probe.avx512) {
+  if (!probe.core_type_is_set) {
+    const bool slowest = probe.core_name == "Prescott";
+    if (probe.avx512 && (slowest || probe.core_name == "Zen")) {
       settings.core_type = "SkylakeX";
-    } else if (probe.avx2) {
+    } else if (probe.avx2 && slowest) {
       settings.core_type = "Haswell";
     }
   }
+  if (probe.amd && probe.avx512 && !probe.capability_is_set) settings.capability = "avx512";
   if (!probe.wait_policy_is_set) settings.wait_policy = "passive";
   return settings;
 }
@@ -43,8 +47,12 @@ BlasSettings better_settings(const BlasProbe& probe) {
 void restart_with_fast_blas(char** argv) {
   const BlasSettings settings = better_settings(probe_blas());
   if (settings.empty() || std::getenv(kRestarted) != nullptr) return;
-  if (!settings.core_type.empty()) setenv("OPENBLAS_CORETYPE", settings.core_type.c_str(), 1);
-  if (!settings.wait_policy.empty()) setenv("OMP_WAIT_POLICY", settings.wait_policy.c_str(), 1);
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  };
+  set("OPENBLAS_CORETYPE", settings.core_type);
+  set("ATEN_CPU_CAPABILITY", settings.capability);
+  set("OMP_WAIT_POLICY", settings.wait_policy);
   setenv(kRestarted, "1", 1);
   execv("/proc/self/exe", argv);
 }
