@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/counters.h"
 #include "controller/policy_agent.h"
 #include "core/base/files.h"
 #include "worldmodel/joined_episodes.h"
@@ -29,8 +30,11 @@ class Iteration {
         next.policy = directory(round - 1) + "/policy.pt";
       }
       world_ = next.world;
-      take(run_dream_step(JoinedEpisodes(sources_), step_, next), next.directory);
+      const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
+      keep_metrics(next.directory, round);
+      take(result, next.directory);
     }
+    best_.updates = updates_;
     best_.training = training_;
     best_.validation = validation_;
     best_.symbolic_steps = symbolic_steps_;
@@ -79,13 +83,39 @@ class Iteration {
   }
 
   void take(const TrainingResult& result, const std::string& where) {
+    if (!taken_ || result.best_score > best_.best_score) {
+      best_ = result;
+      best_.best_update += updates_;
+      taken_ = true;
+      write_file(run_.directory + "/policy.pt", read_file(where + "/policy.pt"));
+    }
+    updates_ += result.updates;
     training_ += result.training;
     validation_ += result.validation;
     symbolic_steps_ += result.symbolic_steps;
-    if (taken_ && result.best_score <= best_.best_score) return;
-    best_ = result;
-    taken_ = true;
-    write_file(run_.directory + "/policy.pt", read_file(where + "/policy.pt"));
+  }
+
+  /// Adds the round's metrics to those of the run, counted from its beginning.
+  void keep_metrics(const std::string& where, int64_t round) {
+    for (const MetricsRow& row : read_metrics(where + "/metrics.jsonl")) {
+      Metrics kept = {{"round", static_cast<double>(round)}};
+      for (const auto& [name, value] : row.values)
+        kept.emplace_back(name, value + before_the_round(name));
+      rows_.emplace_back(updates_ + row.step, std::move(kept));
+    }
+    MetricsWriter metrics(run_.directory);
+    for (const auto& [step, row] : rows_) metrics.write(step, row);
+  }
+
+  /// What a counter among the metrics stood at; of others 0.
+  double before_the_round(const std::string& name) const {
+    if (name == "symbolic_steps") return static_cast<double>(symbolic_steps_);
+    for (const auto& [field, counter] : kCounterFields) {
+      if (name == std::string("training_") + field) return static_cast<double>(training_.*counter);
+      if (name == std::string("validation_") + field)
+        return static_cast<double>(validation_.*counter);
+    }
+    return 0;
   }
 
   std::vector<std::shared_ptr<const EpisodeSource>> sources_;
@@ -96,6 +126,8 @@ class Iteration {
   std::string world_;  // of the last round
   TrainingResult best_;
   bool taken_ = false;
+  std::vector<std::pair<int64_t, Metrics>> rows_;
+  int64_t updates_ = 0;
   EnvCounters training_, validation_;
   int64_t symbolic_steps_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/files.h"
+#include "core/base/metrics.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
@@ -123,6 +124,31 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
   };
   EXPECT_THAT(metrics("round-1"), ::testing::HasSubstr("clone/"));
   EXPECT_THAT(metrics("round-2"), ::testing::Not(::testing::HasSubstr("clone/")));
+}
+
+TEST(IterateTest, MetricsCountOnFromRoundToRound) {
+  Rounds rounds;
+  const TrainingResult result = rounds.run("out");
+  EXPECT_EQ(result.updates, 8);
+  std::vector<int64_t> steps;
+  MetricsRow last;
+  double best = -1e9;
+  int64_t best_update = -1;
+  for (const MetricsRow& row : read_metrics(rounds.directory / "out/metrics.jsonl")) {
+    steps.push_back(row.step);
+    EXPECT_EQ(row.values.at("round"), steps.size() > 5 ? 2 : 1);
+    if (!row.values.contains("real/score")) continue;
+    last = row;
+    if (row.values.at("real/score") <= best) continue;
+    best = row.values.at("real/score");
+    best_update = row.step;
+  }
+  EXPECT_THAT(steps, ::testing::ElementsAre(0, 1, 2, 3, 4, 4, 5, 6, 7, 8));
+  EXPECT_EQ(result.best_score, best);
+  EXPECT_EQ(result.best_update, best_update);
+  EXPECT_EQ(last.values.at("training_steps"), result.training.steps);
+  EXPECT_EQ(last.values.at("validation_steps"), result.validation.steps);
+  EXPECT_EQ(last.values.at("validation_resets"), result.validation.resets);
 }
 
 TEST(IterateTest, AnEnsembleGoesOnAsOne) {
