@@ -20,7 +20,7 @@ struct CollectConfig {
   double no_op = 0.01;
   std::vector<double> epsilons = {0.05, 0.15, 0.3, 0.6};
   double temperature = 0.2;
-  double lists = 0;
+  double lists = 0.5;
   double validation = 0.1;
   double test = 0.1;
   int test_graphs = 0;

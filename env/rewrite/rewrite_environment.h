@@ -29,7 +29,7 @@ struct RewriteEnvConfig {
   int max_locations = 200;
   int horizon = 0;
   int measure_every = 10;
-  int region_nodes = 0;
+  int region_nodes = 8;
   int least_regions = 0;  ///< EnvSpec::regions at least, where graphs are cut; not a setting
   RewardWeights weights;
 
@@ -48,7 +48,7 @@ struct RewriteEnvConfig {
     v.field("measure_every", measure_every, "Steps between measurements (measured_every_k)",
             at_least(1));
     v.field("region_nodes", region_nodes,
-            "Work nodes in a region of the graph, at most (24 is usual); 0: the graph is not cut",
+            "Work nodes in a region of the graph, at most; 0: the graph is not cut",
             at_least(0));
     v.section("weights", weights, "Weights of the reward `weighted`");
   }
@@ -73,7 +73,8 @@ using MeasureGraph = std::function<double(const Graph&)>;
 /// region by region, in canonical order within a region. There are as many regions as the start graph
 /// with the most of them has, at least two and `least_regions`.
 ///
-/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless they are the defaults.
+/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is offered alone
+/// and the graph is not cut.
 ///
 /// An observation is a function of the graph, its regions and its start graph alone: what passes in time (steps
 /// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal

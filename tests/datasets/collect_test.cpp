@@ -127,6 +127,7 @@ TEST(Collect, AnotherSeedGivesOtherEpisodes) {
 /// How often each primary action comes first in 400 episodes.
 std::vector<int> first_actions(const Environment& prototype, double epsilon) {
   CollectConfig config;
+  config.lists = 0;
   config.epsilons = {epsilon};
   const auto agent = make_mixed_agent(config);
   std::vector<int> counts(static_cast<size_t>(prototype.spec().primary_actions()));
@@ -157,7 +158,8 @@ TEST(Collect, TheMixedAgentDrawsItsShareForEachEpisode) {
   std::set<std::string> agents;
   const Rollouts rollouts = Rollouts::open(directory.path());
   for (const Episode& episode : rollouts.episodes()) agents.insert(episode.agent);
-  EXPECT_EQ(agents, (std::set<std::string>{"mixed:0.05", "mixed:0.15", "mixed:0.3", "mixed:0.6"}));
+  EXPECT_EQ(agents, (std::set<std::string>{"mixed:0.05", "mixed:0.15", "mixed:0.3", "mixed:0.6",
+                                           "mixed:list"}));
 }
 
 /// Plays an episode that follows a list; tells what each step gained.

@@ -32,6 +32,7 @@ RewriteEnvConfig with_reward(RewardKind reward, int horizon = 20) {
   RewriteEnvConfig config;
   config.reward = reward;
   config.horizon = horizon;
+  config.region_nodes = 0;
   return config;
 }
 
@@ -185,9 +186,9 @@ TEST(RewriteRewards, RuntimeSumsToTheTotalImprovement) {
 
 TEST(RewriteEnvironment, TheDefaultHorizonFollowsGreedy) {
   const Chains deep(1, std::vector<std::string>(20, "Sqrt"));
-  EXPECT_EQ(make({deep})->spec().horizon, 30);
+  EXPECT_EQ(make({deep})->spec().horizon, 40);
   EXPECT_EQ(make({{{"Sqrt"}}})->spec().horizon, 8);
-  EXPECT_EQ(make({{{"Sqrt"}}, deep})->spec().horizon, 30);
+  EXPECT_EQ(make({{{"Sqrt"}}, deep})->spec().horizon, 40);
 }
 
 TEST(RewriteEnvironment, LocationsAreCappedAndTheCapIsCounted) {
@@ -259,7 +260,7 @@ TEST(RewriteEnvironment, AllOfAClassIsOneStep) {
 }
 
 TEST(RewriteEnvironment, WhatActionsMeanIsPartOfTheFingerprint) {
-  std::set<uint64_t> fingerprints = {make({kMixed})->spec().fingerprint};
+  std::set<uint64_t> fingerprints = {make({kMixed}, with_regions(0))->spec().fingerprint};
   for (const LocationChoice locations : {LocationChoice::kAll, LocationChoice::kClasses})
     for (const bool take_all : {false, true})
       fingerprints.insert(make({kMixed}, with_classes(locations, take_all))->spec().fingerprint);
@@ -268,7 +269,7 @@ TEST(RewriteEnvironment, WhatActionsMeanIsPartOfTheFingerprint) {
 }
 
 TEST(RewriteEnvironment, ThereAreAsManyRegionsAsTheStartGraphThatHasMost) {
-  EXPECT_EQ(make({kMixed})->spec().regions, 1);
+  EXPECT_EQ(make({kMixed}, with_regions(0))->spec().regions, 1);
   EXPECT_EQ(make({kMixed}, with_regions(24))->spec().regions, 2) << "one, and an empty one";
   EXPECT_EQ(make({kOther, kMixed}, with_regions(2))->spec().regions, 6) << "chains of 4, 3 and 3";
   const auto fingerprint = [](RewriteEnvConfig config) {
