@@ -39,6 +39,7 @@ class PolicyTraining {
       else
         metrics.write(done, update);
     }
+    save_policy("last.pt");
     result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result_;
   }
@@ -77,7 +78,7 @@ class PolicyTraining {
       result_.best_score = validation.score;
       result_.best_update = result_.updates;
       result_.best_metrics = validation.metrics;
-      save_policy();
+      save_policy("policy.pt");
     }
     progress.say(fmt::format("after {} updates: {:.3f} for real, best {:.3f}", result_.updates,
                              validation.score, result_.best_score));
@@ -112,10 +113,10 @@ class PolicyTraining {
     return checkpoint;
   }
 
-  void save_policy() const {
+  void save_policy(const char* name) const {
     Checkpoint policy = checkpoint("policy");
     store_policy(policy, *trainer_, run_.trainer, run_.seed);
-    save_checkpoint(run_.directory + "/policy.pt", policy);
+    save_checkpoint(run_.directory + "/" + name, policy);
   }
 
   void save_training() const {

@@ -27,7 +27,7 @@ class Iteration {
         gather(round);
         fit_world(round);
         next.world = next.directory + "/world/world.pt";
-        next.policy = directory(round - 1) + "/policy.pt";
+        next.policy = last_policy(round - 1);
       }
       world_ = next.world;
       const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
@@ -46,10 +46,13 @@ class Iteration {
     return fmt::format("{}/round-{}", run_.directory, round);
   }
 
+  /// With which a round ended: the one validated best may stay where it is for ever.
+  std::string last_policy(int64_t round) const { return directory(round) + "/last.pt"; }
+
   /// Lets the policy of the round before play.
   void gather(int64_t round) {
     const auto agent =
-        make_policy_agent(load_trained_policy(directory(round - 1) + "/policy.pt", run_.device),
+        make_policy_agent(load_trained_policy(last_policy(round - 1), run_.device),
                           static_cast<uint64_t>(round));
     const CollectedRound collected =
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
