@@ -63,6 +63,7 @@ TEST_F(EnvironmentFactory, MakesOneStartGraphOfEachModel) {
   const std::string other = directory_ / "other/tiny.onnx";
   std::filesystem::copy(model_, other);
   config_.models = {model_, other};
+  config_.rewrite.region_nodes = 0;
   const MadeEnvironment made = make_environment(config_);
   EXPECT_THAT(made.graphs, ElementsAre("tiny", "tiny-2"));
   EXPECT_EQ(made.environment->spec().start_states, 2);
