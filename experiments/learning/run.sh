@@ -58,7 +58,9 @@ mkdir -p "$out"
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 [[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")
-for metric in improvement_percent policy_greedy_improvement policy_sampled_improvement policy_phantom_share; do
-  "$reverie" summarize "$out/$setting.jsonl" --metric "$metric" --versus "$versus"
-  echo
-done
+table() { "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"; echo; }
+table improvement_percent
+table policy_greedy_improvement
+table policy_sampled_improvement
+table policy_phantom_share --lower-is-better
+table real_steps --lower-is-better
