@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "controller/counters.h"
 #include "controller/policy_agent.h"
 #include "core/base/files.h"
@@ -19,6 +21,7 @@ class Iteration {
       : sources_{std::move(data)}, config_(config), step_(step), run_(run), collect_(collect) {}
 
   TrainingResult run() {
+    const auto start = std::chrono::steady_clock::now();
     for (int64_t round = 1; round <= config_.rounds; ++round) {
       DreamStepRun next = run_;
       next.directory = directory(round);
@@ -35,6 +38,7 @@ class Iteration {
       take(result, next.directory);
     }
     best_.updates = updates_;
+    best_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best_.training = training_;
     best_.validation = validation_;
     best_.symbolic_steps = symbolic_steps_;
