@@ -12,7 +12,7 @@ namespace reverie {
 
 struct DreamConfig {
   double temperature = 1;
-  int depth = 0;
+  int depth = 6;
   int depth_start = 0;
   double depth_growth = 0.5;
   bool from_first_states = false;
@@ -52,11 +52,11 @@ struct DreamGuards {
 };
 
 /// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
-/// drawn with the seed and go on to the horizon. The error of M grows with every step that it takes on
-/// its own predictions, so that they can be shorter (Janner et al. 2019), and can grow over a
-/// training, as rollouts do there: linearly in the share of it that is done, from `depth_start` to
-/// `depth` (or the horizon). A short dream rests on the critic for what it leaves out, in states that
-/// M dreamt and no data corrects: a policy then learns to put off what gains.
+/// drawn with the seed. They are short, as the error of M grows with every step that it takes on its
+/// own predictions (Janner et al. 2019), and may grow over a training, as rollouts do there: linearly
+/// in the share of it that is done, from `depth_start` to `depth` (or the horizon). A short dream rests
+/// on the critic for what it leaves out, in states that M dreamt and no data corrects: without rounds
+/// of real play between a policy learns in time to put off what gains.
 ///
 /// Where it is guarded, a step that is refused terminates its trajectory, and a gain that M sees in
 /// the step isn't paid: the step is worth at most what NO-OP is worth there. So nothing is to be had

@@ -274,7 +274,7 @@ TEST(Dream, EndsAboveItsRoomWithoutTheGainThatLedThere) {
   constexpr int kMany = 40;
   DreamEnvironment free(fixture.world, starts, config, kMany);
   const auto paid = rewards_of_first_rules(free);
-  ASSERT_EQ(paid.size(0), fixture.data.spec().horizon);
+  ASSERT_EQ(paid.size(0), config.depth);
   EXPECT_TRUE(free.metrics().empty());
   const auto highest = std::get<0>(paid.cumsum(0).max(0));
   const float room = highest.median().item<float>();
