@@ -139,6 +139,9 @@ class PolicyTraining {
       const auto symbolic = training.counters.find("symbolic_steps");  // earlier files have none
       symbolic_before_ = symbolic == training.counters.end() ? 0 : symbolic->second;
       validation_before_ = get_counters(training, "validation_");
+      result_.training = training_before_;
+      result_.symbolic_steps = symbolic_before_;
+      result_.validation = validation_before_;
     });
   }
 

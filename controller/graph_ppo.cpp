@@ -139,6 +139,7 @@ GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
     alive = alive & ~(terminated | truncated);
   }
   played.rollout = columns.stacked();
+  played.rollout.last.to_go = torch::zeros({size});  // truncated at the horizon alone
   return played;
 }
 

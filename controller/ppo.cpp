@@ -133,7 +133,7 @@ Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint
   torch::Tensor last_value;
   {
     torch::NoGradGuard no_grad;
-    last_value = worth_beyond(rollout, net_->value(rollout.last));
+    last_value = net_->value(rollout.last);
   }
   scale_.observe(rollout, last_value * scale_.value(), config_.gamma);
   const double scale = scale_.value();

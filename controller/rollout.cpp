@@ -67,18 +67,15 @@ Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t
   return {primary, secondary_choice(mask, primary, actions.secondary[row].item<int>())};
 }
 
-torch::Tensor worth_beyond(const Rollout& rollout, const torch::Tensor& value) {
-  return value * rollout.last.to_go.gt(0);
-}
-
 torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
                                     const torch::Tensor& last_value, double gamma, double lambda) {
   auto advantage = torch::zeros_like(rollout.reward);
-  auto running = torch::zeros_like(last_value);
-  auto next = last_value;
+  const auto beyond = last_value * rollout.last.to_go.gt(0);
+  auto running = torch::zeros_like(beyond);
+  auto next = beyond;
   for (int64_t t = rollout.steps() - 1; t >= 0; --t) {
     const auto truncated = rollout.truncated[t], terminated = rollout.terminated[t];
-    const auto following = torch::where(truncated, last_value, next) * ~terminated;
+    const auto following = torch::where(truncated, beyond, next) * ~terminated;
     const auto delta = rollout.reward[t] + gamma * following - value[t];
     running = (delta + gamma * lambda * running * ~(terminated | truncated)) * rollout.alive[t];
     advantage[t] = running;

@@ -36,13 +36,12 @@ Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64
 /// The action of a row, for the environment whose state has this mask.
 Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t row);
 
-/// `value` [B], of where each trajectory ended, but 0 at the horizon: who sees the time to go must not
-/// be promised what lies beyond it (Pardo et al. 2018, section 3). Rewards that M takes for a little
-/// more than they are would else be worth 1 / (1 - gamma) of themselves to a policy that never stops.
-torch::Tensor worth_beyond(const Rollout& rollout, const torch::Tensor& value);
 /// Generalised advantage estimation (Schulman et al. 2016, eq. 16). All [T, B] but last_value [B]:
-/// what is worth where each trajectory ended, used where it was truncated; after a terminated step the
-/// value is 0. Zero where not alive.
+/// the critic where each trajectory ended, used where it was truncated before the horizon; after a
+/// terminated step and at the horizon the value is 0. Zero where not alive. Who sees the time to go
+/// must not be promised what lies beyond it (Pardo et al. 2018, section 3): rewards that M takes for a
+/// little more than they are would else be worth 1 / (1 - gamma) of themselves to a policy that never
+/// stops.
 torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
                                     const torch::Tensor& last_value, double gamma, double lambda);
 /// Discounted sums of the rewards that follow, no bootstrap, [T, B].

@@ -73,8 +73,8 @@ using MeasureGraph = std::function<double(const Graph&)>;
 /// region by region, in canonical order within a region. There are as many regions as the start graph
 /// with the most of them has, at least two and `least_regions`.
 ///
-/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is offered alone
-/// and the graph is not cut.
+/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is
+/// offered alone and the graph is not cut.
 ///
 /// An observation is a function of the graph, its regions and its start graph alone: what passes in time (steps
 /// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal

@@ -184,6 +184,9 @@ TEST(IterateTest, ResumingAFinishedRunGivesTheSame) {
   const std::string policy = read_file(rounds.directory / "out/policy.pt");
   const TrainingResult again = rounds.run("out", true);
   EXPECT_EQ(again.best_score, result.best_score);
+  EXPECT_EQ(again.validation.steps, result.validation.steps);
+  EXPECT_EQ(again.training.steps, result.training.steps);
+  EXPECT_EQ(again.best_update, result.best_update);
   EXPECT_EQ(read_file(rounds.directory / "out/policy.pt"), policy);
 }
 

@@ -125,6 +125,7 @@ Rollout three_steps(bool truncated) {
   rollout.terminated = truncated ? never : end;
   rollout.truncated = truncated ? end : never;
   rollout.alive = torch::ones_like(end);
+  rollout.last.to_go = torch::full({1}, 0.5f);
   return rollout;
 }
 
@@ -144,10 +145,11 @@ TEST(AdvantageTest, TruncatedIsBootstrappedTerminatedIsNot) {
 }
 
 TEST(AdvantageTest, NothingIsWorthAnythingBeyondTheHorizon) {
-  Rollout rollout;
-  rollout.last.to_go = torch::tensor({0.5f, 0.0f});
-  const auto worth = worth_beyond(rollout, torch::tensor({100.0f, 100.0f}));
-  EXPECT_TRUE(torch::equal(worth, torch::tensor({100.0f, 0.0f})));
+  Rollout rollout = three_steps(true);
+  rollout.last.to_go = torch::zeros({1});
+  const auto value = torch::tensor({10.0f, 20.0f, 30.0f}).view({3, 1});
+  const auto advantage = generalized_advantage(rollout, value, torch::tensor({100.0f}), 0.5, 0.25);
+  EXPECT_FLOAT_EQ(advantage[2][0].item<float>(), 4 - 30);
 }
 
 TEST(AdvantageTest, StepsAfterTheEndCountForNothing) {
