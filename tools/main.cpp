@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "core/base/blas.h"
+#include "core/base/fast_start.h"
 #include "core/base/error.h"
 #include "tools/command.h"
 
@@ -42,7 +42,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  reverie::restart_with_fast_blas(argv);
+  reverie::start_fast(argv);
   try {
     return run(argc, argv);
   } catch (const reverie::InputError& error) {

@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
-#include "core/base/blas.h"
+#include "core/base/fast_start.h"
 
 int main(int argc, char** argv) {
-  reverie::restart_with_fast_blas(argv);
+  reverie::start_fast(argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return EXIT_FAILURE;
   benchmark::RunSpecifiedBenchmarks();

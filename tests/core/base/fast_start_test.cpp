@@ -1,11 +1,11 @@
-#include "core/base/blas.h"
+#include "core/base/fast_start.h"
 
 #include <gtest/gtest.h>
 
 namespace reverie {
 namespace {
 
-TEST(Blas, SlowKernelsOnAFastProcessorAreReplaced) {
+TEST(FastStart, SlowKernelsOnAFastProcessorAreReplaced) {
   const BlasProbe wide{.core_name = "Prescott", .avx2 = true, .avx512 = true};
   EXPECT_EQ(better_settings(wide).core_type, "SkylakeX");
   const BlasProbe narrow{.core_name = "Prescott", .avx2 = true};
@@ -15,7 +15,7 @@ TEST(Blas, SlowKernelsOnAFastProcessorAreReplaced) {
   EXPECT_EQ(better_settings(amd).capability, "avx512");
 }
 
-TEST(Blas, WhatIsRightOrChosenStays) {
+TEST(FastStart, WhatIsRightOrChosenStays) {
   const BlasProbe wide_intel{.core_name = "SkylakeX", .avx2 = true, .avx512 = true};
   EXPECT_EQ(better_settings(wide_intel).core_type, "");
   EXPECT_EQ(better_settings({.core_name = "Zen", .avx2 = true}).core_type, "");

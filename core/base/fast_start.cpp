@@ -1,6 +1,7 @@
-#include "core/base/blas.h"
+#include "core/base/fast_start.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,6 +11,25 @@ namespace {
 
 /// Set in the restarted process, so that a restart that does not help is not repeated.
 constexpr const char* kRestarted = "REVERIE_RESTARTED";
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kMuch = 1 << 30;  // bytes
+  mallopt(M_MMAP_THRESHOLD, kMuch);
+  mallopt(M_TRIM_THRESHOLD, kMuch);
+#endif
+}
+
+void restart(const BlasSettings& settings, char** argv) {
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) setenv(name, value.c_str(), 1);
+  };
+  set("OPENBLAS_CORETYPE", settings.core_type);
+  set("ATEN_CPU_CAPABILITY", settings.capability);
+  set("OMP_WAIT_POLICY", settings.wait_policy);
+  setenv(kRestarted, "1", 1);
+  execv("/proc/self/exe", argv);
+}
 
 }  // namespace
 
@@ -44,17 +64,10 @@ BlasSettings better_settings(const BlasProbe& probe) {
   return settings;
 }
 
-void restart_with_fast_blas(char** argv) {
+void start_fast(char** argv) {
   const BlasSettings settings = better_settings(probe_blas());
-  if (settings.empty() || std::getenv(kRestarted) != nullptr) return;
-  const auto set = [](const char* name, const std::string& value) {
-    if (!value.empty()) setenv(name, value.c_str(), 1);
-  };
-  set("OPENBLAS_CORETYPE", settings.core_type);
-  set("ATEN_CPU_CAPABILITY", settings.capability);
-  set("OMP_WAIT_POLICY", settings.wait_policy);
-  setenv(kRestarted, "1", 1);
-  execv("/proc/self/exe", argv);
+  if (!settings.empty() && std::getenv(kRestarted) == nullptr) restart(settings, argv);
+  keep_freed_memory();
 }
 
 }  // namespace reverie
