@@ -24,9 +24,9 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
     pointers.push_back(&observation);
     masks.push_back(&observation.mask);
   }
-  state = world.begin(to_device(encoder.encode(pointers), world.device()));
+  state = world.begin(to_device(encoder.encode(pointers, environments.front()->spec()), world.device()));
   const auto size = static_cast<int64_t>(observations.size());
-  const LatentMask mask = batch_masks(masks, world.spec().env);
+  const LatentMask mask = batch_masks(masks, environments.front()->spec());
   return observation_of(state, to_device(mask, world.device()),
                         torch::ones({size}, state.latents.z.options()));
 }

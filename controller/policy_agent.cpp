@@ -22,7 +22,7 @@ class PolicyAgent : public CollectAgent {
     WorldModel& world = *trained_.world;
     const std::vector<const Observation*> one = {&observation};
     const std::vector<const ActionMask*> masks = {&observation.mask};
-    const Latents latents = to_device(trained_.encoder->encode(one), world.device());
+    const Latents latents = to_device(trained_.encoder->encode(one, env.spec()), world.device());
     const LatentMask mask = to_device(batch_masks(masks, env.spec()), world.device());
     if (step_ == 0) state_ = world.begin(latents);
     state_.latents = latents;

@@ -63,7 +63,7 @@ SeenState PolicyGuide::see(std::span<const Arrival> arrivals,
     masks.push_back(&observation.mask);
   }
   const auto device = trained_.world->device();
-  const Latents latents = to_device(trained_.encoder->encode(graphs), device);
+  const Latents latents = to_device(trained_.encoder->encode(graphs, spec_), device);
   return {carry(arrivals, latents), to_device(batch_masks(masks, spec_), device)};
 }
 

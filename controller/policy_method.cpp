@@ -11,14 +11,6 @@
 namespace reverie {
 namespace {
 
-/// The graph as the policy sees it: cut into no fewer regions than it was trained with.
-RewriteEnvironment environment_for(const TrainedPolicy& trained, const Graph& graph,
-                                   std::shared_ptr<const RuleSet> rules,
-                                   std::shared_ptr<CostModel> cost, RewriteEnvConfig config) {
-  config.least_regions = trained.world->spec().env.regions;
-  return {{{"graph", graph}}, std::move(rules), std::move(cost), std::move(config)};
-}
-
 /// One search by episodes.
 class PolicySearch {
  public:
@@ -27,8 +19,7 @@ class PolicySearch {
                const RewriteState& start, const SearchOptions& options)
       : trained_(trained),
         run_(start, options),
-        environment_(environment_for(trained, start.graph(), std::move(rules), std::move(cost),
-                                     config.env)),
+        environment_({{"graph", start.graph()}}, std::move(rules), std::move(cost), config.env),
         rng_(options.seed) {}
 
   SearchResult run(const PolicySearchConfig& config) {
@@ -82,8 +73,8 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
                            const SearchOptions& options, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {
   SearchRun run(start, options);
-  const RewriteEnvironment environment =
-      environment_for(trained, start.graph(), std::move(rules), std::move(cost), config.env);
+  const RewriteEnvironment environment({{"graph", start.graph()}}, std::move(rules),
+                                       std::move(cost), config.env);
   const PolicyGuide guide(trained, environment.spec(), config.guided.actions);
   const auto search = config.guided.search == PolicySearchKind::kBeam ? policy_beam : policy_mcts;
   search(run, guide, environment, config.guided);

@@ -28,8 +28,9 @@ GraphBatch with_edges(GraphBatch graph, const torch::Tensor& edges) {
 
 }  // namespace
 
-Latents Encoder::encode(std::span<const Observation* const> observations) {
-  return encode(batch_observations(observations, spec()).to(device()));
+Latents Encoder::encode(std::span<const Observation* const> observations,
+                         const EnvSpec& environment) {
+  return encode(batch_observations(observations, environment).to(device()));
 }
 
 GraphEncoder::GraphEncoder(const EncoderConfig& config, const EnvSpec& spec)
@@ -107,7 +108,7 @@ torch::Tensor GraphEncoder::read_out(const GraphHidden& hidden, const Observatio
 Posterior GraphEncoder::posterior(const ObservationBatch& batch) {
   const ObservationBatch normal = normalizer_(batch);
   auto out = read_out(pass_messages(embed(normal), normal.graph), normal);
-  if (pool_) out = out.unflatten(0, {normal.graph.graphs(), spec_.regions});
+  if (pool_) out = out.unflatten(0, {normal.graph.graphs(), -1});
   if (!draws_samples(config_.kind)) return {out, {}};
   const auto parts = out.chunk(2, -1);
   return {parts[0], parts[1].clamp(kMinLogVariance, kMaxLogVariance)};

@@ -58,7 +58,9 @@ class Encoder {
   /// Adds everything that `load_encoder` needs, tensors under "encoder".
   virtual void store(Checkpoint& checkpoint) const = 0;
 
-  Latents encode(std::span<const Observation* const> observations);
+  /// Observations of `environment`, which is like `spec()` but for how many regions its graphs have:
+  /// weights know no number of regions.
+  Latents encode(std::span<const Observation* const> observations, const EnvSpec& environment);
 };
 
 /// Statistics of observations over the training split, as part of the model.

@@ -30,9 +30,10 @@ void check_same_actions(const EnvSpec& real, const WorldModel& world) {
   const EnvSpec& trained = world.spec().env;
   if (real.actions != trained.actions || real.fingerprint != trained.fingerprint)
     throw InputError("the world model was trained for other actions than '{}' has", real.name);
-  if (real.regions != trained.regions)
-    throw InputError("the graphs are cut into {} regions, the world model knows {}; train it on graphs of "
-                     "that size", real.regions, trained.regions);
+  if ((real.regions > 1) != (trained.regions > 1))
+    throw InputError("the world model was trained {} regions (env.region_nodes), '{}' comes {}",
+                     trained.regions > 1 ? "with" : "without", real.name,
+                     real.regions > 1 ? "with them" : "without");
 }
 
 LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
@@ -46,6 +47,7 @@ LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
   check_same_actions(environment.spec(), *world_);
   REVERIE_CHECK_EQ(encoder_->latent(), spec_.latent);
   spec_.env = environment.spec();
+  spec_.regions = spec_.env.regions;
   for (int i = 0; i < batch; ++i) environments_.push_back(environment.fork());
   masks_.resize(batch);
 }
@@ -84,7 +86,7 @@ Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) 
   for (const Observation& observation : seen)
     if (latents_.try_emplace(observation.state_key).second) fresh.push_back(&observation);
   if (!fresh.empty()) {
-    const Latents encoded = encoder_->encode(fresh);
+    const Latents encoded = encoder_->encode(fresh, spec_.env);
     for (size_t i = 0; i < fresh.size(); ++i)
       latents_[fresh[i]->state_key] = map_tensors(
           encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });

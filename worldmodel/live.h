@@ -12,8 +12,8 @@
 
 namespace reverie {
 
-/// InputError when `world` was trained for other actions than the environment `real` has, or for another
-/// number of regions.
+/// InputError when `world` was trained for other actions than the environment `real` has, or one of
+/// them knows regions and the other does not. How many there are need not agree.
 void check_same_actions(const EnvSpec& real, const WorldModel& world);
 
 /// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories

@@ -80,8 +80,7 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     Regions regions;
     if (config.region_nodes > 0) {
       regions = Regions(state.graph(), config.region_nodes);
-      shared->spec.regions =
-          std::max({2, config.least_regions, shared->spec.regions, regions.count()});
+      shared->spec.regions = std::max({2, shared->spec.regions, regions.count()});
     }
     shared->starts.push_back(
         {std::move(start.name), std::move(state), std::move(regions), weight_bytes});

@@ -30,7 +30,6 @@ struct RewriteEnvConfig {
   int horizon = 0;
   int measure_every = 10;
   int region_nodes = 8;
-  int least_regions = 0;  ///< EnvSpec::regions at least, where graphs are cut; not a setting
   RewardWeights weights;
 
   template <class V>
@@ -71,7 +70,7 @@ using MeasureGraph = std::function<double(const Graph&)>;
 /// With `region_nodes` each start graph is cut into regions (Regions). A location lies in the region of
 /// its root, a class in that of its first member. What is offered stays the same, but is numbered
 /// region by region, in canonical order within a region. There are as many regions as the start graph
-/// with the most of them has, at least two and `least_regions`.
+/// with the most of them has, at least two.
 ///
 /// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is
 /// offered alone and the graph is not cut.
