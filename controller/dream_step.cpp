@@ -58,9 +58,12 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   training.trainer = config.trainer;
   training.plan = config.plan;
   training.clone = config.clone;
-  if (!run.policy.empty()) training.initial = load_checkpoint(run.policy, "policy");
-  else if (config.clone.share > 0)
+  if (!run.policy.empty()) {
+    training.initial = load_checkpoint(run.policy, "policy");
+    require_same_actions(run.policy, *training.initial, data.spec());
+  } else if (config.clone.share > 0) {
     training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
+  }
   training.seed = config.seed;
   training.base = models.checkpoint;
   training.base.config = dump_config(config);

@@ -70,8 +70,7 @@ class Iteration {
     const Checkpoint last = load_checkpoint(world_, "world");
     const auto encoder = load_encoder(last);
     encoder->to_device(run_.device);
-    TrainMdnRnnConfig config;
-    ConfigFields(config).load_text(last.configs.at("train_mdnrnn"), "configuration of " + world_);
+    TrainMdnRnnConfig config = trained_with(last);
     config.fit.epochs = static_cast<int>(config_.epochs);
     const JoinedEpisodes data(sources_);
     Progress encoding("encode", data.state_count(), "states", run_.progress);

@@ -21,6 +21,7 @@ struct Options {
   CommonOptions common;
   std::string rollouts;
   std::string world;
+  std::string policy;
   std::string validate_cost;
   std::string device = "cpu";
   int64_t iterate = 0;  // 0: as configured
@@ -117,8 +118,10 @@ void run(const Options& options) {
   if (!options.validate_cost.empty()) config.validate_cost = options.validate_cost;
   const Rollouts rollouts = Rollouts::open(options.rollouts);
   load_checkpoint(options.world, "world");  // refused before anything is written
+  if (!options.policy.empty()) load_checkpoint(options.policy, "policy");
   DreamStepRun step;
   step.world = options.world;
+  step.policy = options.policy;
   step.training = place_to_learn(rollouts.info(), config);
   const auto collected = config.environment == LearningPlace::kSymbolic
                              ? environment_of(rollouts.info(), "")
@@ -150,6 +153,9 @@ void register_dream_train(CLI::App& app) {
       ->type_name("ROLLOUTS")->required();
   command->add_option("--world", options->world, "world.pt, as `train_mdnrnn` wrote it")
       ->type_name("FILE")->required();
+  command->add_option("--policy", options->policy,
+                      "policy.pt to go on from, instead of imitating the best episodes first")
+      ->type_name("FILE");
   command->add_option("--validate-cost", options->validate_cost,
                       "Cost source of validation: roofline:<device>, cpu, table:<file> or fitted:<file>");
   command->add_option("--iterate", options->iterate,

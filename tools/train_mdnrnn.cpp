@@ -29,8 +29,17 @@ struct Config {
 struct Options : CommonOptions {
   std::string rollouts;
   std::string encoder;
+  std::string from;
   std::string device;
 };
+
+/// The file that V comes from, and M where it goes on from one.
+Checkpoint given(const Options& options) {
+  if (options.from.empty() == options.encoder.empty())
+    throw InputError("give either --encoder, or --from to go on from a world model");
+  return options.from.empty() ? load_checkpoint(options.encoder, "encoder")
+                              : load_checkpoint(options.from, "world");
+}
 
 Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options& options) {
   Progress progress("encode", data.state_count(), "states", options.progress());
@@ -55,8 +64,13 @@ void run(const Options& options) {
   if (!options.device.empty()) config.device = options.device;
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
-  const Checkpoint checkpoint = load_checkpoint(options.encoder, "encoder");
-  require_same_actions(options.encoder, checkpoint, data.spec());
+  const Checkpoint checkpoint = given(options);
+  const bool goes_on = !options.from.empty();
+  require_same_actions(goes_on ? options.from : options.encoder, checkpoint, data.spec());
+  if (goes_on) {
+    config.mdnrnn.model = trained_with(checkpoint).model;
+    config.mdnrnn.members = member_count(checkpoint);
+  }
   create_run_directory(options.out, dump_config(config), options.resume);
   const auto encoder = load_encoder(checkpoint);
   encoder->to_device(device);
@@ -66,7 +80,8 @@ void run(const Options& options) {
   const FitResult result =
       train_ensemble(episodes, *encoder, config.mdnrnn, config.mdnrnn.members, config.seed,
                      options.out, options.resume, device,
-                     [&](const FitProgress& progress) { reporter.observe(progress); });
+                     [&](const FitProgress& progress) { reporter.observe(progress); },
+                     goes_on ? &checkpoint : nullptr);
   const auto rows = report(episodes, config, device, options.out);
   const std::string file = options.out + "/world.pt";
   fmt::print(options.json ? stderr : stdout,
@@ -87,7 +102,10 @@ void register_train_mdnrnn(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("train_mdnrnn", "Train M: what an action does, in latent space");
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
-  command->add_option("--encoder", options->encoder, "encoder.pt of train_vae")->required();
+  command->add_option("--encoder", options->encoder, "encoder.pt of train_vae");
+  command->add_option("--from", options->from,
+                      "world.pt to go on from on other rollouts, with its V, sizes and scales")
+      ->type_name("FILE");
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);
   add_common_options<Config>(*command, *options);

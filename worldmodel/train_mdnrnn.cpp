@@ -147,6 +147,14 @@ class WorldProblem : public FitProblem {
 
 }  // namespace
 
+TrainMdnRnnConfig trained_with(const Checkpoint& world) {
+  TrainMdnRnnConfig config;
+  const auto text = world.configs.find("train_mdnrnn");
+  if (text == world.configs.end()) throw InputError("the {} checkpoint holds no settings of M", world.kind);
+  ConfigFields(config).load_text(text->second, "settings of M");
+  return config;
+}
+
 FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const TrainMdnRnnConfig& config, uint64_t seed,
                        const std::string& directory, bool resume, torch::Device device,

@@ -47,6 +47,9 @@ struct TrainEnsembleConfig : TrainMdnRnnConfig {
   }
 };
 
+/// With which the world model in a checkpoint of kind "world" was trained.
+TrainMdnRnnConfig trained_with(const Checkpoint& world);
+
 /// Trains M on the episodes of the training split and writes `directory`/world.pt, which holds V
 /// too. `data` holds the latents that `encoder` gives. With `from` (kind "world") it goes on from that
 /// M and what that knows of scales, with unrolls of full length from the first epoch.

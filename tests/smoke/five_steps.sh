@@ -22,6 +22,19 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
+# What was learned on one model goes on on another, whose graph has more regions.
+"$reverie" model bert_tiny --light --out other.onnx >/dev/null
+"$reverie" optimize other.onnx --method policy --policy policy/policy.pt --budget 2 \
+  --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy knows no other model"
+"$reverie" collect other.onnx --out others --seed 2 --set collect.episodes=6 --set env.horizon=9 \
+  --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
+"$reverie" train_mdnrnn others --from world/world.pt --out world_on --seed 2 \
+  --set mdnrnn.epochs=1 --quiet
+"$reverie" dream_train others --world world_on/world.pt --policy policy/policy.pt --out policy_on \
+  --seed 2 --set dream.updates=1 --quiet
+"$reverie" optimize other.onnx --method policy --policy policy_on/policy.pt --budget 2 \
+  --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy that went on does not play"
+
 # The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
 symbolic() {
   "$reverie" dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
