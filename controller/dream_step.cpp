@@ -64,6 +64,7 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   } else if (config.clone.share > 0) {
     training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
   }
+  training.validate_start = run.validate_start;
   training.seed = config.seed;
   training.base = models.checkpoint;
   training.base.config = dump_config(config);

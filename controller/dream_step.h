@@ -63,6 +63,7 @@ struct DreamStepRun {
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the RewriteEnvConfig of the environment that it is for, as YAML.
   std::string environment = {};
+  bool validate_start = true;  ///< before the first update too
   std::string directory;  ///< exists
   bool resume = false;
   ProgressStyle progress = ProgressStyle::kQuiet;

@@ -1,6 +1,7 @@
 #include "controller/dream_train.h"
 
 #include <chrono>
+#include <cmath>
 #include <limits>
 
 #include "controller/counters.h"
@@ -28,12 +29,11 @@ class PolicyTraining {
     MetricsWriter metrics(run_.directory, resumed ? result_.updates : 0);
     Progress progress("train " + trainer_->name(), run_.plan.updates, "updates", run_.progress);
     progress.start_at(result_.updates);
-    if (!resumed) validate(metrics, begin(), progress);
+    if (!resumed) start_from(metrics, progress);
     while (result_.updates < run_.plan.updates) {
       const Metrics update = one_update();
       const int64_t done = result_.updates;
-      progress.update(done, fmt::format("return {:.2f}, best for real {:.2f}", update[0].second,
-                                        result_.best_score));
+      progress.update(done, fmt::format("return {:.2f}, best for real {}", update[0].second, best()));
       if (done % run_.plan.validate_every == 0 || done == run_.plan.updates)
         validate(metrics, update, progress);
       else
@@ -46,6 +46,15 @@ class PolicyTraining {
 
  private:
   std::string training_path() const { return run_.directory + "/training.pt"; }
+
+  void start_from(MetricsWriter& metrics, Progress& progress) {
+    const Metrics imitation = begin();
+    if (run_.validate_start) validate(metrics, imitation, progress);
+  }
+
+  std::string best() const {
+    return std::isfinite(result_.best_score) ? fmt::format("{:.2f}", result_.best_score) : "unknown";
+  }
 
   Metrics begin() {
     if (run_.initial) trainer_->restore_policy(*run_.initial);

@@ -54,6 +54,7 @@ struct TrainingRun {
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
+  bool validate_start = true;                    ///< before the first update too
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;
@@ -65,8 +66,7 @@ struct TrainingRun {
 
 /// Trains C. Every validation, and the end, writes to `directory`: policy.pt when the score is the
 /// best so far, and training.pt, from which a run with `resume` goes on to the same result as one
-/// that did not stop. last.pt is the policy at the end, whatever its score. Validated before the
-/// first update too. metrics.jsonl holds a row per update.
+/// that did not stop. last.pt is the policy at the end, whatever its score. metrics.jsonl holds a row per update.
 TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
                             const TrainingRun& run);
 

@@ -31,6 +31,7 @@ class Iteration {
         fit_world(round);
         next.world = next.directory + "/world/world.pt";
         next.policy = last_policy(round - 1);
+        next.validate_start = false;  // the round before ended with it
       }
       world_ = next.world;
       const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
