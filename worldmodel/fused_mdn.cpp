@@ -7,7 +7,7 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kBlock = 64;  // rows: one block's activations stay in a core's cache
+constexpr int64_t kBlock = 128;  // rows: one block's activations stay in a core's cache
 
 std::vector<torch::Tensor> sources_of(MdnRnnImpl& network) {
   std::vector<torch::Tensor> sources = network.parameters();
