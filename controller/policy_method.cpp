@@ -44,7 +44,8 @@ class PolicySearch {
       const LatentStep step = live.step(trained_.policy->act(observation, greedy, rng_).actions);
       observation = live.observe();
       for (; steps < live.counters().steps; ++steps) count_step();
-      for (int b = 0; b < static_cast<int>(batch); ++b) look_at(live.environment(b));
+      for (int b = 0; b < static_cast<int>(batch); ++b)
+        if (!ended[b].item<bool>()) look_at(live.environment(b));
       ended = (step.terminated | step.truncated).to(torch::kCPU);
     }
     return true;
@@ -59,8 +60,9 @@ class PolicySearch {
   void look_at(const Environment& played) {
     const auto& environment = dynamic_cast<const RewriteEnvironment&>(played);
     const RewriteState& state = environment.state();
-    if (run_.improves(state.cost()) && run_.allows_weights(state.graph().weight_bytes()))
-      run_.improve(state.cost(), environment.path());
+    if (!run_.allows_weights(state.graph().weight_bytes())) return;
+    if (run_.improves(state.cost())) run_.improve(state.cost(), environment.path());
+    run_.reached(state, environment.path());
   }
 
   const TrainedPolicy& trained_;

@@ -65,8 +65,10 @@ bool is_measured(const OptimizeConfig& config) {
   return false;
 }
 
-SearchMethod measured_method(const OptimizeConfig& config) {
-  return measured_search(config.method, timer_on_cpu(config.search.measured));
+SearchMethod measured_method(const OptimizeConfig& config, SearchMethod candidates) {
+  const NewTimer timer = timer_on_cpu(config.search.measured);
+  return candidates ? measured_search(std::move(candidates), timer)
+                    : measured_search(config.method, timer);
 }
 
 std::string arm_names() {

@@ -85,14 +85,18 @@ std::string method_table() {
   table += "With --measurements:\n";
   for (const NamedArm& arm : measured_arms())
     table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
+  table += fmt::format("  {:<18} {}\n", "policy", "the cheapest states that its episodes come by");
   return table;
 }
 
 SearchMethod method_of(const OptimizeSettings& config, const std::string& policy,
                        const std::shared_ptr<const RuleSet>& rules,
                        const std::shared_ptr<CostModel>& cost) {
+  if (config.method == "policy") {
+    const auto by_policy = method_of_policy(policy, config.policy, rules, cost);
+    return is_measured(config) ? measured_method(config, by_policy) : by_policy;
+  }
   if (is_measured(config)) return measured_method(config);
-  if (config.method == "policy") return method_of_policy(policy, config.policy, rules, cost);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
   throw InputError("no method '{}'; known are {}, policy", config.method, method_names());

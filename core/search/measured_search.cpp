@@ -53,16 +53,21 @@ void dream(MeasuredRun& run) {
     in_vain = measure_a_batch(run, inner, rng.fork(round)) ? 0 : in_vain + 1;
 }
 
-Arm cheapest_of(const std::string& method) {
-  return [method](MeasuredRun& run) {
+/// With `budget_for_each` measurement at least.
+Arm cheapest_of(SearchMethod method, int64_t budget_for_each) {
+  return [method = std::move(method), budget_for_each](MeasuredRun& run) {
     const SearchOptions& options = run.options();
     const int64_t measurements = options.measured.budget;
-    const auto found = run.cheapest(method_named(method), run.start().shared_cost_model(),
-                                    std::max(options.budget, kExpansionsForEach * measurements),
+    const auto found = run.cheapest(method, run.start().shared_cost_model(),
+                                    std::max(options.budget, budget_for_each * measurements),
                                     options.seed, static_cast<size_t>(measurements));
     for (const auto& state : found) run.measure(state.path);
     run.over();  // says why it ends here
   };
+}
+
+Arm cheapest_of(std::string_view method) {
+  return cheapest_of(method_named(method), kExpansionsForEach);
 }
 
 void measure_ends(MeasuredRun& run, const std::function<Walk(const Rng& rng)>& walk) {
@@ -102,6 +107,17 @@ const std::vector<KnownArm>& arms() {
   return known;
 }
 
+SearchMethod search_by(Arm arm, NewTimer new_timer) {
+  return [arm = std::move(arm), new_timer = std::move(new_timer)](const RewriteState& start,
+                                                                  const SearchOptions& options) {
+    if (options.measured.budget < 1)
+      throw InputError("a search against measurements needs a budget of them (measured.budget)");
+    MeasuredRun run(start, options, new_timer);
+    arm(run);
+    return run.finish();
+  };
+}
+
 const Arm& arm_named(const std::string& name) {
   std::vector<std::string> names;
   for (const KnownArm& known : arms()) {
@@ -122,15 +138,11 @@ std::string_view name_of(InnerSearch search) {
 }
 
 SearchMethod measured_search(const std::string& name, NewTimer new_timer) {
-  const Arm& arm = arm_named(name);
-  return [&arm, new_timer = std::move(new_timer)](const RewriteState& start,
-                                                      const SearchOptions& options) {
-    if (options.measured.budget < 1)
-      throw InputError("a search against measurements needs a budget of them (measured.budget)");
-    MeasuredRun run(start, options, new_timer);
-    arm(run);
-    return run.finish();
-  };
+  return search_by(arm_named(name), std::move(new_timer));
+}
+
+SearchMethod measured_search(SearchMethod search, NewTimer new_timer) {
+  return search_by(cheapest_of(std::move(search), 1), std::move(new_timer));
 }
 
 std::span<const NamedArm> measured_arms() {

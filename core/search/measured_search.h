@@ -40,6 +40,9 @@ using NewTimer = std::function<TimeGraph(const Graph& original)>;
 ///
 /// InputError for an unknown name.
 SearchMethod measured_search(const std::string& name, NewTimer new_timer);
+/// The same with any search in the place of `beam`: `budget` is its own, and at least one for each
+/// measurement.
+SearchMethod measured_search(SearchMethod search, NewTimer new_timer);
 
 struct NamedArm {
   std::string name;

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "core/base/error.h"
+#include "core/search/measured_search.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_policy.h"
 
@@ -63,6 +67,28 @@ TEST_F(PolicyMethodTest, CountsTheStepsOfAllEpisodes) {
   EXPECT_GE(many.steps, 41);
   EXPECT_LE(many.steps, 41 * tiny_.env.horizon);
   EXPECT_EQ(many.expansions, many.steps);
+}
+
+TEST_F(PolicyMethodTest, TheCheapestStatesThatItsEpisodesComeByAreMeasured) {
+  std::vector<Picoseconds> measured;
+  const NewTimer as_they_cost = [&](const Graph&) -> TimeGraph {
+    return [&](const Graph& graph) {
+      measured.push_back(RewriteState(graph, tiny_.rules, tiny_.cost).cost().runtime);
+      const double seconds = static_cast<double>(measured.back().count);
+      return MedianInterval{seconds, seconds, seconds, 9};
+    };
+  };
+  SearchOptions options;
+  options.budget = 20;
+  options.measured.budget = 4;
+  options.measured.again = 0;
+  const auto by_policy = policy_method(trained_, tiny_.rules, tiny_.cost, {tiny_.env});
+  const SearchResult result = measured_search(by_policy, as_they_cost)(start(), options);
+  ASSERT_EQ(measured.size(), 4);
+  EXPECT_EQ(measured[0], start().cost().runtime);
+  EXPECT_EQ(measured[1], search({tiny_.env}, options).best_cost.runtime);
+  EXPECT_TRUE(std::is_sorted(measured.begin() + 1, measured.end()));
+  EXPECT_EQ(result.best_cost.runtime, measured[1]);
 }
 
 TEST_F(PolicyMethodTest, StopsWhenAsked) {
