@@ -6,7 +6,8 @@
 # RUNS are lines of run.sh. Of every model and arm: the expected running time to a policy that gains PERCENT or more
 # (`improvement_percent`), that is the time of all runs, failures too, over the number of successes (Auger and Hansen
 # 2005: restart until it works), in minutes, as a real step costs 0, 0.5, 5, 50 and 500 ms. The time of a run is that
-# of training V, M and C and of all real steps at this cost. A dash: no run got there. --lines: one JSON object for
+# of training V, M and C and of all real steps at this cost. A dash: no run got there; an arm with a run that does not
+# tell these times is left out. --lines: one JSON object for
 # each, to be drawn: `reverie summarize LINES --x step_ms --log-x --metric minutes --lower-is-better --plot FILE`.
 set -euo pipefail
 
@@ -22,6 +23,7 @@ sed 's/,"trace":.*/}/' "${names[@]}" | awk -v quality="$quality" -v lines="$line
   function number(key) { return match($0, "\"" key "\":[-0-9.e+]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) + 0 : 0 }
   {
     arm = text("model") SUBSEP text("method")
+    if (!/"policy_seconds":/) timeless[arm] = 1
     if (!(arm in runs)) order[++arms] = arm
     runs[arm]++
     seconds[arm] += number("vae_seconds") + number("mdnrnn_seconds") + number("policy_seconds")
@@ -40,6 +42,7 @@ sed 's/,"trace":.*/}/' "${names[@]}" | awk -v quality="$quality" -v lines="$line
     }
     for (n = 1; n <= arms; ++n) {
       arm = order[n]
+      if (arm in timeless) continue
       split(arm, name, SUBSEP)
       sub(/.*\//, "", name[1]); sub(/\.onnx$/, "", name[1])
       if (!lines) printf "| %s | %s | %d of %d |", name[1], name[2], reached[arm], runs[arm]
