@@ -91,7 +91,7 @@ struct ActionHeadImpl::Rows {
 
 ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
                                const ActionHeadConfig& config, int64_t region_width)
-    : max_secondary_(spec.max_secondary) {
+    : max_secondary_(spec.max_secondary), score_locations_(config.score_locations) {
   const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.location_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
@@ -139,6 +139,11 @@ torch::Tensor ActionHeadImpl::rule_queries(const ActionInputs& inputs, const Gro
 void ActionHeadImpl::score_groups(const ActionInputs& inputs, int64_t pairs, Groups& groups) {
   if (!inputs.regions.defined()) {
     groups.log_probability = torch::zeros(groups.batch.sizes(), inputs.features.options());
+    return;
+  }
+  if (!score_locations_) {
+    groups.log_probability =
+        log_softmax_within(groups.count.to(torch::kFloat).log(), groups.pair, pairs);
     return;
   }
   const auto query = region_out_->forward(torch::tanh(rule_queries(inputs, groups)));
@@ -202,6 +207,10 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
   rows.group = torch::repeat_interleave(range_like(size, groups.batch), groups.count);
   rows.index =
       range_like(rows.group.size(0), groups.batch) - rows.begin.index_select(0, rows.group);
+  if (!score_locations_) {
+    rows.log_probability = -groups.count.to(torch::kFloat).log().index_select(0, rows.group);
+    return rows;
+  }
   auto query = rule_queries(inputs, groups);
   if (inputs.regions.defined())
     query = query +

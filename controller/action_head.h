@@ -11,11 +11,15 @@ namespace reverie {
 struct ActionHeadConfig {
   int64_t rule_embedding = 16;
   int64_t location_width = 32;
+  bool score_locations = true;
   double no_op_logit = -4;
 
   template <class V> void fields(V& v) {
     v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action");
     v.field("location_width", location_width, "Width in which regions and locations are scored");
+    v.field("score_locations", score_locations,
+            "false: all choices of a primary action are equally likely, to find what choosing among them "
+            "contributes");
     v.field("no_op_logit", no_op_logit, "Logit of NO-OP before training; low: episodes run on");
   }
 };
@@ -48,7 +52,8 @@ struct ActionInputs {
 /// region) is a softmax over the choices there, of
 ///   b(q(features, primary, region) . k(describe_location(index, count)))
 /// with index and count within the region. b(x) = 10 tanh(x / sqrt(width)), bounded as by Bello et
-/// al. 2017, appendix A.3, so that sums of exponentials do not overflow.
+/// al. 2017, appendix A.3, so that sums of exponentials do not overflow. Without `score_locations` all
+/// choices of a primary action are equally likely.
 class ActionHeadImpl : public torch::nn::Module {
  public:
   /// `region_width`: of ActionInputs::regions; 0 where S = 1.
@@ -76,6 +81,7 @@ class ActionHeadImpl : public torch::nn::Module {
   torch::Tensor location_keys(const torch::Tensor& index, const torch::Tensor& count);
 
   int max_secondary_;
+  bool score_locations_;
   torch::nn::Linear primary_{nullptr}, query_features_{nullptr}, query_rule_{nullptr},
       query_out_{nullptr};
   torch::nn::Embedding rules_{nullptr};

@@ -15,7 +15,8 @@ torch::nn::Sequential two_layers(int64_t inputs, int64_t width, int64_t outputs)
   return layers;
 }
 
-ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig& config) {
+ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig& config)
+    : see_z_(config.see_z), see_h_(config.see_h) {
   const int64_t inputs = policy_feature_count(spec);
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
@@ -23,31 +24,45 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
                                              spec.regions > 1 ? spec.latent + spec.hidden : 0));
 }
 
-ActionInputs ActorCriticImpl::action_inputs(const LatentObservation& observation) {
-  ActionInputs inputs{actor_->forward(policy_features(observation)), observation.mask, {}};
-  if (observation.regions.defined())
-    inputs.regions = torch::cat({observation.regions, observation.region_h}, -1);
+LatentObservation ActorCriticImpl::seen(LatentObservation observation) const {
+  const auto hide = [](torch::Tensor& x) {
+    if (x.defined()) x = torch::zeros_like(x);
+  };
+  if (!see_z_) hide(observation.z), hide(observation.regions);
+  if (!see_h_) hide(observation.h), hide(observation.region_h);
+  return observation;
+}
+
+ActionInputs ActorCriticImpl::action_inputs(const LatentObservation& seen) {
+  ActionInputs inputs{actor_->forward(policy_features(seen)), seen.mask, {}};
+  if (seen.regions.defined()) inputs.regions = torch::cat({seen.regions, seen.region_h}, -1);
   return inputs;
+}
+
+torch::Tensor ActorCriticImpl::value_of(const LatentObservation& seen) {
+  return critic_->forward(policy_features(seen)).squeeze(-1);
 }
 
 Evaluation ActorCriticImpl::evaluate(const LatentObservation& observation,
                                      const LatentActions& actions) {
-  Evaluation result = head_->evaluate(action_inputs(observation), actions);
-  result.value = value(observation);
+  const LatentObservation visible = seen(observation);
+  Evaluation result = head_->evaluate(action_inputs(visible), actions);
+  result.value = value_of(visible);
   return result;
 }
 
 Choice ActorCriticImpl::choose(const LatentObservation& observation, bool greedy, Rng& rng) {
-  return head_->choose(action_inputs(observation), greedy, rng);
+  return head_->choose(action_inputs(seen(observation)), greedy, rng);
 }
 
 torch::Tensor ActorCriticImpl::value(const LatentObservation& observation) {
-  return critic_->forward(policy_features(observation)).squeeze(-1);
+  return value_of(seen(observation));
 }
 
 ActionPriors ActorCriticImpl::priors(const LatentObservation& observation) {
-  ActionPriors priors = head_->priors(action_inputs(observation));
-  priors.value = value(observation);
+  const LatentObservation visible = seen(observation);
+  ActionPriors priors = head_->priors(action_inputs(visible));
+  priors.value = value_of(visible);
   return priors;
 }
 

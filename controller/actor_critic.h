@@ -8,10 +8,14 @@ namespace reverie {
 
 struct ActorCriticConfig {
   int64_t width = 128;
+  bool see_z = true;
+  bool see_h = true;
   ActionHeadConfig head;
 
   template <class V> void fields(V& v) {
     v.field("width", width, "Width of the two hidden layers of actor and critic");
+    v.field("see_z", see_z, "Whether they see what V says; false: zeros, to find what V contributes");
+    v.field("see_h", see_h, "Whether they see what M remembers; false: zeros, likewise");
     v.section("head", head, "How actions are scored");
   }
 };
@@ -32,8 +36,12 @@ class ActorCriticImpl : public torch::nn::Module {
   ActionPriors priors(const LatentObservation& observation);
 
  private:
-  ActionInputs action_inputs(const LatentObservation& observation);
+  /// The observation without what the configuration hides.
+  LatentObservation seen(LatentObservation observation) const;
+  ActionInputs action_inputs(const LatentObservation& seen);
+  torch::Tensor value_of(const LatentObservation& seen);
 
+  bool see_z_, see_h_;
   torch::nn::Sequential actor_{nullptr}, critic_{nullptr};
   ActionHead head_{nullptr};
 };

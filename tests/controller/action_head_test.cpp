@@ -22,10 +22,11 @@ EnvSpec four_actions() {
 constexpr int64_t kRegionWidth = 5;
 
 /// With `regions` > 1 some have no choices.
-Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1) {
+Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1,
+                 const ActionHeadConfig& config = {}) {
   torch::manual_seed(3);
   Case c;
-  c.head = ActionHead(6, four_actions(), ActionHeadConfig{}, regions > 1 ? kRegionWidth : 0);
+  c.head = ActionHead(6, four_actions(), config, regions > 1 ? kRegionWidth : 0);
   for (auto& parameter : c.head->parameters()) torch::nn::init::normal_(parameter, 0, 0.7);
   c.inputs.features = torch::randn({batch, 6});
   LatentMask& mask = c.inputs.mask;
@@ -88,6 +89,27 @@ TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
         EXPECT_NEAR(priors.log_probability[at++].exp().item<double>(), p, 1e-5);
       }
     EXPECT_EQ(priors.state.size(0), at);
+  }
+}
+
+TEST(ActionHeadTest, WithoutScoresAllChoicesOfAPrimaryActionAreEquallyLikely) {
+  ActionHeadConfig config;
+  config.score_locations = false;
+  for (const int64_t regions : {1, 3}) {
+    Case c = random_case(5, 7, regions, config);
+    for (int64_t row = 0; row < 5; ++row) {
+      const Joint joint = enumerate(c, row);
+      double sum = 0;
+      for (const auto& [action, p] : joint) {
+        sum += p;
+        EXPECT_NEAR(p, joint.at({action.first, 0}), 1e-5);
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+    Rng rng(1);
+    const Choice choice = c.head->choose(c.inputs, false, rng);
+    EXPECT_TRUE(torch::allclose(choice.log_probability,
+                                c.head->evaluate(c.inputs, choice.actions).log_probability, 1e-5, 1e-6));
   }
 }
 

@@ -216,6 +216,26 @@ TEST(LinearControllerTest, StaysWithin3000Parameters) {
   EXPECT_GT(LinearController(spec, 1).parameters(), 2500);
 }
 
+TEST(ActorCriticTest, WhatIsHiddenChangesNothing) {
+  LatentPuzzle puzzle(8, kRounds, kHorizon);
+  const LatentObservation start = puzzle.reset(0);
+  for (const bool hide_z : {true, false}) {
+    ActorCriticConfig config;
+    (hide_z ? config.see_z : config.see_h) = false;
+    torch::manual_seed(1);
+    ActorCritic net(puzzle.spec(), config);
+    const auto looks_the_same = [&](const LatentObservation& other) {
+      return torch::equal(net->priors(other).log_probability, net->priors(start).log_probability) &&
+             torch::equal(net->value(other), net->value(start));
+    };
+    LatentObservation other_z = start, other_h = start;
+    other_z.z = start.z + 1;
+    other_h.h = start.h + 1;
+    EXPECT_EQ(looks_the_same(other_z), hide_z);
+    EXPECT_EQ(looks_the_same(other_h), !hide_z);
+  }
+}
+
 TEST(PpoTrainerTest, ValuesThatGuideAreInRewardsAndKept) {
   LatentPuzzle puzzle(64, kRounds, kHorizon);
   PpoTrainer trainer(puzzle.spec(), small_net(), quick_ppo(), 1);
