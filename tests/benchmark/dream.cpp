@@ -21,52 +21,65 @@ namespace {
 
 constexpr double kNeverEnds = -20;  // logit of M's end: trajectories run to the horizon
 
-std::unique_ptr<Environment> make_environment(const std::string& name) {
-  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8});
+std::unique_ptr<Environment> make_environment(const std::string& name, bool regions) {
+  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8, .regions = regions});
   ModelOptions options;
   options.light = true;
   std::vector<StartGraph> starts;
   starts.push_back({name, build_model(name, options)});
+  RewriteEnvConfig config;
+  if (!regions) config.region_nodes = 0;
   return std::make_unique<RewriteEnvironment>(std::move(starts),
                                               std::make_shared<const RuleSet>(RuleSet::builtin()),
-                                              make_cost_model("roofline:t4"), RewriteEnvConfig{});
+                                              make_cost_model("roofline:t4"), config);
 }
 
 /// V, M and C of default sizes with random weights, before a real environment and in a dream that
 /// begins where it does.
 struct Worlds {
-  Worlds(const std::string& name, int batch) : real(make_environment(name)) {
+  Worlds(const std::string& name, int batch, bool regions) : real(make_environment(name, regions)) {
     torch::manual_seed(1);
     const EncoderConfig vae;
     encoder = std::make_shared<GraphEncoder>(vae, real->spec());
     spec.latent = vae.latent;
     spec.hidden = config.hidden;
     spec.env = real->spec();
-    MdnRnn network(config, spec);
+    spec.regions = spec.env.regions;
+    MdnRnn network(config, spec, regions ? RegionPool(vae.latent, 2 * vae.width) : nullptr);
     torch::NoGradGuard guard;
     network->head->bias[mixture_columns() + 1] = kNeverEnds;
     world = std::make_shared<MdnWorldModel>(network);
     live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
-    const LatentObservation start = live->reset(0);
-    const auto zeros = torch::zeros_like(start.mask.counts.select(1, 0));
-    dream = std::make_unique<DreamEnvironment>(
-        world,
-        StartStates{world->begin({start.z, {}, {}}), start.mask, zeros, zeros, {zeros, zeros}, start.to_go},
-        DreamConfig{}, batch);
+    dream = std::make_unique<DreamEnvironment>(world, starts(batch),
+                                               DreamConfig{.depth = spec.env.horizon}, batch);
     policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
   }
 
   int64_t mixture_columns() const { return Mixture::columns(config.mixtures, spec.latent); }
 
-  /// Of the matrix products of M, one trajectory, one step.
-  double world_flops() const {
-    const double hidden = config.hidden, actions = spec.env.primary_actions();
-    const double input = spec.latent + actions + config.embedding + kLocationFeatures;
-    const double head = static_cast<double>(mixture_columns()) + 2 + actions * CountCode::classes();
-    return 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head);
+  /// The start, as often as there are trajectories.
+  StartStates starts(int batch) {
+    real->reset(0);
+    const std::vector<Observation> seen(static_cast<size_t>(batch), real->observe());
+    const ObservationBatch observed = batch_observations(std::span<const Observation>(seen), spec.env);
+    const Latents latents = encoder->encode(observed);
+    if (latents.neighbours.defined())
+      rows_ = 1 + latents.neighbours.ge(0).sum(-1).to(torch::kFloat).mean().item<double>();
+    const auto zeros = torch::zeros({batch}, torch::kInt64);
+    return {world->begin(latents), observed.mask, zeros, zeros, {zeros, zeros}, torch::zeros({batch})};
   }
 
-  /// Of the matrix products of C, those on single locations apart.
+  /// Of the matrix products of M, one trajectory, one step: on every row where there are regions, of
+  /// which there are as many as a region of the start and its neighbours on the mean.
+  double world_flops() const {
+    const double hidden = config.hidden, actions = spec.env.primary_actions();
+    const double context = spec.regions > 1 ? 2 * spec.latent + 1 : 0;
+    const double input = spec.latent + actions + config.embedding + kLocationFeatures + context;
+    const double head = static_cast<double>(mixture_columns()) + 2 + actions * CountCode::classes();
+    return rows_ * 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head);
+  }
+
+  /// Of the matrix products of C, those on single regions and locations apart.
   double policy_flops() const {
     const ActorCriticConfig c;
     const double width = static_cast<double>(c.width), inputs = static_cast<double>(policy_feature_count(spec));
@@ -84,6 +97,9 @@ struct Worlds {
   std::unique_ptr<LiveLatentEnvironment> live;
   std::unique_ptr<DreamEnvironment> dream;
   std::unique_ptr<Policy> policy;
+
+ private:
+  double rows_ = 1;  // that M works on in a step of one trajectory
 };
 
 double seconds_of(const std::function<void()>& run) {
@@ -95,9 +111,9 @@ double seconds_of(const std::function<void()>& run) {
 /// Steps of the dream, with the actor-critic choosing or with actions that are there. Items are
 /// steps of one trajectory. `of_fastest` is the share of the fastest matrix product; `best_of_fastest`
 /// that of the quickest step, as the product's own rate is its best on a machine with other work.
-void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
+void DreamStep(benchmark::State& state, const char* name, bool regions, bool with_policy) {
   const int64_t batch = state.range(0);
-  Worlds worlds(name, static_cast<int>(batch));
+  Worlds worlds(name, static_cast<int>(batch), regions);
   Rng rng(1);
   RandomPolicy random;
   LatentObservation observation = worlds.dream->reset(1);
@@ -122,18 +138,22 @@ void DreamStep(benchmark::State& state, const char* name, bool with_policy) {
   state.counters["best_of_fastest"] =
       each * static_cast<double>(batch) / best / fastest_matrix_product();
 }
-BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", false)
-    ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true)
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", true, false)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(DreamStep, toy_M, "toy", false)
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true, true)
+    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M, "squeezenet1_1", false, false)
+    ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M_and_C, "squeezenet1_1", false, true)
+    ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, toy_flat_M, "toy", false, false)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Random play before the real environment and in the dream, in turns, each with time of its own.
 /// Items are live steps of trajectories that run; `ratio` is dream steps per live step.
 void LiveAgainstDream(benchmark::State& state, const char* name) {
   const int64_t batch = state.range(0);
-  Worlds worlds(name, static_cast<int>(batch));
+  Worlds worlds(name, static_cast<int>(batch), true);
   Rng rng(1);
   RandomPolicy random;
   LatentObservation real = worlds.live->reset(1), dreamt = worlds.dream->reset(1);
