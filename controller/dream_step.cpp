@@ -61,9 +61,9 @@ TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& 
   if (!run.policy.empty()) {
     training.initial = load_checkpoint(run.policy, "policy");
     require_same_actions(run.policy, *training.initial, data.spec());
-  } else if (config.clone.share > 0) {
-    training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
   }
+  if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
+    training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
   training.validate_start = run.validate_start;
   training.seed = config.seed;
   training.base = models.checkpoint;

@@ -31,6 +31,7 @@ class Iteration {
         fit_world(round);
         next.world = next.directory + "/world/world.pt";
         next.policy = last_policy(round - 1);
+        next.imitate = config_.imitate;
         next.validate_start = false;  // the round before ended with it
       }
       world_ = next.world;

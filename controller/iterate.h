@@ -16,6 +16,7 @@ struct IterateConfig {
   int64_t rounds = 1;
   int64_t episodes = 200;
   int64_t epochs = 6;
+  bool imitate = false;
 
   template <class V> void fields(V& v) {
     v.field("rounds", rounds, "Rounds of collect, fit and dream; the first has data and M already",
@@ -23,6 +24,9 @@ struct IterateConfig {
     v.field("episodes", episodes, "Episodes that the policy collects before each further round",
             at_least(1));
     v.field("epochs", epochs, "Most epochs of M's fit in each further round", at_least(1));
+    v.field("imitate", imitate,
+            "Whether each further round too begins with imitation, of the best episodes so far (as Oh et "
+            "al., Self-Imitation Learning, 2018)");
   }
 };
 

@@ -119,11 +119,19 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
     learned = learned || !same;
   }
   EXPECT_TRUE(learned);
-  const auto metrics = [&](const char* round) {
-    return read_file(rounds.directory / ("out/" + std::string(round) + "/metrics.jsonl"));
+}
+
+TEST(IterateTest, TheFirstRoundImitatesAndOthersWhereTheyShall) {
+  Rounds rounds;
+  const auto imitates = [&](const std::string& round) {
+    return read_file(rounds.directory / (round + "/metrics.jsonl")).find("clone/") != std::string::npos;
   };
-  EXPECT_THAT(metrics("round-1"), ::testing::HasSubstr("clone/"));
-  EXPECT_THAT(metrics("round-2"), ::testing::Not(::testing::HasSubstr("clone/")));
+  rounds.run("once");
+  EXPECT_TRUE(imitates("once/round-1"));
+  EXPECT_FALSE(imitates("once/round-2"));
+  rounds.config.imitate = true;
+  rounds.run("always");
+  EXPECT_TRUE(imitates("always/round-2"));
 }
 
 TEST(IterateTest, MetricsCountOnFromRoundToRound) {
