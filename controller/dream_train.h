@@ -12,9 +12,9 @@ namespace reverie {
 /// How a policy is trained and judged on the way. Where it plays and how it is judged for real is
 /// the caller's.
 struct TrainingPlan {
-  int64_t updates = 200;
+  int64_t updates = 20;
   int64_t batch = 256;
-  int64_t validate_every = 10;
+  int64_t validate_every = 20;
 
   template <class V> void fields(V& v) {
     v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));

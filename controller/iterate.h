@@ -14,7 +14,7 @@ namespace reverie {
 /// fitted to as well.
 struct IterateConfig {
   int64_t rounds = 1;
-  int64_t episodes = 200;
+  int64_t episodes = 25;
   int64_t epochs = 6;
   bool imitate = false;
 

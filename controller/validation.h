@@ -8,8 +8,8 @@
 namespace reverie {
 
 struct ValidationConfig {
-  int64_t sampled = 16;
-  int64_t dreams = 8;
+  int64_t sampled = 4;
+  int64_t dreams = 2;
   double temperature = 1;
 
   template <class V> void fields(V& v) {
