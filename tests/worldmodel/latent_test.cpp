@@ -124,7 +124,8 @@ TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
   real->step({1, 2});
   const Observation seen = real->observe();
   const std::vector<const Observation*> one = {&seen};
-  EXPECT_TRUE(torch::allclose(live->observe().z[1], fixture.encoder->encode(one).z[0], 1e-4, 1e-5));
+  const auto expected = fixture.encoder->encode(one, fixture.encoder->spec()).z[0];
+  EXPECT_TRUE(torch::allclose(live->observe().z[1], expected, 1e-4, 1e-5));
   EXPECT_EQ(live->observe().mask.counts[1][0].item<int64_t>(), seen.mask.counts[0]);
   EXPECT_EQ(live->counters().steps, kBatch);
 }
