@@ -66,7 +66,8 @@ struct TrainingRun {
 
 /// Trains C. Every validation, and the end, writes to `directory`: policy.pt when the score is the
 /// best so far, and training.pt, from which a run with `resume` goes on to the same result as one
-/// that did not stop. last.pt is the policy at the end, whatever its score. metrics.jsonl holds a row per update.
+/// that did not stop. last.pt is the policy at the end, whatever its score. metrics.jsonl holds a row
+/// per update.
 TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
                             const TrainingRun& run);
 
