@@ -92,6 +92,16 @@ void print_text(const TrainingResult& result, const Options& options, const Conf
                config.symbolic_cost);
 }
 
+/// Resets and steps of all these episodes, those that an interrupted run had collected too; look-ups and
+/// measurements, of which files do not tell, are those of this run.
+EnvCounters work_of(const EpisodeSource& collected, const CollectResult& result) {
+  EnvCounters counters = result.counters;
+  counters.resets = std::ssize(collected.episodes());
+  counters.steps = 0;
+  for (const Episode& episode : collected.episodes()) counters.steps += std::ssize(episode.steps);
+  return counters;
+}
+
 /// The collection of a further round of `iterate`: with the seed of the first, so that the same graphs
 /// and shares of the episodes are kept for testing.
 CollectedRound collect_round(const Environment& environment, const RolloutInfo& info,
@@ -109,7 +119,8 @@ CollectedRound collect_round(const Environment& environment, const RolloutInfo& 
   run.progress = progress;
   create_run_directory(directory, run.config, true);
   const CollectResult result = collect(environment, agent, collected.collect, run);
-  return {std::make_shared<RolloutEpisodes>(Rollouts::open(directory)), result.counters};
+  const auto collected_episodes = std::make_shared<RolloutEpisodes>(Rollouts::open(directory));
+  return {collected_episodes, work_of(*collected_episodes, result)};
 }
 
 void run(const Options& options) {

@@ -16,8 +16,14 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
   --set mdnrnn.epochs=1 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out policy --seed 1 \
   --set dream.updates=1 --quiet
-"$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
-  --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --quiet
+rounds() {
+  "$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
+    --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --json --quiet "$@" |
+    grep -o '"training":{"resets":[0-9]*,"steps":[0-9]*'
+}
+work=$(rounds)
+rm rounds/round-2/training.pt
+[[ $(rounds --resume) == "$work" ]] || fail "collected before an interrupt, and not counted: not $work"
 "$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
