@@ -42,6 +42,7 @@ options_of() {  # ARM MODEL SEED
     *) refuse "no arm $1" ;;
   esac
 }
+
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's method is its arm, its source of costs a prior.
 job() {  # MODEL ARM BUDGET SEED
   local extra= setting options
@@ -66,8 +67,10 @@ jobs_list() {
 }
 
 mkdir -p "$out/runs"
-jobs=$(jobs_list)
-[[ -n $tables ]] || "$root/experiments/queue.sh" <<<"$jobs"
+if [[ -z $tables ]]; then
+  jobs=$(jobs_list)  # refused before any runs
+  "$root/experiments/queue.sh" <<<"$jobs"
+fi
 cat "$out"/runs/*.json >"$out/measured.jsonl"
 for budget in ${budgets//,/ }; do
   echo "Budget $budget: gain of the chosen graph end to end, percent"

@@ -108,10 +108,12 @@ if [[ $learning == ON ]]; then
   done
   for checkpoint in random.pt missing.pt folder.onnx good.onnx; do
     refuses "$checkpoint" reverie train_mdnrnn rollouts --encoder $checkpoint --out new
+    refuses "$checkpoint" reverie train_mdnrnn rollouts --from $checkpoint --out new
     refuses "$checkpoint" reverie dream_train rollouts --world $checkpoint --out new
     refuses "$checkpoint" reverie evaluate good.onnx --policy $checkpoint --out new
     refuses "$checkpoint" reverie optimize good.onnx --method policy --policy $checkpoint --out new.onnx
   done
+  refuses 'either --encoder, or --from' reverie train_mdnrnn rollouts --out new
   refuses 'threads' reverie train_vae rollouts --threads 0 --out new
   refuses 'file/new' reverie train_vae rollouts --out file/new
 fi
