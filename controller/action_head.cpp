@@ -1,7 +1,8 @@
 #include "controller/action_head.h"
 
 #include <cmath>
-#include <limits>
+
+#include "controller/segments.h"
 
 namespace reverie {
 namespace {
@@ -9,30 +10,6 @@ namespace {
 constexpr int64_t kTableLimit = 256;
 constexpr double kLogitBound = 10;
 const auto kIndex = torch::kInt64;
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-torch::Tensor range_like(int64_t n, const torch::Tensor& like) {
-  return torch::arange(n, like.options().dtype(kIndex));
-}
-
-torch::Tensor sum_within(const torch::Tensor& x, const torch::Tensor& segment, int64_t segments) {
-  return torch::zeros({segments}, x.options()).index_add(0, segment, x);
-}
-
-/// Of bounded logits [N], over those of one segment; segment [N], each below `segments`.
-torch::Tensor log_softmax_within(const torch::Tensor& logits, const torch::Tensor& segment,
-                                 int64_t segments) {
-  return logits - sum_within(logits.exp(), segment, segments).log().index_select(0, segment);
-}
-
-/// Entropy of each segment's distribution, [segments]; `inner` [N]: what each entry has by itself, or
-/// undefined.
-torch::Tensor entropy_within(const torch::Tensor& log_probability, const torch::Tensor& inner,
-                             const torch::Tensor& segment, int64_t segments) {
-  const auto surprise = inner.defined() ? inner - log_probability : -log_probability;
-  return sum_within(log_probability.exp() * surprise, segment, segments);
-}
 
 /// Bounded product of queries and keys, [N, width] each.
 torch::Tensor score(const torch::Tensor& query, const torch::Tensor& key) {
@@ -61,16 +38,11 @@ torch::Tensor draw_index(const torch::Tensor& weights, const torch::Tensor& u) {
   return torch::minimum((sums <= target).sum(-1), last);
 }
 
-namespace {
-
-/// A column of each row of log-probabilities [B, n].
 torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng) {
   if (greedy) return log_probability.argmax(-1);
   return draw_index(log_probability.to(torch::kFloat64).exp(),
                     uniform_numbers(log_probability.size(0), rng).to(log_probability.device()));
 }
-
-}  // namespace
 
 /// Choices of a primary action in one region of a state, G such groups; one a pair (state, primary
 /// action) where S = 1.

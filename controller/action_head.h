@@ -96,5 +96,7 @@ torch::Tensor uniform_numbers(int64_t n, Rng& rng);
 /// Index of the first entry whose running sum passes u times the total, per row of `weights`
 /// [B, A] (float64, not negative, one positive a row); never an entry of weight 0.
 torch::Tensor draw_index(const torch::Tensor& weights, const torch::Tensor& u);
+/// A column of each row of log-probabilities [B, n]: the likeliest, or drawn.
+torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng);
 
 }  // namespace reverie

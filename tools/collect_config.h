@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #ifdef REVERIE_LEARNING
-#include "controller/graph_ppo.h"
+#include "controller/agent_ppo.h"
 #endif
 #include "datasets/collect.h"
 #include "env/factory/environment_factory.h"
@@ -17,7 +17,7 @@ struct CollectStepConfig {
   EnvironmentConfig env;
   CollectConfig collect;
 #ifdef REVERIE_LEARNING
-  GraphPpoConfig ppo;
+  AgentPpoConfig ppo;
 #endif
 
   template <class V>

@@ -21,11 +21,8 @@ Mixture Mixture::from_columns(const torch::Tensor& columns, int mixtures, int di
                               double min_log_sigma) {
   const int64_t block = static_cast<int64_t>(mixtures) * dimensions;
   const auto parts = columns.split_with_sizes({mixtures, block, block}, -1);
-  auto shape = columns.sizes().vec();
-  shape.back() = mixtures;
-  shape.push_back(dimensions);
-  return {parts[0], parts[1].reshape(shape),
-          parts[2].reshape(shape).clamp(min_log_sigma, kMaxLogSigma)};
+  return {parts[0], parts[1].unflatten(-1, {mixtures, dimensions}),
+          parts[2].unflatten(-1, {mixtures, dimensions}).clamp(min_log_sigma, kMaxLogSigma)};
 }
 
 torch::Tensor Mixture::negative_log_likelihood(const torch::Tensor& x) const {

@@ -4,7 +4,8 @@
 #   experiments/learning/steps.sh MODEL TRAIN DIRECTORY ARM SEED [KEY=VALUE]...
 #
 # It learns on TRAIN, models separated by commas, and is played on MODEL. A setting goes to the step that it is for, by its first word; of settings that are given twice the last
-# holds. Directories are named by step and by a hash of all settings up to it: runs that agree so far
+# holds. An arm without a setting for dream_train ends with its collection: an agent that learned by itself
+# (collect.agent=ppo), judged by the episodes that it collected. Directories are named by step and by a hash of all settings up to it: runs that agree so far
 # share them, and what is there is not made anew. The line is that of `optimize --method policy` with the best
 # policy, ARM as its method, with what the steps said (README.md beside this file).
 set -euo pipefail
@@ -30,7 +31,7 @@ settings_of() {
     while read -r key; do printf '%s\n' "${given[$key]}"; done
 }
 for key in "${!given[@]}"; do
-  [[ ${key%%.*} =~ ^(env|collect|vae|mdnrnn|open_loop|dream|iterate)$ ]] || refuse "no step has the setting $key"
+  [[ ${key%%.*} =~ ^(env|collect|ppo|vae|mdnrnn|open_loop|dream|iterate)$ ]] || refuse "no step has the setting $key"
 done
 
 past="$(basename -s .onnx -a "${train[@]}" | paste -sd" ") $seed"
@@ -64,8 +65,16 @@ prefixed() { sed 's/^{//; s/}$//; s/"\([a-z0-9_]*\)":/"'"$1"'_\1":/g' <<<"$2"; }
 object() { grep -o "\"$1\":{[^{}]*}" <<<"$2" | head -1 | sed 's/^"[^"]*"://'; }
 number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
 
-step collect "env collect" "${train[@]}"
+step collect "env collect ppo" "${train[@]}"
 rollouts=$made collected=$said
+before=$(number steps "$(object agent_training "$collected")")
+cost=$(number cost_source "$collected")
+if [[ -z $(settings_of dream iterate) ]]; then
+  printf '{"model":"%s","method":"%s","seed":%s,"cost_source":%s,"improvement_percent":%s,"policy_sampled_improvement":%s,"real_steps":%s}\n' \
+    "$model" "$arm" "$seed" "$cost" "$(number best_improvement_percent "$collected")" \
+    "$(number mean_improvement_percent "$collected")" "$before"
+  exit
+fi
 step train_vae vae "$rollouts"
 encoder=$made fitted_v=$said
 step train_mdnrnn "mdnrnn open_loop" "$rollouts" --encoder "$encoder/encoder.pt"
@@ -73,12 +82,11 @@ world=$made fitted_m=$said
 step dream_train "dream iterate" "$rollouts" --world "$world/world.pt"
 policy=$made trained=$said
 
-cost=$(number cost_source "$collected")
 played=$("$reverie" optimize "$model" --method policy --policy "$policy/policy.pt" --cost "${cost//\"/}" \
            --budget 16 --seed "$seed" --set verify_inputs=0 --quiet --json | tail -1)
 
 training=$(object training "$trained") validation=$(object validation "$trained")
-before=$(($(number steps "$collected") + $(number steps "$(object agent_training "$collected")")))
+before=$((before + $(number steps "$collected")))
 real=$((before + $(number steps "$training") + $(number steps "$validation")))
 
 # A point of the trace for each validation.

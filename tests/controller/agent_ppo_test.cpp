@@ -1,4 +1,4 @@
-#include "controller/graph_ppo.h"
+#include "controller/agent_ppo.h"
 
 #include <gmock/gmock.h>
 
@@ -8,12 +8,13 @@
 namespace reverie {
 namespace {
 
-GraphPpoConfig small_config() {
-  GraphPpoConfig config;
-  config.encoder.latent = 16;
-  config.encoder.width = 16;
-  config.encoder.blocks = 2;
-  config.width = 32;
+AgentPpoConfig small_config(AgentNetKind kind = AgentNetKind::kGraph) {
+  AgentPpoConfig config;
+  config.net.kind = kind;
+  config.net.encoder.latent = 16;
+  config.net.encoder.width = 16;
+  config.net.encoder.blocks = 2;
+  config.net.width = 32;
   config.batch = 16;
   config.ppo.learning_rate = 3e-3;
   config.ppo.minibatch = 64;
@@ -21,9 +22,15 @@ GraphPpoConfig small_config() {
   return config;
 }
 
-TEST(GraphPpoTest, LearnsOnTheGraphItself) {
+class AgentPpo : public ::testing::TestWithParam<AgentNetKind> {};
+
+INSTANTIATE_TEST_SUITE_P(, AgentPpo,
+                         ::testing::Values(AgentNetKind::kGraph, AgentNetKind::kCandidates),
+                         [](const auto& kind) { return kind.param == AgentNetKind::kGraph ? "graph" : "candidates"; });
+
+TEST_P(AgentPpo, LearnsOnTheGraphItself) {
   const ToyEnvironment toy(ToyConfig{1, 4, 6});
-  GraphPpoTrainer trainer(toy, {0}, small_config(), 1);
+  AgentPpoTrainer trainer(toy, {0}, small_config(GetParam()), 1);
   constexpr int kUpdates = 25;
   double first = 0, last = 0;
   for (int update = 0; update < kUpdates; ++update) {
@@ -48,10 +55,10 @@ class HalfClosedToy : public ToyEnvironment {
   }
 };
 
-TEST(GraphPpoTest, TrainsOnTheGivenStartStatesAlone) {
-  GraphPpoConfig config = small_config();
+TEST(AgentPpoTest, TrainsOnTheGivenStartStatesAlone) {
+  AgentPpoConfig config = small_config();
   config.batch = 24;
-  GraphPpoTrainer trainer(HalfClosedToy(), {0, 2}, config, 1);
+  AgentPpoTrainer trainer(HalfClosedToy(), {0, 2}, config, 1);
   trainer.update(0, 1);
   EXPECT_GE(trainer.counters().resets, 24);
 }
@@ -74,10 +81,10 @@ void expect_equal(CollectAgent& first, CollectAgent& second) {
   }
 }
 
-TEST(GraphPpoTest, TheAgentActsByTheMaskAndItsForksAndFilesAgree) {
+TEST_P(AgentPpo, ActsByTheMaskAndItsForksAndFilesAgree) {
   const TemporaryDirectory directory;
   const ToyEnvironment toy(ToyConfig{2, 4, 8});
-  GraphPpoConfig config = small_config();
+  AgentPpoConfig config = small_config(GetParam());
   config.updates = 1;
   config.batch = 2;
   PpoAgentRun run{{0, 1, 2, 3}, 3, directory / "agent.pt"};

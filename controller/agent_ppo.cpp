@@ -1,82 +1,52 @@
-#include "controller/graph_ppo.h"
+#include "controller/agent_ppo.h"
 
 #include "controller/counters.h"
 #include "core/base/files.h"
 
 namespace reverie {
 
-GraphActorCriticImpl::GraphActorCriticImpl(const EnvSpec& spec, const GraphPpoConfig& config)
-    : encoder_(register_module("encoder", std::make_shared<GraphEncoder>(config.encoder, spec))) {
-  const int64_t inputs = config.encoder.latent + 1;
-  actor_ = register_module("actor", two_layers(inputs, config.width, 0));
-  critic_ = register_module("critic", two_layers(inputs, config.width, 1));
-  head_ = register_module("head", ActionHead(config.width, spec, config.head));
-}
-
-torch::Tensor GraphActorCriticImpl::features(const ObservationBatch& batch,
-                                             const torch::Tensor& to_go) {
-  const auto latents = encoder_->latents(encoder_->posterior(batch).mean, batch.graph);
-  return torch::cat({latents.z, to_go.unsqueeze(-1)}, -1);
-}
-
-Evaluation GraphActorCriticImpl::evaluate(const ObservationBatch& batch, const torch::Tensor& to_go,
-                                          const LatentActions& actions) {
-  const auto shared = features(batch, to_go);
-  Evaluation result = head_->evaluate({actor_->forward(shared), {batch.mask.counts, {}}, {}}, actions);
-  result.value = critic_->forward(shared).squeeze(-1);
-  return result;
-}
-
-Choice GraphActorCriticImpl::choose(const ObservationBatch& batch, const torch::Tensor& to_go,
-                                    bool greedy, Rng& rng) {
-  return head_->choose({actor_->forward(features(batch, to_go)), {batch.mask.counts, {}}, {}}, greedy,
-                       rng);
-}
-
-torch::Tensor GraphActorCriticImpl::value(const ObservationBatch& batch,
-                                          const torch::Tensor& to_go) {
-  return critic_->forward(features(batch, to_go)).squeeze(-1);
-}
-
-/// T steps of B episodes; observations of steps that were taken, one after the other.
-struct GraphPpoTrainer::Played {
-  Rollout rollout;                        ///< no latents, no log-probabilities
-  std::vector<Observation> observations;  ///< of the alive steps, in order of (t, b)
+/// T steps of B episodes; sights of the steps that were taken, one after the other.
+struct AgentPpoTrainer::Played {
+  Rollout rollout;            ///< no latents, no log-probabilities
+  std::vector<Sight> sights;  ///< of the alive steps, in order of (t, b)
 };
 
 namespace {
 
-std::vector<Observation> observe_all(const std::vector<std::unique_ptr<Environment>>& environments) {
-  std::vector<Observation> observations;
-  for (const auto& environment : environments) observations.push_back(environment->observe());
-  return observations;
+std::vector<Sight> look_at_all(const std::vector<std::unique_ptr<Environment>>& environments,
+                               const AgentNet& net) {
+  std::vector<Sight> sights;
+  for (const auto& environment : environments) sights.push_back(look(*environment, environment->observe(), net));
+  return sights;
 }
 
-ObservationBatch batch_of(const std::vector<Observation>& observations, const EnvSpec& spec) {
-  return batch_observations(std::span<const Observation>(observations), spec);
+std::vector<const Sight*> pointers(const std::vector<Sight>& sights) {
+  std::vector<const Sight*> all;
+  for (const Sight& sight : sights) all.push_back(&sight);
+  return all;
 }
 
-std::vector<Observation> rows_of(const std::vector<Observation>& all, const torch::Tensor& index) {
-  std::vector<Observation> rows;
+std::vector<const Sight*> rows_of(const std::vector<Sight>& all, const torch::Tensor& index) {
+  std::vector<const Sight*> rows;
   for (int64_t i = 0; i < index.size(0); ++i)
-    rows.push_back(all[static_cast<size_t>(index[i].item<int64_t>())]);
+    rows.push_back(&all[static_cast<size_t>(index[i].item<int64_t>())]);
   return rows;
 }
 
 }  // namespace
 
-GraphPpoTrainer::GraphPpoTrainer(const Environment& prototype, std::vector<int> starts,
-                                 const GraphPpoConfig& config, uint64_t seed)
+AgentPpoTrainer::AgentPpoTrainer(const Environment& prototype, std::vector<int> starts,
+                                 const AgentPpoConfig& config, uint64_t seed)
     : config_(config),
       spec_(prototype.spec()),
       starts_(std::move(starts)),
-      net_(with_torch_seed(seed, [&] { return GraphActorCritic(spec_, config); })),
+      net_(with_torch_seed(seed, [&] { return make_agent_net(spec_, config.net); })),
       learner_(net_->parameters(), config.ppo) {
   REVERIE_CHECK(!starts_.empty());
   for (int64_t b = 0; b < config.batch; ++b) environments_.push_back(prototype.fork());
 }
 
-EnvCounters GraphPpoTrainer::counters() const {
+EnvCounters AgentPpoTrainer::counters() const {
   EnvCounters total;
   for (const auto& environment : environments_) total += environment->counters();
   return total;
@@ -102,7 +72,7 @@ struct StepColumns {
 
 }  // namespace
 
-GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
+AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
   torch::NoGradGuard no_grad;
   const auto size = static_cast<int64_t>(environments_.size());
   const auto graphs = static_cast<uint64_t>(spec_.start_states);
@@ -114,20 +84,20 @@ GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
   StepColumns columns;
   auto alive = torch::ones({size}, torch::kBool);
   for (int step = 0; alive.any().item<bool>(); ++step) {
-    std::vector<Observation> seen = observe_all(environments_);
+    std::vector<Sight> seen = look_at_all(environments_, *net_);
     const auto to_go = torch::full({size}, 1.0f - static_cast<float>(step) / spec_.horizon);
-    const LatentActions actions = net_->choose(batch_of(seen, spec_), to_go, false, rng).actions;
+    const LatentActions actions = net_->choose(pointers(seen), to_go, false, rng).actions;
     auto reward = torch::zeros({size}), terminated = torch::zeros({size}, torch::kBool),
          truncated = torch::zeros({size}, torch::kBool);
     for (int64_t b = 0; b < size; ++b) {
       if (!alive[b].item<bool>()) continue;
-      Observation& observation = seen[static_cast<size_t>(b)];
+      Sight& sight = seen[static_cast<size_t>(b)];
       const StepResult result =
-          environments_[static_cast<size_t>(b)]->step(real_action(observation.mask, actions, b));
+          environments_[static_cast<size_t>(b)]->step(real_action(sight.observation.mask, actions, b));
       reward[b] = result.reward;
       terminated[b] = result.terminated;
       truncated[b] = result.truncated;
-      played.observations.push_back(std::move(observation));
+      played.sights.push_back(std::move(sight));
     }
     columns.reward.push_back(reward);
     columns.terminated.push_back(terminated);
@@ -143,15 +113,13 @@ GraphPpoTrainer::Played GraphPpoTrainer::play_batch(Rng& rng) {
   return played;
 }
 
-void GraphPpoTrainer::normalize(const std::vector<Observation>& observations) {
+void AgentPpoTrainer::normalize(const Played& played) {
   if (normalized_) return;
-  ObservationStatistics statistics(spec_);
-  statistics.add(batch_of(observations, spec_));
-  net_->set_statistics(statistics);
+  net_->set_statistics(pointers(played.sights));
   normalized_ = true;
 }
 
-void GraphPpoTrainer::judge_steps(const Played& played, const torch::Tensor& alive,
+void AgentPpoTrainer::judge_steps(const Played& played, const torch::Tensor& alive,
                                   PpoBatch& batch) {
   torch::NoGradGuard no_grad;
   const Rollout& rollout = played.rollout;
@@ -173,18 +141,18 @@ void GraphPpoTrainer::judge_steps(const Played& played, const torch::Tensor& ali
   batch.target = ((advantage + value) / scale).flatten().index_select(0, alive);
 }
 
-Metrics GraphPpoTrainer::update(double progress, uint64_t seed) {
+Metrics AgentPpoTrainer::update(double progress, uint64_t seed) {
   Rng rng(seed);
   const Played played = play_batch(rng);
-  normalize(played.observations);
+  normalize(played);
   scale_.observe(played.rollout, torch::zeros({played.rollout.batch()}), config_.ppo.gamma);
   const auto alive = played.rollout.alive.flatten().nonzero().squeeze(1);
   const auto to_go = played.rollout.observation.to_go.flatten().index_select(0, alive);
   const LatentActions actions = select_rows(flatten(played.rollout.actions), alive);
   PpoBatch batch;
   batch.evaluate = [&](const torch::Tensor& index) {
-    return net_->evaluate(batch_of(rows_of(played.observations, index), spec_),
-                          to_go.index_select(0, index), select_rows(actions, index));
+    return net_->evaluate(rows_of(played.sights, index), to_go.index_select(0, index),
+                          select_rows(actions, index));
   };
   judge_steps(played, alive, batch);
   Metrics metrics = episode_metrics(played.rollout);
@@ -197,7 +165,7 @@ namespace {
 /// Samples from a trained network; forks share it.
 class PpoAgent : public CollectAgent {
  public:
-  explicit PpoAgent(GraphActorCritic net) : net_(std::move(net)) {}
+  explicit PpoAgent(std::shared_ptr<AgentNet> net) : net_(std::move(net)) {}
 
   std::string begin(const Environment&, Rng&) override {
     step_ = 0;
@@ -206,26 +174,25 @@ class PpoAgent : public CollectAgent {
 
   Action act(const Environment& env, const Observation& observation, Rng& rng) override {
     torch::NoGradGuard no_grad;
-    const EnvSpec& spec = env.spec();
-    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / spec.horizon);
-    const Choice choice =
-        net_->choose(batch_observations(std::span<const Observation>(&observation, 1), spec), to_go,
-                     false, rng);
+    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / env.spec().horizon);
+    const Sight sight = look(env, observation, *net_);
+    const Sight* seen = &sight;
+    const Choice choice = net_->choose({&seen, 1}, to_go, false, rng);
     return real_action(observation.mask, choice.actions, 0);
   }
 
   std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<PpoAgent>(net_); }
 
  private:
-  GraphActorCritic net_;
+  std::shared_ptr<AgentNet> net_;
   int step_ = 0;
 };
 
 constexpr const char* kAgent = "agent";
 
-GraphActorCritic train_agent(const Environment& environment, const GraphPpoConfig& config,
+std::shared_ptr<AgentNet> train_agent(const Environment& environment, const AgentPpoConfig& config,
                              const PpoAgentRun& run, EnvCounters& counters) {
-  GraphPpoTrainer trainer(environment, run.starts, config, run.seed);
+  AgentPpoTrainer trainer(environment, run.starts, config, run.seed);
   Progress progress("train ppo", config.updates, "updates", run.progress);
   for (int64_t update = 0; update < config.updates; ++update) {
     const Metrics metrics =
@@ -240,18 +207,18 @@ GraphActorCritic train_agent(const Environment& environment, const GraphPpoConfi
 }  // namespace
 
 std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
-                                             const GraphPpoConfig& config, const PpoAgentRun& run,
+                                             const AgentPpoConfig& config, const PpoAgentRun& run,
                                              EnvCounters& counters) {
   EnvCounters trained;
   if (run.resume && file_exists(run.file)) {
     const Checkpoint kept = load_checkpoint(run.file, kAgent);
     require_same_actions(run.file, kept, environment.spec());
-    GraphActorCritic net(environment.spec(), config);
+    const auto net = make_agent_net(environment.spec(), config.net);
     with_context(run.file, [&] { restore_module(kept, kAgent, *net); });
     counters += get_counters(kept, "training_");
     return std::make_unique<PpoAgent>(net);
   }
-  const GraphActorCritic net = train_agent(environment, config, run, trained);
+  const auto net = train_agent(environment, config, run, trained);
   counters += trained;
   Checkpoint kept;
   kept.kind = kAgent;

@@ -1,0 +1,107 @@
+#include "controller/candidate_net.h"
+
+#include <gmock/gmock.h>
+
+#include "controller/rollout.h"
+#include "env/toy/toy_environment.h"
+
+namespace reverie {
+namespace {
+
+AgentNetConfig candidate_config() {
+  AgentNetConfig config;
+  config.kind = AgentNetKind::kCandidates;
+  config.width = 16;
+  return config;
+}
+
+struct CandidateScene {
+  explicit CandidateScene(uint64_t seed = 1)
+      : toy(ToyConfig{2, 4, 8}),
+        net((torch::manual_seed(3), make_agent_net(toy.spec(), candidate_config()))) {
+    toy.reset(seed);
+    sight = look(toy, toy.observe(), *net);
+    const Sight* seen = &sight;
+    net->set_statistics({&seen, 1});
+  }
+
+  /// Log-probability of every valid action, in the order of Sight::gains.
+  std::vector<double> log_probabilities() const {
+    torch::NoGradGuard no_grad;
+    std::vector<double> all;
+    const Sight* seen = &sight;
+    const auto& counts = sight.observation.mask.counts;
+    for (size_t primary = 0; primary < counts.size(); ++primary)
+      for (int i = 0; i < counts[primary]; ++i) {
+        const LatentActions action{torch::tensor({static_cast<int64_t>(primary)}),
+                                   torch::tensor({static_cast<int64_t>(i)})};
+        all.push_back(net->evaluate({&seen, 1}, torch::ones({1}), action).log_probability.item<double>());
+      }
+    return all;
+  }
+
+  ToyEnvironment toy;
+  std::shared_ptr<AgentNet> net;
+  Sight sight;
+};
+
+TEST(CandidateNet, SeesWhatEachValidActionGains) {
+  const CandidateScene scene;
+  std::vector<float> gains;
+  const auto& counts = scene.sight.observation.mask.counts;
+  for (int primary = 0; primary < scene.toy.spec().no_op(); ++primary)
+    if (counts[static_cast<size_t>(primary)] > 0)
+      for (const double gain : scene.toy.gains(primary)) gains.push_back(static_cast<float>(gain));
+  gains.push_back(0);  // NO-OP
+  EXPECT_EQ(scene.sight.gains, gains);
+}
+
+TEST(CandidateNet, ProbabilitiesOfValidActionsSumToOne) {
+  const CandidateScene scene;
+  double sum = 0, entropy = 0;
+  for (const double log_probability : scene.log_probabilities()) {
+    sum += std::exp(log_probability);
+    entropy -= std::exp(log_probability) * log_probability;
+  }
+  EXPECT_NEAR(sum, 1, 1e-5);
+  const Sight* seen = &scene.sight;
+  const LatentActions no_op{torch::tensor({int64_t{scene.toy.spec().no_op()}}), torch::tensor({int64_t{0}})};
+  EXPECT_NEAR(scene.net->evaluate({&seen, 1}, torch::ones({1}), no_op).entropy.item<double>(), entropy, 1e-5);
+}
+
+TEST(CandidateNet, AGainChangesTheScoreOfItsActionAlone) {
+  CandidateScene scene;
+  const std::vector<double> before = scene.log_probabilities();
+  const size_t lowest = static_cast<size_t>(
+      std::min_element(scene.sight.gains.begin(), scene.sight.gains.end()) - scene.sight.gains.begin());
+  scene.sight.gains[lowest] -= 5;  // the state's best stays
+  const std::vector<double> after = scene.log_probabilities();
+  const size_t other = lowest == 0 ? 1 : 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const double change = (after[i] - after[other]) - (before[i] - before[other]);
+    if (i == lowest) EXPECT_GT(std::abs(change), 1e-4);
+    else EXPECT_NEAR(change, 0, 1e-5) << i;
+  }
+}
+
+TEST(CandidateNet, ChoosesAsItEvaluatesInABatchOfStates) {
+  torch::NoGradGuard no_grad;
+  CandidateScene one(1), two(2);
+  const std::vector<const Sight*> both{&one.sight, &two.sight};
+  Rng rng(5);
+  for (const bool greedy : {true, false}) {
+    const Choice choice = one.net->choose(both, torch::ones({2}), greedy, rng);
+    const Evaluation evaluation = one.net->evaluate(both, torch::ones({2}), choice.actions);
+    EXPECT_TRUE(torch::allclose(choice.log_probability, evaluation.log_probability));
+    for (int64_t b = 0; b < 2; ++b) {
+      const ActionMask& mask = both[static_cast<size_t>(b)]->observation.mask;
+      EXPECT_TRUE(allows(mask, real_action(mask, choice.actions, b)));
+    }
+    if (!greedy) continue;
+    const std::vector<double> all = one.log_probabilities();
+    EXPECT_NEAR(choice.log_probability[0].item<double>(), *std::max_element(all.begin(), all.end()), 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace reverie
