@@ -44,6 +44,14 @@ torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng) 
                     uniform_numbers(log_probability.size(0), rng).to(log_probability.device()));
 }
 
+torch::Tensor ActionInputs::region_rows(const torch::Tensor& batch,
+                                        const torch::Tensor& region) const {
+  const auto row = batch * regions.size(1) + region;
+  const auto known = regions.flatten(0, 1).index_select(0, row);
+  if (!memories.defined()) return known;
+  return torch::cat({known, memories.flatten(0, 1).index_select(0, row)}, -1);
+}
+
 /// Choices of a primary action in one region of a state, G such groups; one a pair (state, primary
 /// action) where S = 1.
 struct ActionHeadImpl::Groups {
@@ -121,7 +129,7 @@ void ActionHeadImpl::score_groups(const ActionInputs& inputs, int64_t pairs, Gro
   const auto query = region_out_->forward(torch::tanh(rule_queries(inputs, groups)));
   const auto size = torch::log1p(groups.count.to(torch::kFloat)).unsqueeze(-1);
   const auto key = region_keys_->forward(
-      torch::cat({inputs.regions.index({groups.batch, groups.region}), size}, -1));
+      torch::cat({inputs.region_rows(groups.batch, groups.region), size}, -1));
   groups.log_probability = log_softmax_within(score(query, key), groups.pair, pairs);
 }
 
@@ -185,8 +193,7 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
   }
   auto query = rule_queries(inputs, groups);
   if (inputs.regions.defined())
-    query = query +
-            query_region_->forward(inputs.regions.index({groups.batch, groups.region}));
+    query = query + query_region_->forward(inputs.region_rows(groups.batch, groups.region));
   query = query_out_->forward(torch::tanh(query));
   const auto keys = location_keys(rows.index, groups.count.index_select(0, rows.group));
   rows.log_probability =

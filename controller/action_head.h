@@ -41,9 +41,17 @@ struct Choice {
 struct ActionInputs {
   torch::Tensor features;  ///< [B, width], of the state as a whole
   LatentMask mask;         ///< at least one valid choice a row
-  torch::Tensor regions;   ///< [B, S, region width]; undefined when S = 1
+  torch::Tensor regions;   ///< [B, S, *]: what is known of each region; undefined when S = 1
+  /// [B, S, *]: more of it, apart so that it need not be joined for regions that nobody asks for; may be
+  /// undefined. The widths of both sum to the head's region width.
+  torch::Tensor memories = {};
 
-  std::array<torch::Tensor*, 4> tensors() { return {&features, &mask.counts, &mask.regions, &regions}; }
+  /// Of these regions [N], [N, region width].
+  torch::Tensor region_rows(const torch::Tensor& batch, const torch::Tensor& region) const;
+
+  std::array<torch::Tensor*, 5> tensors() {
+    return {&features, &mask.counts, &mask.regions, &regions, &memories};
+  }
 };
 
 /// A distribution over (primary, secondary): p(primary) is a softmax over the primary actions whose
@@ -56,7 +64,7 @@ struct ActionInputs {
 /// choices of a primary action are equally likely.
 class ActionHeadImpl : public torch::nn::Module {
  public:
-  /// `region_width`: of ActionInputs::regions; 0 where S = 1.
+  /// `region_width`: of ActionInputs::region_rows; 0 where S = 1.
   ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config,
                  int64_t region_width = 0);
 

@@ -34,9 +34,7 @@ LatentObservation ActorCriticImpl::seen(LatentObservation observation) const {
 }
 
 ActionInputs ActorCriticImpl::action_inputs(const LatentObservation& seen) {
-  ActionInputs inputs{actor_->forward(policy_features(seen)), seen.mask, {}};
-  if (seen.regions.defined()) inputs.regions = torch::cat({seen.regions, seen.region_h}, -1);
-  return inputs;
+  return {actor_->forward(policy_features(seen)), seen.mask, seen.regions, seen.region_h};
 }
 
 torch::Tensor ActorCriticImpl::value_of(const LatentObservation& seen) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/vector_clones.h"
 
 namespace reverie {
 namespace {
@@ -25,14 +26,12 @@ torch::Tensor boundaries(torch::Device device) {
 
 constexpr int64_t kUnchanged = 1 + kChanges.size() / 2;  // the class of a change of 0
 
-/// One row of `decode_likeliest`; `best` and `chosen` are room for A entries.
-void decode_row(const int64_t* current, float* logits, const float* preference, int64_t actions,
-                int64_t max_secondary, float* best, int32_t* chosen, int64_t* next) {
-  for (int64_t a = 0; a < actions; ++a)
-    logits[(current[a] > 0 ? kUnchanged : CountCode::kNone) * actions + a] += preference[a];
+/// The likeliest class of each action: logits by class, then action.
+REVERIE_VECTOR_CLONES void choose_classes(const float* logits, int64_t actions, float* best,
+                                          int32_t* chosen) {
   std::copy_n(logits, actions, best);
   std::fill_n(chosen, actions, 0);
-  for (int32_t k = 1; k < CountCode::classes(); ++k) {
+  for (int32_t k = 1; k <= static_cast<int32_t>(kChanges.size()); ++k) {
     const float* of_class = logits + k * actions;
     for (int64_t a = 0; a < actions; ++a) {
       const bool better = of_class[a] > best[a];
@@ -40,6 +39,14 @@ void decode_row(const int64_t* current, float* logits, const float* preference, 
       chosen[a] = better ? k : chosen[a];
     }
   }
+}
+
+/// One row of `decode_likeliest`; `best` and `chosen` are room for A entries.
+void decode_row(const int64_t* current, float* logits, const float* preference, int64_t actions,
+                int64_t max_secondary, float* best, int32_t* chosen, int64_t* next) {
+  for (int64_t a = 0; a < actions; ++a)
+    logits[(current[a] > 0 ? kUnchanged : CountCode::kNone) * actions + a] += preference[a];
+  choose_classes(logits, actions, best, chosen);
   for (int64_t a = 0; a < actions; ++a)
     next[a] = chosen[a] == CountCode::kNone
                   ? 0

@@ -149,10 +149,12 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   terminated_ = terminated_.logical_or(stopping.logical_and(running));
   truncated_ = truncated_.logical_or(late.logical_and(terminated_.logical_not()));
   // A trajectory that ends keeps the state in which it ended.
-  const auto moving = terminated_.logical_not().logical_and(running);
+  const auto resting = terminated_.logical_or(running.logical_not()).nonzero().squeeze(1);
+  const LatentMask shown = mask_;
   state_.latents = next.latents;
-  state_ = choose_rows(moving, state_, before);
-  mask_ = choose_rows(moving, next.mask, mask_);
+  mask_ = next.mask;
+  keep_rows(state_, before, resting);
+  keep_rows(mask_, shown, resting);
   return {reward, terminated_, truncated_};
 }
 

@@ -59,6 +59,15 @@ T with_rows(const T& x, const torch::Tensor& index, const T& from) {
   });
 }
 
+/// Writes the rows `index` [n] of `from` into `to` where the two do not share a tensor already.
+template <class T>
+void keep_rows(T& to, T from, const torch::Tensor& index) {
+  const auto left = to.tensors(), right = from.tensors();
+  for (size_t i = 0; i < left.size(); ++i)
+    if (left[i]->defined() && !left[i]->is_same(*right[i]))
+      left[i]->index_copy_(0, index, right[i]->index_select(0, index));
+}
+
 /// Row b of `yes` where `choose` [B] bool, else of `no`.
 template <class T>
 T choose_rows(const torch::Tensor& choose, const T& yes, const T& no) {

@@ -58,7 +58,10 @@ mkdir -p "$out"
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 [[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")
-table() { "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"; echo; }
+table() {
+  ! grep -q "\"$1\":" "$out/$setting.jsonl" || "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"
+  echo
+}
 table improvement_percent
 table policy_greedy_improvement
 table policy_sampled_improvement

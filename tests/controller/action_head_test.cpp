@@ -32,7 +32,8 @@ Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1,
   LatentMask& mask = c.inputs.mask;
   mask.counts = torch::randint(0, largest + 1, {batch, 4}, torch::kInt64);
   if (regions > 1) {
-    c.inputs.regions = torch::randn({batch, regions, kRegionWidth});
+    c.inputs.regions = torch::randn({batch, regions, kRegionWidth - 1});
+    c.inputs.memories = torch::randn({batch, regions, 1});
     mask.regions = torch::randint(-largest, largest + 1, {batch, 4, regions}, torch::kInt16).clamp_min(0);
     mask.regions.select(1, 3).zero_().select(1, 0).fill_(1);
     mask.counts = mask.regions.sum(2);

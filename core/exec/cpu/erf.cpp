@@ -3,14 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/base/vector_clones.h"
 #include "core/exec/cpu/builder.h"
-
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define REVERIE_VECTOR_CLONES \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define REVERIE_VECTOR_CLONES
-#endif
 
 namespace reverie::cpu {
 namespace {
