@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -30,10 +31,11 @@ CollectStepConfig resolve(const CollectOptions& options) {
   return config;
 }
 
-/// Who plays, and the real work of its training.
+/// Who plays, and what its training took, the real work of all and the time of this call.
 struct Player {
   std::unique_ptr<CollectAgent> agent;
   EnvCounters training;
+  double seconds = 0;
 };
 
 #ifdef REVERIE_LEARNING
@@ -46,8 +48,10 @@ Player trained_player(const CollectStepConfig& config, const Environment& enviro
   const int graphs = environment.spec().start_states;
   const PpoAgentRun run{graphs_to_train_on(config.collect, config.seed, graphs), config.seed,
                         options.out + "/agent.pt", options.resume, options.progress()};
+  const auto begin = std::chrono::steady_clock::now();
   Player player;
   player.agent = make_ppo_agent(environment, config.ppo, run, player.training);
+  player.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return player;
 }
 #else
@@ -58,8 +62,9 @@ Player trained_player(const CollectStepConfig&, const Environment&, const Common
 }
 #endif
 
-void print_json(const CollectResult& result, const EnvCounters& training, const EnvSpec& spec,
+void print_json(const CollectResult& result, const Player& player, const EnvSpec& spec,
                 const std::string& out) {
+  const EnvCounters& training = player.training;
   const double seconds = std::max(result.seconds, 1e-9);
   nlohmann::ordered_json line = {
       {"out", out},
@@ -79,7 +84,8 @@ void print_json(const CollectResult& result, const EnvCounters& training, const 
        {{"resets", training.resets},
         {"steps", training.steps},
         {"cost_lookups", training.cost_lookups},
-        {"measurements", training.measurements}}}};
+        {"measurements", training.measurements},
+        {"seconds", player.seconds}}}};
   fmt::print("{}\n", line.dump());
 }
 
@@ -124,7 +130,7 @@ void run(const CollectOptions& options) {
   if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   const EnvSpec& spec = made.environment->spec();
-  if (options.common.json) print_json(result, player.training, spec, run.directory);
+  if (options.common.json) print_json(result, player, spec, run.directory);
   else print_text(result, player.training, spec, run.directory);
 }
 

@@ -70,9 +70,9 @@ rollouts=$made collected=$said
 before=$(number steps "$(object agent_training "$collected")")
 cost=$(number cost_source "$collected")
 if [[ -z $(settings_of dream iterate) ]]; then
-  printf '{"model":"%s","method":"%s","seed":%s,"cost_source":%s,"improvement_percent":%s,"policy_sampled_improvement":%s,"real_steps":%s}\n' \
+  printf '{"model":"%s","method":"%s","seed":%s,"cost_source":%s,"improvement_percent":%s,"policy_sampled_improvement":%s,"real_steps":%s,"policy_seconds":%s}\n' \
     "$model" "$arm" "$seed" "$cost" "$(number best_improvement_percent "$collected")" \
-    "$(number mean_improvement_percent "$collected")" "$before"
+    "$(number mean_improvement_percent "$collected")" "$before" "$(number seconds "$(object agent_training "$collected")")"
   exit
 fi
 step train_vae vae "$rollouts"
