@@ -22,7 +22,7 @@ std::vector<float> gains_of_all(const Environment& environment, const ActionMask
 }  // namespace
 
 std::shared_ptr<AgentNet> make_agent_net(const EnvSpec& spec, const AgentNetConfig& config) {
-  if (config.kind == AgentNetKind::kCandidates) return std::make_shared<CandidateNet>(spec, config);
+  if (config.network == AgentNetKind::kCandidates) return std::make_shared<CandidateNet>(spec, config);
   return std::make_shared<GraphNet>(spec, config);
 }
 

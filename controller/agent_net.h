@@ -17,13 +17,13 @@ inline EnumNames<AgentNetKind> enum_names(AgentNetKind) {
 }
 
 struct AgentNetConfig {
-  AgentNetKind kind = AgentNetKind::kGraph;
+  AgentNetKind network = AgentNetKind::kGraph;
   EncoderConfig encoder;
   int64_t width = 64;
   ActionHeadConfig head;
 
   template <class V> void fields(V& v) {
-    v.field("kind", kind,
+    v.field("network", network,
             "graph: a graph network sees the state; candidates: an MLP scores each valid action by what it "
             "gains at once, and sees no graph");
     v.section("encoder", encoder, "graph: the graph network");

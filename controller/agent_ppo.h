@@ -19,7 +19,7 @@ struct AgentPpoConfig {
   AgentPpoConfig() { ppo.minibatch = 64; }
 
   template <class V> void fields(V& v) {
-    v.section("net", net, "The network that chooses and judges");
+    net.fields(v);
     v.section("ppo", ppo, "Proximal policy optimization");
     v.field("updates", updates, "Updates", at_least(1));
     v.field("batch", batch, "Episodes played for an update", at_least(1));

@@ -10,7 +10,7 @@ namespace {
 
 AgentPpoConfig small_config(AgentNetKind kind = AgentNetKind::kGraph) {
   AgentPpoConfig config;
-  config.net.kind = kind;
+  config.net.network = kind;
   config.net.encoder.latent = 16;
   config.net.encoder.width = 16;
   config.net.encoder.blocks = 2;

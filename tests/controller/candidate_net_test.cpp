@@ -10,7 +10,7 @@ namespace {
 
 AgentNetConfig candidate_config() {
   AgentNetConfig config;
-  config.kind = AgentNetKind::kCandidates;
+  config.network = AgentNetKind::kCandidates;
   config.width = 16;
   return config;
 }

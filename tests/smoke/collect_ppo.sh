@@ -11,7 +11,7 @@ cd "$here"
 for kind in graph candidates; do
   for workers in 1 3; do
     "$reverie" collect model.onnx --out "$kind$workers" --seed 1 --workers $workers \
-      --cost roofline:t4 --set collect.agent=ppo --set ppo.net.kind=$kind --set collect.episodes=4 \
+      --cost roofline:t4 --set collect.agent=ppo --set ppo.network=$kind --set collect.episodes=4 \
       --set ppo.updates=1 --set ppo.batch=2 --set env.horizon=12 --json --quiet | tail -1 >result
     grep -q '"agent_training":{"resets":2,"steps":[1-9]' result ||
       { echo "the work of training is not reported:"; cat result; exit 1; }
