@@ -142,6 +142,8 @@ BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", true, false)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M_and_C, "squeezenet1_1", true, true)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(DreamStep, bert_base_M_and_C, "bert_base", true, true)
+    ->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M, "squeezenet1_1", false, false)
     ->Arg(64)->Arg(256)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_flat_M_and_C, "squeezenet1_1", false, true)
@@ -184,6 +186,8 @@ BENCHMARK_CAPTURE(LiveAgainstDream, toy, "toy")
     ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(LiveAgainstDream, squeezenet1_1, "squeezenet1_1")
     ->Arg(256)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(60);
+BENCHMARK_CAPTURE(LiveAgainstDream, bert_base, "bert_base")
+    ->Arg(64)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(60);
 
 }  // namespace
 }  // namespace reverie::bench

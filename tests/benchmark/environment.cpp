@@ -3,6 +3,7 @@
 #include "core/base/random.h"
 #include "core/models/models.h"
 #include "core/search/search.h"
+#include "env/factory/environment_factory.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "tests/support/random_actions.h"
 
@@ -15,42 +16,48 @@ Graph model(const char* name) {
   return build_model(name, options);
 }
 
-std::unique_ptr<RewriteEnvironment> environment() {
+std::unique_ptr<RewriteEnvironment> environment(const char* name, const RewriteEnvConfig& config = {},
+                                                MeasureGraph measure = nullptr) {
   std::vector<StartGraph> starts;
-  starts.push_back({"bert_base", model("bert_base")});
+  starts.push_back({name, model(name)});
   return std::make_unique<RewriteEnvironment>(std::move(starts),
                                               std::make_shared<const RuleSet>(RuleSet::builtin()),
-                                              make_cost_model("roofline:t4"), RewriteEnvConfig{});
+                                              make_cost_model("roofline:t4"), config, std::move(measure));
 }
 
-/// Random episodes, resets included; nothing is observed but the mask.
-void EnvironmentStep(benchmark::State& state) {
-  const auto env = environment();
+/// Random episodes, resets included, with a look at what each step led to where `observe`.
+void play(benchmark::State& state, RewriteEnvironment& env, bool observe) {
   Rng rng(1);
   uint64_t episode = 0;
-  env->reset(episode);
+  env.reset(episode);
   for (auto _ : state) {
-    const StepResult result = env->step(testing::random_action(env->mask(), rng));
-    if (result.terminated || result.truncated) env->reset(++episode);
+    const StepResult result = env.step(testing::random_action(env.mask(), rng));
+    if (result.terminated || result.truncated) env.reset(++episode);
+    if (observe) benchmark::DoNotOptimize(env.observe());
   }
   state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(EnvironmentStep);
 
-/// A random step and the look at its result.
-void EnvironmentStepAndObserve(benchmark::State& state) {
-  const auto env = environment();
-  Rng rng(1);
-  uint64_t episode = 0;
-  env->reset(episode);
-  for (auto _ : state) {
-    const StepResult result = env->step(testing::random_action(env->mask(), rng));
-    if (result.terminated || result.truncated) env->reset(++episode);
-    benchmark::DoNotOptimize(env->observe());
-  }
-  state.SetItemsProcessed(state.iterations());
+/// Nothing is observed but the mask.
+void EnvironmentStep(benchmark::State& state, const char* name) { play(state, *environment(name), false); }
+BENCHMARK_CAPTURE(EnvironmentStep, squeezenet1_1, "squeezenet1_1");
+BENCHMARK_CAPTURE(EnvironmentStep, bert_base, "bert_base");
+
+void EnvironmentStepAndObserve(benchmark::State& state, const char* name) {
+  play(state, *environment(name), true);
 }
-BENCHMARK(EnvironmentStepAndObserve);
+BENCHMARK_CAPTURE(EnvironmentStepAndObserve, squeezenet1_1, "squeezenet1_1");
+BENCHMARK_CAPTURE(EnvironmentStepAndObserve, bert_base, "bert_base");
+
+/// A step whose reward is the graph's measured time, as env.measure sets it by default.
+void MeasuredStep(benchmark::State& state, const char* name) {
+  RewriteEnvConfig config;
+  config.reward = RewardKind::kMeasuredEveryK;
+  config.measure_every = 1;
+  play(state, *environment(name, config, measure_on_cpu({})), false);
+}
+BENCHMARK_CAPTURE(MeasuredStep, squeezenet1_1, "squeezenet1_1")->Iterations(20)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MeasuredStep, bert_base, "bert_base")->Iterations(10)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Candidates of TASO's search with a budget of 100 expansions.
 void TasoCandidates(benchmark::State& state, const char* name) {
