@@ -13,7 +13,6 @@
 #include "tests/benchmark/machine.h"
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
-#include "worldmodel/mdn.h"
 #include "worldmodel/torch.h"
 
 namespace reverie::bench {
@@ -47,15 +46,15 @@ struct Worlds {
     spec.regions = spec.env.regions;
     MdnRnn network(config, spec, regions ? RegionPool(vae.latent, 2 * vae.width) : nullptr);
     torch::NoGradGuard guard;
-    network->head->bias[mixture_columns() + 1] = kNeverEnds;
+    const auto columns = network->columns();
+    network->head->bias[columns[0] + columns[1]] = kNeverEnds;
+    head_columns_ = static_cast<double>(network->head->options.out_features());
     world = std::make_shared<MdnWorldModel>(network);
     live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
     dream = std::make_unique<DreamEnvironment>(world, starts(batch),
                                                DreamConfig{.depth = spec.env.horizon}, batch);
     policy = std::make_unique<ActorCriticPolicy>("actor", ActorCritic(spec, ActorCriticConfig{}));
   }
-
-  int64_t mixture_columns() const { return Mixture::columns(config.mixtures, spec.latent); }
 
   /// The start, as often as there are trajectories.
   StartStates starts(int batch) {
@@ -75,8 +74,7 @@ struct Worlds {
     const double hidden = config.hidden, actions = spec.env.primary_actions();
     const double context = spec.regions > 1 ? 2 * spec.latent + 1 : 0;
     const double input = spec.latent + actions + config.embedding + kLocationFeatures + context;
-    const double head = static_cast<double>(mixture_columns()) + 2 + actions * CountCode::classes();
-    return rows_ * 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head);
+    return rows_ * 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head_columns_);
   }
 
   /// Of the matrix products of C, those on single regions and locations apart.
@@ -99,6 +97,7 @@ struct Worlds {
   std::unique_ptr<Policy> policy;
 
  private:
+  double head_columns_ = 0;
   double rows_ = 1;  // that M works on in a step of one trajectory
 };
 

@@ -330,8 +330,9 @@ TEST(Dream, ItsMarginDecidesWhatIsCredible) {
   Fixture fixture = toy();
   {
     torch::NoGradGuard guard;
-    fixture.network->head->bias[fixture.network->columns()[0]] = 1;
-    fixture.network->reward_scale.fill_(1000);  // every step gains about so much
+    const auto columns = fixture.network->columns();
+    fixture.network->head->bias[columns[0] + columns[1] - 1] = 20;  // the greatest reward
+    fixture.network->reward_scale.fill_(10);                        // hundreds, whatever says it
   }
   const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
   DreamConfig config;
