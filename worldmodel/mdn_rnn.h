@@ -20,7 +20,7 @@ struct WorldModelConfig {
   int hidden = 128;
   ChangeHeadKind change = ChangeHeadKind::kMixture;
   int mixtures = 5;
-  RewardHeadKind reward = RewardHeadKind::kTwoHot;
+  RewardHeadKind reward = RewardHeadKind::kRegression;
   int embedding = 16;
 
   template <class V>

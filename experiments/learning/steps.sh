@@ -5,7 +5,9 @@
 #
 # It learns on TRAIN, models separated by commas, and is played on MODEL. A setting goes to the step that it is for, by its first word; of settings that are given twice the last
 # holds. An arm without a setting for dream_train ends with its collection: an agent that learned by itself
-# (collect.agent=ppo), judged by the episodes that it collected. Directories are named by step and by a hash of all settings up to it: runs that agree so far
+# (collect.agent=ppo), judged by the episodes that it collected. Settings that begin with `tune.` are for learning on after
+# that, on MODEL itself: with them in place of what they name it collects there, M goes on from M and C from C, and what the
+# line tells is of this alone. Directories are named by step and by a hash of all settings up to it: runs that agree so far
 # share them, and what is there is not made anew. The line is that of `optimize --method policy` with the best
 # policy, ARM as its method, with what the steps said (README.md beside this file).
 set -euo pipefail
@@ -18,10 +20,11 @@ shift 5
 for file in "$model" "${train[@]}"; do [[ -f $file ]] || refuse "there is no model $file"; done
 mkdir -p "$directory"
 
-declare -A given=()
+declare -A given=() tuned=()
 for setting in "$@"; do
   [[ $setting == *.*=* ]] || refuse "'$setting' is no setting KEY=VALUE"
-  given[${setting%%=*}]=$setting
+  key=${setting%%=*}
+  if [[ $key == tune.* ]]; then tuned[${key#tune.}]=${setting#tune.}; else given[$key]=$setting; fi
 done
 
 # The settings whose key begins with one of these words, in order of their keys.
@@ -30,7 +33,7 @@ settings_of() {
   for word in "$@"; do printf '%s\n' "${!given[@]}" | { grep "^$word\." || true; }; done | sort |
     while read -r key; do printf '%s\n' "${given[$key]}"; done
 }
-for key in "${!given[@]}"; do
+for key in "${!given[@]}" "${!tuned[@]}"; do
   [[ ${key%%.*} =~ ^(env|collect|ppo|vae|mdnrnn|open_loop|dream|iterate)$ ]] || refuse "no step has the setting $key"
 done
 
@@ -81,6 +84,17 @@ step train_mdnrnn "mdnrnn open_loop" "$rollouts" --encoder "$encoder/encoder.pt"
 world=$made fitted_m=$said
 step dream_train "dream iterate" "$rollouts" --world "$world/world.pt"
 policy=$made trained=$said
+if [[ ${#tuned[@]} -gt 0 ]]; then
+  for key in "${!tuned[@]}"; do given[$key]=${tuned[$key]}; done
+  subject=$(basename "$model" .onnx)
+  past+=" on $subject"
+  step collect "env collect" "$model"
+  rollouts=$made collected=$said
+  step train_mdnrnn "mdnrnn open_loop" "$rollouts" --from "$world/world.pt"
+  world=$made fitted_m=$said fitted_v='"seconds":0'
+  step dream_train "dream iterate" "$rollouts" --world "$world/world.pt" --policy "$policy/policy.pt"
+  policy=$made trained=$said
+fi
 
 played=$("$reverie" optimize "$model" --method policy --policy "$policy/policy.pt" --cost "${cost//\"/}" \
            --budget 16 --seed "$seed" --set verify_inputs=0 --quiet --json | tail -1)
