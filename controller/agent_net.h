@@ -24,8 +24,8 @@ struct AgentNetConfig {
 
   template <class V> void fields(V& v) {
     v.field("network", network,
-            "graph: a graph network sees the state; candidates: an MLP scores each valid action by what it "
-            "gains at once, and sees no graph");
+            "graph: a graph network sees the state; candidates: an MLP scores each valid action by "
+            "what it gains at once, and sees no graph");
     v.section("encoder", encoder, "graph: the graph network");
     v.field("width", width, "Width of actor and critic", at_least(1));
     v.section("head", head, "graph: how actions are scored; both: the logit of NO-OP");

@@ -16,7 +16,8 @@ namespace {
 std::vector<Sight> look_at_all(const std::vector<std::unique_ptr<Environment>>& environments,
                                const AgentNet& net) {
   std::vector<Sight> sights;
-  for (const auto& environment : environments) sights.push_back(look(*environment, environment->observe(), net));
+  for (const auto& environment : environments)
+    sights.push_back(look(*environment, environment->observe(), net));
   return sights;
 }
 
@@ -191,7 +192,7 @@ class PpoAgent : public CollectAgent {
 constexpr const char* kAgent = "agent";
 
 std::shared_ptr<AgentNet> train_agent(const Environment& environment, const AgentPpoConfig& config,
-                             const PpoAgentRun& run, EnvCounters& counters) {
+                                      const PpoAgentRun& run, EnvCounters& counters) {
   AgentPpoTrainer trainer(environment, run.starts, config, run.seed);
   Progress progress("train ppo", config.updates, "updates", run.progress);
   for (int64_t update = 0; update < config.updates; ++update) {

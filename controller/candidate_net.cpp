@@ -84,7 +84,8 @@ torch::Tensor CandidateNet::state_columns(std::span<const Sight* const> sights) 
     const Observation& seen = sight->observation;
     columns.insert(columns.end(), seen.graph.globals.begin(), seen.graph.globals.end());
     columns.insert(columns.end(), seen.action_features.begin(), seen.action_features.end());
-    for (const uint16_t count : seen.mask.counts) columns.push_back(std::log1p(static_cast<float>(count)));
+    for (const uint16_t count : seen.mask.counts)
+      columns.push_back(std::log1p(static_cast<float>(count)));
   }
   return torch::tensor(columns).view({static_cast<int64_t>(sights.size()), state_width(spec_)});
 }
@@ -121,7 +122,8 @@ Evaluation CandidateNet::evaluate(std::span<const Sight* const> sights, const to
   const auto log_probability = log_probabilities(all, state);
   const auto row = all.first.gather(1, actions.primary.unsqueeze(1)).squeeze(1) + actions.secondary;
   return {log_probability.index_select(0, row),
-          entropy_within(log_probability, {}, all.state, all.states), critic_->forward(state).squeeze(-1)};
+          entropy_within(log_probability, {}, all.state, all.states),
+          critic_->forward(state).squeeze(-1)};
 }
 
 Choice CandidateNet::choose(std::span<const Sight* const> sights, const torch::Tensor& to_go,

@@ -16,13 +16,15 @@ Graph model(const char* name) {
   return build_model(name, options);
 }
 
-std::unique_ptr<RewriteEnvironment> environment(const char* name, const RewriteEnvConfig& config = {},
+std::unique_ptr<RewriteEnvironment> environment(const char* name,
+                                                const RewriteEnvConfig& config = {},
                                                 MeasureGraph measure = nullptr) {
   std::vector<StartGraph> starts;
   starts.push_back({name, model(name)});
   return std::make_unique<RewriteEnvironment>(std::move(starts),
                                               std::make_shared<const RuleSet>(RuleSet::builtin()),
-                                              make_cost_model("roofline:t4"), config, std::move(measure));
+                                              make_cost_model("roofline:t4"), config,
+                                              std::move(measure));
 }
 
 /// Random episodes, resets included, with a look at what each step led to where `observe`.
@@ -39,7 +41,9 @@ void play(benchmark::State& state, RewriteEnvironment& env, bool observe) {
 }
 
 /// Nothing is observed but the mask.
-void EnvironmentStep(benchmark::State& state, const char* name) { play(state, *environment(name), false); }
+void EnvironmentStep(benchmark::State& state, const char* name) {
+  play(state, *environment(name), false);
+}
 BENCHMARK_CAPTURE(EnvironmentStep, squeezenet1_1, "squeezenet1_1");
 BENCHMARK_CAPTURE(EnvironmentStep, bert_base, "bert_base");
 
@@ -56,8 +60,10 @@ void MeasuredStep(benchmark::State& state, const char* name) {
   config.measure_every = 1;
   play(state, *environment(name, config, measure_on_cpu({})), false);
 }
-BENCHMARK_CAPTURE(MeasuredStep, squeezenet1_1, "squeezenet1_1")->Iterations(20)->UseRealTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(MeasuredStep, bert_base, "bert_base")->Iterations(10)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MeasuredStep, squeezenet1_1, "squeezenet1_1")
+    ->Iterations(20)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(MeasuredStep, bert_base, "bert_base")
+    ->Iterations(10)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 /// Candidates of TASO's search with a budget of 100 expansions.
 void TasoCandidates(benchmark::State& state, const char* name) {

@@ -26,7 +26,9 @@ class AgentPpo : public ::testing::TestWithParam<AgentNetKind> {};
 
 INSTANTIATE_TEST_SUITE_P(, AgentPpo,
                          ::testing::Values(AgentNetKind::kGraph, AgentNetKind::kCandidates),
-                         [](const auto& kind) { return kind.param == AgentNetKind::kGraph ? "graph" : "candidates"; });
+                         [](const auto& kind) {
+                           return kind.param == AgentNetKind::kGraph ? "graph" : "candidates";
+                         });
 
 TEST_P(AgentPpo, LearnsOnTheGraphItself) {
   const ToyEnvironment toy(ToyConfig{1, 4, 6});

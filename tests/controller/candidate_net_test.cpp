@@ -35,7 +35,8 @@ struct CandidateScene {
       for (int i = 0; i < counts[primary]; ++i) {
         const LatentActions action{torch::tensor({static_cast<int64_t>(primary)}),
                                    torch::tensor({static_cast<int64_t>(i)})};
-        all.push_back(net->evaluate({&seen, 1}, torch::ones({1}), action).log_probability.item<double>());
+        all.push_back(
+            net->evaluate({&seen, 1}, torch::ones({1}), action).log_probability.item<double>());
       }
     return all;
   }
