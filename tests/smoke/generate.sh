@@ -21,7 +21,10 @@ head -1 one.rules | grep -q -- '--depth 2 --operators matmul,add,relu,concat,spl
 "$reverie" rules generate --quiet --depth 4 --operators taso --checkpoint state --out four.rules \
   >/dev/null 2>err &
 job=$!
-sleep 2
+# Before the program listens for an interrupt, which takes it a while on a busy machine, one is lost.
+listens() { (( 16#$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 2 )); }
+while kill -0 $job && ! listens $job; do sleep 0.1; done
+sleep 1
 kill -INT $job
 wait $job
 [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] || fails "an interrupt ends with one line: $(cat err)"
