@@ -3,6 +3,7 @@
 # read again and holds, the embedded library is there, and wrong options are refused.
 # Usage: generate.sh REVERIE
 set -u
+source "$(dirname "$0")/../support/interrupt.sh"
 reverie=$1
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
@@ -21,11 +22,7 @@ head -1 one.rules | grep -q -- '--depth 2 --operators matmul,add,relu,concat,spl
 "$reverie" rules generate --quiet --depth 4 --operators taso --checkpoint state --out four.rules \
   >/dev/null 2>err &
 job=$!
-# Before the program listens for an interrupt, which takes it a while on a busy machine, one is lost.
-listens() { (( 16#$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 2 )); }
-while kill -0 $job && ! listens $job; do sleep 0.1; done
-sleep 1
-kill -INT $job
+interrupt "$reverie" $job || fails "the program does not catch an interrupt"
 wait $job
 [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] || fails "an interrupt ends with one line: $(cat err)"
 [[ ! -e four.rules ]] || fails "an interrupted run left its result"

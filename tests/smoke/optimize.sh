@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # reverie optimize: table, JSON, refusal, interrupt, determinism. Usage: optimize.sh REVERIE
 set -euo pipefail
+source "$(dirname "$0")/../support/interrupt.sh"
 reverie=$1
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
@@ -95,14 +96,7 @@ grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
 # An interrupt ends the search, and what it found is verified and written.
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
   --out stopped.onnx --quiet >stopped.txt & search=$!
-# A shell starts what is in the background with SIGINT ignored; wait until the program, and not the
-# shell's copy that is to become it, catches it.
-catches_interrupt() {
-  [[ /proc/$search/exe -ef $reverie ]] && (( 0x$(sed -n 's/^SigCgt:\t*//p' /proc/$search/status) & 2 ))
-}
-for ((i = 0; i < 600; ++i)); do catches_interrupt && break; sleep 0.1; done
-catches_interrupt || { kill $search; fail "the program does not catch an interrupt"; }
-kill -INT $search
+interrupt "$reverie" $search || fail "the program does not catch an interrupt"
 wait $search || fail "an interrupt ended with status $?"
 grep -q 'ended by interrupt' stopped.txt || fail "the interrupt is not reported"
 [[ -s stopped.onnx ]] || fail "nothing was written after an interrupt"
