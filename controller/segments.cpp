@@ -1,13 +1,17 @@
 #include "controller/segments.h"
 
 namespace reverie {
+namespace {
+
+/// Of x [N], [segments].
+torch::Tensor sum_within(const torch::Tensor& x, const torch::Tensor& segment, int64_t segments) {
+  return torch::zeros({segments}, x.options()).index_add(0, segment, x);
+}
+
+}  // namespace
 
 torch::Tensor range_like(int64_t n, const torch::Tensor& like) {
   return torch::arange(n, like.options().dtype(torch::kInt64));
-}
-
-torch::Tensor sum_within(const torch::Tensor& x, const torch::Tensor& segment, int64_t segments) {
-  return torch::zeros({segments}, x.options()).index_add(0, segment, x);
 }
 
 torch::Tensor log_softmax_within(const torch::Tensor& logits, const torch::Tensor& segment,

@@ -14,8 +14,6 @@ inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 /// 0 .. n - 1, int64, on the device of `like`.
 torch::Tensor range_like(int64_t n, const torch::Tensor& like);
-/// Of x [N], [segments].
-torch::Tensor sum_within(const torch::Tensor& x, const torch::Tensor& segment, int64_t segments);
 /// Of logits [N] that are bounded, so that sums of exponentials do not overflow.
 torch::Tensor log_softmax_within(const torch::Tensor& logits, const torch::Tensor& segment,
                                  int64_t segments);

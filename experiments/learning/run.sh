@@ -59,8 +59,10 @@ jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; do
 
 [[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")
 table() {
-  ! grep -q "\"$1\":" "$out/$setting.jsonl" || "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"
-  echo
+  if grep -q "\"$1\":" "$out/$setting.jsonl"; then
+    "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"
+    echo
+  fi
 }
 table improvement_percent
 table policy_greedy_improvement

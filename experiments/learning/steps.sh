@@ -88,8 +88,9 @@ if [[ ${#tuned[@]} -gt 0 ]]; then
   for key in "${!tuned[@]}"; do given[$key]=${tuned[$key]}; done
   subject=$(basename "$model" .onnx)
   past+=" on $subject"
-  step collect "env collect" "$model"
+  step collect "env collect ppo" "$model"
   rollouts=$made collected=$said
+  before=$(number steps "$(object agent_training "$collected")")
   step train_mdnrnn "mdnrnn open_loop" "$rollouts" --from "$world/world.pt"
   world=$made fitted_m=$said fitted_v='"seconds":0'
   step dream_train "dream iterate" "$rollouts" --world "$world/world.pt" --policy "$policy/policy.pt"
