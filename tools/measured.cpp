@@ -57,8 +57,9 @@ bool is_measured(const OptimizeConfig& config) {
   if (config.search.measured.budget > 0) return true;
   const auto arms = measured_arms();
   const bool needs_budget =
-      !is_known_method(config.method) &&
-      std::any_of(arms.begin(), arms.end(), [&](const auto& arm) { return arm.name == config.method; });
+      config.method == "ppo" ||
+      (!is_known_method(config.method) &&
+       std::any_of(arms.begin(), arms.end(), [&](const auto& arm) { return arm.name == config.method; }));
   if (needs_budget)
     throw InputError("--method {} searches against measurements: say how many by --measurements N",
                      config.method);

@@ -42,12 +42,12 @@ struct Options {
 };
 
 struct OptimizeSettings : OptimizeConfig {
-  GuidedSearchOptions policy;
+  LearnedMethodsConfig learned;
 
   template <class V>
   void fields(V& v) {
     OptimizeConfig::fields(v);
-    v.section("policy", policy, "How a policy searches (policy)");
+    learned.fields(v);
   }
 };
 
@@ -86,6 +86,7 @@ std::string method_table() {
   for (const NamedArm& arm : measured_arms())
     table += fmt::format("  {:<18} {}\n", arm.name, arm.what);
   table += fmt::format("  {:<18} {}\n", "policy", "the cheapest states that its episodes come by");
+  table += fmt::format("  {:<18} {}\n", "ppo", "where the episodes of an agent end that learns from it");
   return table;
 }
 
@@ -93,9 +94,11 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
                        const std::shared_ptr<const RuleSet>& rules,
                        const std::shared_ptr<CostModel>& cost) {
   if (config.method == "policy") {
-    const auto by_policy = method_of_policy(policy, config.policy, rules, cost);
+    const auto by_policy = method_of_policy(policy, config.learned, rules, cost);
     return is_measured(config) ? measured_method(config, by_policy) : by_policy;
   }
+  if (is_measured(config) && config.method == "ppo")
+    return method_of_ppo(config.learned, timer_on_cpu(config.search.measured));
   if (is_measured(config)) return measured_method(config);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
@@ -242,7 +245,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
 /// Where it is known, how many expansions there will be, or measurements.
 int64_t budget_of(const OptimizeSettings& config) {
   if (is_measured(config)) return config.search.measured.budget;
-  if (config.method == "policy" && config.policy.search != PolicySearchKind::kEpisodes)
+  if (config.method == "policy" && config.learned.policy.search != PolicySearchKind::kEpisodes)
     return config.search.budget;
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method && method.budget_unit == "expansions")
@@ -328,7 +331,7 @@ void register_optimize(CLI::App& app) {
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
   add_key(*command, options, "--method", "method",
-          fmt::format("{} or policy; with --measurements: {}", method_names(), arm_names()));
+          fmt::format("{} or policy; with --measurements: {} or ppo", method_names(), arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--search", "policy.search",

@@ -3,16 +3,39 @@
 #include <memory>
 #include <string>
 
+#ifdef REVERIE_LEARNING
+#include "controller/measured_ppo.h"
+#endif
 #include "controller/guided_options.h"
-#include "core/search/search.h"
+#include "core/search/measured_search.h"
 
 namespace reverie {
+
+/// Settings of the methods of `optimize` that need LibTorch.
+struct LearnedMethodsConfig {
+  GuidedSearchOptions policy;
+#ifdef REVERIE_LEARNING
+  MeasuredPpoConfig ppo;
+#endif
+
+  template <class V>
+  void fields(V& v) {
+    v.section("policy", policy, "How a policy searches (policy)");
+#ifdef REVERIE_LEARNING
+    v.section("ppo", ppo, "The agent that learns from measurements (ppo)");
+#endif
+  }
+};
 
 /// A trained policy as a search method, in an environment of the settings that it was trained in: its
 /// greedy episode, then as many sampled ones as the budget says, or a search that it guides. InputError
 /// when `file` is empty or holds no policy, and where this program was built without LibTorch.
-SearchMethod method_of_policy(const std::string& file, const GuidedSearchOptions& guided,
+SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& config,
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost);
+
+/// Learning from measurements (controller/measured_ppo.h). InputError where this program was built without
+/// LibTorch.
+SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_timer);
 
 }  // namespace reverie

@@ -55,9 +55,21 @@ bool MeasuredRun::measure(std::span<const RewriteStep> path) {
   return true;
 }
 
+std::optional<double> MeasuredRun::seconds(std::span<const RewriteStep> path) {
+  const RewriteState state = replay(start_, path);
+  if (!known_.contains(state.hash())) {
+    if (over()) return std::nullopt;
+    add(state, path);
+  }
+  return std::find_if(graphs_.begin(), graphs_.end(), [&](const Measured& graph) {
+           return graph.hash == state.hash();
+         })->mean();
+}
+
 void MeasuredRun::add(const RewriteState& state, std::span<const RewriteStep> path) {
   known_.insert(state.hash());
-  graphs_.push_back({.path = {path.begin(), path.end()},
+  graphs_.push_back({.hash = state.hash(),
+                     .path = {path.begin(), path.end()},
                      .cost = state.cost(),
                      .counts = count_signatures(state.graph()),
                      .times = {}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -22,11 +23,16 @@ class MeasuredRun {
   /// For walks; its best is that of the cost model and does not matter.
   SearchRun& walks() { return walks_; }
 
+  /// Measurements so far.
+  int64_t spent() const { return static_cast<int64_t>(report_.trace.size()); }
   /// True once no new graph may be measured: the budget is spent but for what the end needs, the time is
   /// over, or a stop was requested.
   bool over();
   /// Measures the state at the end of a path from the start, unless it was before, or `over`. Whether it did.
   bool measure(std::span<const RewriteStep> path);
+  /// Seconds of the state at the end of a path, its mean where it was measured before; none where it was
+  /// not and no more may be.
+  std::optional<double> seconds(std::span<const RewriteStep> path);
 
   /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs`.
   std::vector<CheapestStates::Entry> cheapest(const SearchMethod& method,
@@ -42,6 +48,7 @@ class MeasuredRun {
 
  private:
   struct Measured {
+    uint64_t hash = 0;
     std::vector<RewriteStep> path;
     Cost cost;  ///< by the start's model
     std::vector<SignatureCount> counts;
@@ -51,7 +58,6 @@ class MeasuredRun {
     double mean() const;
   };
 
-  int64_t spent() const { return static_cast<int64_t>(report_.trace.size()); }
   int64_t kept_back() const;
   void add(const RewriteState& state, std::span<const RewriteStep> path);
   void time(Measured& graph, const RewriteState& state);

@@ -14,8 +14,6 @@
 namespace reverie {
 namespace {
 
-using Arm = std::function<void(MeasuredRun&)>;
-
 /// In a row: walks that end where others did, or rounds of the surrogate that find nothing new.
 constexpr int kPatienceOfWalks = 200;
 constexpr int kPatienceOfRounds = 5;
@@ -54,7 +52,7 @@ void dream(MeasuredRun& run) {
 }
 
 /// With `budget_for_each` measurement at least.
-Arm cheapest_of(SearchMethod method, int64_t budget_for_each) {
+MeasuredArm cheapest_of(SearchMethod method, int64_t budget_for_each) {
   return [method = std::move(method), budget_for_each](MeasuredRun& run) {
     const SearchOptions& options = run.options();
     const int64_t measurements = options.measured.budget;
@@ -66,7 +64,7 @@ Arm cheapest_of(SearchMethod method, int64_t budget_for_each) {
   };
 }
 
-Arm cheapest_of(std::string_view method) {
+MeasuredArm cheapest_of(std::string_view method) {
   return cheapest_of(method_named(method), kExpansionsForEach);
 }
 
@@ -93,7 +91,7 @@ void measure_random_walks(MeasuredRun& run) {
 
 struct KnownArm {
   NamedArm named;
-  Arm arm;
+  MeasuredArm arm;
 };
 
 const std::vector<KnownArm>& arms() {
@@ -107,18 +105,7 @@ const std::vector<KnownArm>& arms() {
   return known;
 }
 
-SearchMethod search_by(Arm arm, NewTimer new_timer) {
-  return [arm = std::move(arm), new_timer = std::move(new_timer)](const RewriteState& start,
-                                                                  const SearchOptions& options) {
-    if (options.measured.budget < 1)
-      throw InputError("a search against measurements needs a budget of them (measured.budget)");
-    MeasuredRun run(start, options, new_timer);
-    arm(run);
-    return run.finish();
-  };
-}
-
-const Arm& arm_named(const std::string& name) {
+const MeasuredArm& arm_named(const std::string& name) {
   std::vector<std::string> names;
   for (const KnownArm& known : arms()) {
     if (known.named.name == name) return known.arm;
@@ -137,12 +124,23 @@ std::string_view name_of(InnerSearch search) {
          })->second;
 }
 
+SearchMethod measured_search(MeasuredArm arm, NewTimer new_timer) {
+  return [arm = std::move(arm), new_timer = std::move(new_timer)](const RewriteState& start,
+                                                                  const SearchOptions& options) {
+    if (options.measured.budget < 1)
+      throw InputError("a search against measurements needs a budget of them (measured.budget)");
+    MeasuredRun run(start, options, new_timer);
+    arm(run);
+    return run.finish();
+  };
+}
+
 SearchMethod measured_search(const std::string& name, NewTimer new_timer) {
-  return search_by(arm_named(name), std::move(new_timer));
+  return measured_search(arm_named(name), std::move(new_timer));
 }
 
 SearchMethod measured_search(SearchMethod search, NewTimer new_timer) {
-  return search_by(cheapest_of(std::move(search), 1), std::move(new_timer));
+  return measured_search(cheapest_of(std::move(search), 1), std::move(new_timer));
 }
 
 std::span<const NamedArm> measured_arms() {

@@ -44,6 +44,12 @@ SearchMethod measured_search(const std::string& name, NewTimer new_timer);
 /// measurement.
 SearchMethod measured_search(SearchMethod search, NewTimer new_timer);
 
+class MeasuredRun;  // core/search/measured_run.h
+/// Chooses what to measure until the run is over, or it finds nothing new.
+using MeasuredArm = std::function<void(MeasuredRun& run)>;
+/// The same with an arm of one's own.
+SearchMethod measured_search(MeasuredArm arm, NewTimer new_timer);
+
 struct NamedArm {
   std::string name;
   std::string what;

@@ -99,6 +99,7 @@ for table in random.pt missing.h5 good.onnx; do
   refuses "$table" reverie optimize good.onnx --cost fitted:$table --out new.onnx
 done
 refuses '--measurements N' reverie optimize good.onnx --fit-out new.h5
+refuses '--measurements N' reverie optimize good.onnx --method ppo
 refuses "'cpu', which measures" reverie optimize good.onnx --method surrogate --measurements 7 --cost cpu --fit-out new.h5
 refuses 'file/new.h5' reverie optimize good.onnx --method surrogate --measurements 7 --fit-out file/new.h5
 absent new.h5

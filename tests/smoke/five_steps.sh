@@ -66,6 +66,8 @@ done
 "$reverie" optimize model.onnx --method policy --policy policy/policy.pt --budget 5 --measurements 3 \
   --cost roofline:t4 --quiet | grep -q 'measured end to end 3 times' ||
   fail "what a policy comes by is not measured"
+"$reverie" optimize model.onnx --method ppo --measurements 3 --cost roofline:t4 --set ppo.batch=2 --quiet |
+  grep -q 'measured end to end 3 times' || fail "nothing is learned from measurements"
 for file in rollouts/shard-00000.h5 report/report.json report/report.md report/report.html \
             rounds/policy.pt rounds/round-2/rollouts/shard-00000.h5 better.onnx; do
   [[ -s $file ]] || fail "$file is missing"

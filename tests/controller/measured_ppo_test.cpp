@@ -1,0 +1,144 @@
+#include "controller/measured_ppo.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <set>
+
+#include "core/ir/structural_hash.h"
+#include "core/search/measured_run.h"
+#include "tests/support/random_actions.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::SizeIs;
+
+RewriteState world() {
+  return testing::unary_state({{"Tanh", "Exp", "Relu"}, {"Sqrt", "Relu", "Tanh"}, {"Tanh", "Relu"}});
+}
+
+/// Where Add is dear and Abs is too, against what the costs of the unary world say.
+class Machine {
+ public:
+  static double truth(const Graph& graph) {
+    static const std::map<std::string, double> nanoseconds = {
+        {"Tanh", 30}, {"Sigmoid", 25}, {"Neg", 5}, {"Exp", 9}, {"Log", 15}, {"Sqrt", 10},
+        {"Abs", 20},  {"Relu", 10},    {"Add", 25}, {"Floor", 3}};
+    double sum = 0;
+    for (const NodeId node : graph.nodes())
+      if (graph.is_work(node)) sum += nanoseconds.at(graph.op(node).name);
+    return sum * 1e-9;
+  }
+
+  NewTimer as_new_timer() {
+    return [this](const Graph&) -> TimeGraph {
+      return [this](const Graph& graph) -> MedianInterval {
+        measured.push_back(graph);
+        const double seconds = truth(graph);
+        return {seconds, seconds, seconds, 9};
+      };
+    };
+  }
+
+  std::vector<Graph> measured;  ///< in order
+};
+
+MeasuredPpoConfig small_config(bool shaped) {
+  MeasuredPpoConfig config;
+  config.agent.net.network = AgentNetKind::kCandidates;
+  config.agent.net.width = 32;
+  config.agent.ppo.learning_rate = 3e-3;
+  config.shaped = shaped;
+  return config;
+}
+
+SearchOptions options_with(int64_t budget) {
+  SearchOptions options;
+  options.measured.budget = budget;
+  options.measured.again = 0;
+  options.seed = 1;
+  return options;
+}
+
+class MeasuredPpo : public ::testing::TestWithParam<bool> {
+ protected:
+  SearchResult search(const SearchOptions& options) {
+    return measured_search(ppo_on_measurements(small_config(GetParam())),
+                           machine_.as_new_timer())(world(), options);
+  }
+  double mean_time(size_t begin, size_t end) const {
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += Machine::truth(machine_.measured[i]);
+    return sum / static_cast<double>(end - begin);
+  }
+
+  Machine machine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, MeasuredPpo, ::testing::Bool(),
+                         [](const auto& shaped) { return shaped.param ? "shaped" : "plain"; });
+
+TEST_P(MeasuredPpo, RewardsSumToWhatWasMeasured) {
+  const RewriteState start = world();
+  MeasuredRun run(start, options_with(100), machine_.as_new_timer());
+  const auto environment = measured_environment(run, GetParam())->fork();
+  const double original = Machine::truth(start.graph());
+  Rng rng(1);
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    environment->reset(seed);
+    double sum = 0, before_the_end = 0;
+    for (bool over = false; !over;) {
+      const StepResult result = environment->step(testing::random_action(environment->mask(), rng));
+      over = result.terminated || result.truncated;
+      sum += result.reward;
+      if (!over) before_the_end += std::abs(result.reward);
+    }
+    EXPECT_NEAR(sum, 100 * (1 - Machine::truth(machine_.measured.back()) / original), 1e-9);
+    EXPECT_EQ(before_the_end > 0, GetParam());
+  }
+}
+
+TEST_P(MeasuredPpo, LearnsWhatIsFastForReal) {
+  const SearchResult result = search(options_with(120));
+  const double original = Machine::truth(world().graph());
+  EXPECT_LT(Machine::truth(result.best), 0.6 * original);
+  const size_t quarter = machine_.measured.size() / 4;
+  EXPECT_LT(mean_time(machine_.measured.size() - quarter, machine_.measured.size()),
+            0.8 * mean_time(0, quarter));
+}
+
+TEST_P(MeasuredPpo, MeasuresEachGraphOnceWithinItsBudget) {
+  for (const int64_t budget : {1, 2, 21}) {
+    machine_.measured.clear();
+    const SearchResult result = search(options_with(budget));
+    EXPECT_THAT(machine_.measured, SizeIs(budget));
+    EXPECT_THAT(result.measured->trace, SizeIs(budget));
+    std::set<uint64_t> hashes;
+    for (const Graph& graph : machine_.measured) hashes.insert(StructuralHash(graph).value());
+    EXPECT_THAT(hashes, SizeIs(budget));
+    EXPECT_TRUE(isomorphic(machine_.measured[0], world().graph()));
+    EXPECT_TRUE(isomorphic(replay(world(), result.rewrites).graph(), result.best));
+  }
+}
+
+TEST_P(MeasuredPpo, EndsWhereNothingNewComes) {
+  const SearchResult result = measured_search(ppo_on_measurements(small_config(GetParam())),
+                                              machine_.as_new_timer())(
+      testing::unary_state({{"Sqrt"}}), options_with(100));
+  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
+  EXPECT_THAT(machine_.measured, SizeIs(2));
+}
+
+TEST_P(MeasuredPpo, StopsWhenAskedTo) {
+  SearchOptions options = options_with(100);
+  options.on_measured = [&](const MeasuredReport& report) {
+    if (report.trace.size() == 3) options.stop.request();
+  };
+  EXPECT_EQ(search(options).stopped_by, StoppedBy::kInterrupt);
+  EXPECT_THAT(machine_.measured, SizeIs(3));
+}
+
+}  // namespace
+}  // namespace reverie
