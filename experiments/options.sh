@@ -42,3 +42,6 @@ read_options() {
 need_models() { [[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"; }
 
 all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
+
+# The first value behind a key of an object: number seed '{"seed":1}' -> 1
+number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }

@@ -66,7 +66,6 @@ step() {
 prefixed() { sed 's/^{//; s/}$//; s/"\([a-z0-9_]*\)":/"'"$1"'_\1":/g' <<<"$2"; }
 # The object behind a key, which holds no other.
 object() { grep -o "\"$1\":{[^{}]*}" <<<"$2" | head -1 | sed 's/^"[^"]*"://'; }
-number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
 
 step collect "env collect ppo" "${train[@]}"
 rollouts=$made collected=$said

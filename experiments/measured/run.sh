@@ -14,7 +14,8 @@
 # taso_bert. Nothing else may run meanwhile.
 set -euo pipefail
 
-source "$(dirname "$0")/../options.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+source "$here/../options.sh"
 out=$root/runs/measured
 arms=surrogate,surrogate_operators,beam,taso,rulelist,random
 budgets=50,100
@@ -29,29 +30,33 @@ read_options "models out arms budgets seeds sittings seconds policies set" "tabl
 need_models
 [[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 taso_bert)
 
-# The method of an arm, and where its costs come from. roofline:cpu needs no operator measured.
-options_of() {  # ARM MODEL SEED
-  local run=$policies/$2-${1#policy_}-$3.json
-  case $1 in
+# What an arm runs up to its budget, and where its costs come from. roofline:cpu needs no operator measured.
+command_of() {  # MODEL ARM BUDGET SEED
+  local optimize="'$reverie' optimize '$models/$1.onnx' --measurements $3 --seed $4 --quiet --json"
+  local run=$policies/$1-${2#policy_}-$4.json
+  case $2 in
+    dream_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#dream_} $3 $4" ;;
     policy_*)
       [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh --cost cpu"
-      echo "--method policy --policy $(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt --cost cpu" ;;
-    surrogate|random) echo "--method $1 --cost roofline:cpu" ;;
-    surrogate_operators) echo "--method surrogate --cost cpu" ;;
-    beam|taso|greedy|rulelist) echo "--method $1 --cost cpu" ;;
-    *) refuse "no arm $1" ;;
+      echo "$optimize --method policy --policy $(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt --cost cpu" ;;
+    model_free) echo "$optimize --method ppo --set ppo.network=candidates --cost roofline:cpu" ;;
+    model_free_graph) echo "$optimize --method ppo --cost roofline:cpu" ;;
+    model_free_shaped) echo "$optimize --method ppo --set ppo.network=candidates --set ppo.shaped=true --set ppo.ppo.learning_rate=0.001 --set ppo.ppo.minibatch=32 --cost roofline:cpu" ;;
+    surrogate|random) echo "$optimize --method $2 --cost roofline:cpu" ;;
+    surrogate_operators) echo "$optimize --method surrogate --cost cpu" ;;
+    beam|taso|greedy|rulelist) echo "$optimize --method $2 --cost cpu" ;;
+    *) refuse "no arm $2" ;;
   esac
 }
 
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's method is its arm, its source of costs a prior.
 job() {  # MODEL ARM BUDGET SEED
-  local extra= setting options
-  options=$(options_of "$2" "$1" "$4") || exit
+  local extra= setting command
+  command=$(command_of "$@") || exit
   for setting in ${set[@]+"${set[@]}"}; do extra+=" --set '$setting'"; done
-  printf "%s\tset -o pipefail; '%s' optimize '%s' %s --measurements %s --seed %s --confirm --contenders 1" \
-    "$out/runs/$1-$2-$3-$4.json" "$reverie" "$models/$1.onnx" "$options" "$3" "$4"
-  printf ' --set confirm_sittings=%s --set confirm_seconds=%s --set verify_inputs=1%s --quiet --json | tail -1' \
-    "$sittings" "$seconds" "$extra"
+  printf '%s\tset -o pipefail; %s --confirm --contenders 1 --set confirm_sittings=%s --set confirm_seconds=%s' \
+    "$out/runs/$1-$2-$3-$4.json" "$command" "$sittings" "$seconds"
+  printf ' --set verify_inputs=1%s | tail -1' "$extra"
   printf " | sed 's/\"method\":\"[^\"]*\"/\"method\":\"%s\"/; s/\"cost_source\":/\"prior\":/'\n" "$2"
 }
 

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# A policy from the latent dream, with BUDGET end-to-end measurements in all. Prints a line of JSON.
+#
+#   experiments/measured/dream.sh MODEL DIRECTORY ARM BUDGET SEED [OPTION]...
+#
+# Half of the measurements go to `surrogate`, which leaves costs of operators fitted to them. With rewards by these costs, for
+# which nothing is measured, ARM of learning/pays.arms is trained. What its policy comes by is measured with the other half;
+# OPTIONs are for this last `optimize`. Steps that are there are not made anew.
+set -euo pipefail
+
+source "$(dirname "$0")/../options.sh"
+[[ $# -ge 5 ]] || refuse "usage: dream.sh MODEL DIRECTORY ARM BUDGET SEED [OPTION]..."
+model=$1 directory=$2/$4-$5 arm=$3 budget=$4 seed=$5
+shift 5
+name=$(basename "$model" .onnx) first=$((budget / 2))
+mkdir -p "$directory"
+
+fit=$directory/$name.fit
+if [[ ! -s $fit.json ]]; then
+  "$reverie" optimize "$model" --method surrogate --measurements "$first" --seed "$seed" --cost roofline:cpu \
+    --set verify_inputs=0 --fit-out "$fit" --quiet --json | tail -1 >"$fit.json.part"
+  mv "$fit.json.part" "$fit.json"
+fi
+"$root/experiments/learning/run.sh" pays --only "$arm" --versus "$arm" --models "$(dirname "$model")" --out "$directory" \
+  --cost "fitted:$fit" --seeds "$seed" "$name" >&2
+learned=$(<"$directory/pays/$name-$arm-$seed.json")
+policy=$(number policy_out "$learned")
+line=$("$reverie" optimize "$model" --method policy --policy "${policy//\"/}/policy.pt" --cost "fitted:$fit" \
+         --measurements $((budget - first)) --seed "$seed" --quiet --json "$@" | tail -1)
+spent=$(($(number end_to_end_measurements "$(<"$fit.json")") + $(number end_to_end_measurements "$line")))
+line=$(sed 's/"budget":[0-9]*/"budget":'"$budget"'/; s/"end_to_end_measurements":[0-9]*/"end_to_end_measurements":'"$spent"'/' <<<"$line")
+printf '%s,"fit_gain_percent":%s,"fit_seconds":%s,"vae_seconds":%s,"mdnrnn_seconds":%s,"policy_seconds":%s}\n' "${line%\}}" \
+  "$(number found_gain_percent "$(<"$fit.json")")" "$(number seconds "$(<"$fit.json")")" "$(number vae_seconds "$learned")" \
+  "$(number mdnrnn_seconds "$learned")" "$(number policy_seconds "$learned")"
