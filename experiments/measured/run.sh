@@ -35,7 +35,8 @@ command_of() {  # MODEL ARM BUDGET SEED
   local optimize="'$reverie' optimize '$models/$1.onnx' --measurements $3 --seed $4 --quiet --json"
   local run=$policies/$1-${2#policy_}-$4.json
   case $2 in
-    dream_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#dream_} $3 $4" ;;
+    dream_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#dream_} $3 $(($3 / 2)) $4" ;;
+    prior_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#prior_} $3 0 $4" ;;
     policy_*)
       [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh --cost cpu"
       echo "$optimize --method policy --policy $(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt --cost cpu" ;;

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Plays policies on the model that they were trained on, with input shapes and widths that they never saw.
+#
+#   experiments/learning/shapes.sh [--out DIR] [--policies DIR] [--arm ARM] [--cost SOURCE] [--seeds LIST] [--tables] [VARIANT...]
+#
+# A VARIANT is the name of a built-in network and its sizes, as `reverie model` has them: squeezenet1_1,image=160 (by
+# default seven of squeezenet1_1). Its policies are those of ARM (lean) and each seed in --policies, a folder that run.sh filled
+# (runs/learning/pays). Greedy search, TASO's search, saturation, random rule lists (100 expansions or orders) and 16 episodes of
+# each policy are compared, a line of JSON a run in OUT (runs/learning/shapes), all of them in OUT.jsonl. --tables: only the
+# tables.
+set -euo pipefail
+
+source "$(dirname "$0")/../options.sh"
+out=$root/runs/learning/shapes
+policies=$root/runs/learning/pays
+arm=lean
+cost=roofline:t4
+seeds=1,2,3,4,5
+tables=
+read_options "out policies arm cost seeds" "tables" "$@"
+[[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1,image={224,64,128,320,512} squeezenet1_1,width={0.5,2})
+
+jobs_list() {
+  local variant name sizes file run seed method
+  for variant in "${names[@]}"; do
+    name=${variant%%,*} sizes=${variant#"$name"} file=$out/${variant//[,=]/-}.onnx
+    [[ -s $file ]] || "$reverie" model "$name" --light ${sizes//,/ --} --out "$file" >&2
+    for seed in ${seeds//,/ }; do
+      for method in greedy taso saturation_ilp rulelist "$arm"; do
+        [[ $method == "$arm" || $method == rulelist || $seed == "${seeds%%,*}" ]] || continue
+        printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --seed %s --set verify_inputs=0 --quiet --json" \
+          "${file%.onnx}-$method-$seed.json" "$reverie" "$file" "$cost" "$seed"
+        if [[ $method == "$arm" ]]; then
+          run=$policies/$name-$arm-$seed.json
+          [[ -f $run ]] || refuse "there is no run $run; make it with run.sh"
+          printf " --method policy --budget 16 --policy %s/policy.pt" "$(number policy_out "$(<"$run")" | tr -d '"')"
+        else
+          printf " --method %s --budget 100" "$method"
+        fi
+        printf " | tail -1 | sed 's/\"method\":\"[^\"]*\"/\"method\":\"%s\"/'\n" "$method"
+      done
+    done
+  done
+}
+
+mkdir -p "$out"
+if [[ -z $tables ]]; then
+  jobs=$(jobs_list)
+  "$root/experiments/queue.sh" <<<"$jobs"
+fi
+cat "$out"/*.json >"$out.jsonl"
+"$reverie" summarize "$out.jsonl" --versus greedy
+"$reverie" summarize "$out.jsonl" --versus greedy --gap-closed
