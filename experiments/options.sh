@@ -45,3 +45,15 @@ all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
 
 # The first value behind a key of an object: number seed '{"seed":1}' -> 1
 number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
+
+# queue.sh with a list of jobs on standard input; a script that is told to stop, by whatever signal, stops it too.
+queue() {
+  local process status=0
+  "$root/experiments/queue.sh" "$@" <&0 &
+  process=$!
+  trap 'kill "$process" 2>/dev/null' INT TERM
+  wait "$process" || status=$?
+  while kill -0 "$process" 2>/dev/null; do wait "$process" || status=$?; done
+  trap - INT TERM
+  return "$status"
+}

@@ -60,7 +60,7 @@ jobs_list() {
 }
 
 mkdir -p "$out"
-[[ -n $tables ]] || jobs_list | "$root/experiments/queue.sh" -j "$jobs"
+[[ -n $tables ]] || queue -j "$jobs" <<<"$(jobs_list)"
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 summary=("$reverie" summarize "$out"/*.jsonl --where "setting=$setting" --versus greedy)

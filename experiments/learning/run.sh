@@ -54,7 +54,7 @@ jobs_list() {
 }
 
 mkdir -p "$out"
-[[ -n $tables ]] || jobs_list | "$root/experiments/queue.sh" -j "$jobs"
+[[ -n $tables ]] || queue -j "$jobs" <<<"$(jobs_list)"
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 [[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")

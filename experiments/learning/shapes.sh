@@ -46,7 +46,7 @@ jobs_list() {
 mkdir -p "$out"
 if [[ -z $tables ]]; then
   jobs=$(jobs_list)
-  "$root/experiments/queue.sh" <<<"$jobs"
+  queue <<<"$jobs"
 fi
 cat "$out"/*.json >"$out.jsonl"
 "$reverie" summarize "$out.jsonl" --versus greedy

@@ -75,7 +75,7 @@ jobs_list() {
 mkdir -p "$out/runs"
 if [[ -z $tables ]]; then
   jobs=$(jobs_list)  # refused before any runs
-  "$root/experiments/queue.sh" <<<"$jobs"
+  queue <<<"$jobs"
 fi
 cat "$out"/runs/*.json >"$out/measured.jsonl"
 for budget in ${budgets//,/ }; do

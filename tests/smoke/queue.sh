@@ -46,6 +46,20 @@ for ((i = 0; i < 40; ++i)); do kill -0 "$(cat sleeper)" 2>/dev/null || break; sl
 kill -0 "$(cat sleeper)" 2>/dev/null && fails "what the job started runs on"
 grep -q 'interrupted' err || fails "the interrupt is not reported"
 
+# A script that runs a queue by options.sh takes it along when it is ended.
+cat >script <<END
+set -euo pipefail
+source "$(dirname "$queue")/options.sh"
+queue --quiet <<<\$'within\\tsleep 60 & echo \$! >script_sleeper; wait'
+END
+bash script 2>/dev/null & process=$!
+for ((i = 0; i < 200; ++i)); do [[ -s script_sleeper ]] && break; sleep 0.05; done
+kill -TERM $process
+wait $process
+[[ $? -eq 130 ]] || fails "a script whose queue is interrupted must end with status 130"
+for ((i = 0; i < 40; ++i)); do kill -0 "$(cat script_sleeper)" 2>/dev/null || break; sleep 0.05; done
+kill -0 "$(cat script_sleeper)" 2>/dev/null && fails "what the queue of an ended script started runs on"
+
 # Wrong input.
 printf 'no tab\n' >wrong
 printf 'x\ttrue\nx\ttrue\n' >twice
