@@ -3,10 +3,11 @@
 #
 #   experiments/learning/break_even.sh --quality PERCENT [--lines] RUNS.jsonl...
 #
-# RUNS are lines of run.sh. Of every model and arm: the expected running time to a policy that gains PERCENT or more
+# RUNS are lines of run.sh, here or in ../measured. Of every model and arm: the expected running time to a policy that gains PERCENT or more
 # (`improvement_percent`), that is the time of all runs, failures too, over the number of successes (Auger and Hansen
-# 2005: restart until it works), in minutes, as a real step costs 0, 0.5, 5, 50 and 500 ms. The time of a run is that
-# of training V, M and C and of all real steps at this cost. A dash: no run got there; an arm with a run that does not
+# 2005: restart until it works), in minutes, as a real step costs 0 to 5,000 ms. The time of a run is that
+# of training V, M and C and of all real steps at this cost. Where whole graphs were measured that is what costs, it is
+# `endpoint_gain_percent` that counts, and an arm is taken apart by its budgets. A dash: no run got there; an arm with a run that does not
 # tell these times is left out. --lines: one JSON object for
 # each, to be drawn: `reverie summarize LINES --x step_ms --log-x --metric minutes --lower-is-better --plot FILE`.
 set -euo pipefail
@@ -18,21 +19,22 @@ read_options "quality" "lines" "$@"
 [[ -n $quality && ${#names[@]} -gt 0 ]] || refuse "say --quality PERCENT and name files of runs (see --help)"
 for file in "${names[@]}"; do [[ -f $file ]] || refuse "there is no file $file"; done
 
-sed 's/,"trace":.*/}/' "${names[@]}" | awk -v quality="$quality" -v lines="$lines" '
+sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" -v lines="$lines" '
   function text(key) { return match($0, "\"" key "\":\"[^\"]*\"") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5) : "" }
   function number(key) { return match($0, "\"" key "\":[-0-9.e+]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) + 0 : 0 }
   {
-    arm = text("model") SUBSEP text("method")
-    if (!/"policy_seconds":/) timeless[arm] = 1
+    measured = /"end_to_end_measurements":/
+    arm = text("model") SUBSEP text("method") (measured ? " " number("budget") : "")
+    if (!measured && !/"policy_seconds":/) timeless[arm] = 1
     if (!(arm in runs)) order[++arms] = arm
     runs[arm]++
     seconds[arm] += number("vae_seconds") + number("mdnrnn_seconds") + number("policy_seconds")
-    steps[arm] += number("real_steps")
-    reached[arm] += number("improvement_percent") >= quality
+    steps[arm] += number(measured ? "end_to_end_measurements" : "real_steps")
+    reached[arm] += number(measured ? "endpoint_gain_percent" : "improvement_percent") >= quality
   }
   function minutes(arm, ms) { return (seconds[arm] + steps[arm] * ms / 1000) / reached[arm] / 60 }
   END {
-    costs = split("0 0.5 5 50 500", cost, " ")
+    costs = split("0 0.5 5 50 500 5000", cost, " ")
     if (!lines) {
       printf "| model | arm | runs that gain %s %% |", quality
       for (i = 1; i <= costs; ++i) printf " %s ms |", cost[i]
