@@ -23,8 +23,8 @@ struct MeasuredPpoConfig {
 
 /// A RewriteEnvironment by the cost model of the run's start, the graph not cut, whose rewards sum over an
 /// episode to the fall of the measured time, in percent of the original's: the graph at its end is
-/// measured, unless it was before. `shaped`: as in MeasuredPpoConfig. Where no more may be measured it
-/// passes for as fast as the original. It and its forks use `run`, one at a time.
+/// measured, unless it was before. `shaped`: as in MeasuredPpoConfig. Where no more may be measured, or its
+/// weights are above the bound, it passes for as fast as the original. It and its forks use `run`, one at a time.
 std::unique_ptr<Environment> measured_environment(MeasuredRun& run, bool shaped);
 
 /// PPO on episodes of measured_environment. Learns until no more may be measured, or 50 updates in a row

@@ -58,7 +58,7 @@ bool MeasuredRun::measure(std::span<const RewriteStep> path) {
 std::optional<double> MeasuredRun::seconds(std::span<const RewriteStep> path) {
   const RewriteState state = replay(start_, path);
   if (!known_.contains(state.hash())) {
-    if (over()) return std::nullopt;
+    if (over() || !walks_.allows_weights(state.graph().weight_bytes())) return std::nullopt;
     add(state, path);
   }
   return std::find_if(graphs_.begin(), graphs_.end(), [&](const Measured& graph) {

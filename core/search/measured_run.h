@@ -31,7 +31,7 @@ class MeasuredRun {
   /// Measures the state at the end of a path from the start, unless it was before, or `over`. Whether it did.
   bool measure(std::span<const RewriteStep> path);
   /// Seconds of the state at the end of a path, its mean where it was measured before; none where it was
-  /// not and no more may be.
+  /// not and no more may be, or its weights are above the bound.
   std::optional<double> seconds(std::span<const RewriteStep> path);
 
   /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs`.

@@ -131,6 +131,18 @@ TEST_P(MeasuredPpo, EndsWhereNothingNewComes) {
   EXPECT_THAT(machine_.measured, SizeIs(2));
 }
 
+TEST_P(MeasuredPpo, MeasuresNothingAboveTheBoundOfWeights) {
+  SearchOptions options = options_with(20);
+  search(options);
+  const auto weighs = [](const Graph& graph) { return graph.weight_bytes() > 0; };
+  ASSERT_TRUE(std::any_of(machine_.measured.begin(), machine_.measured.end(), weighs));
+  machine_.measured.clear();
+  options.max_weight_growth = 1;
+  search(options);
+  EXPECT_GT(machine_.measured.size(), 1);
+  EXPECT_TRUE(std::none_of(machine_.measured.begin(), machine_.measured.end(), weighs));
+}
+
 TEST_P(MeasuredPpo, StopsWhenAskedTo) {
   SearchOptions options = options_with(100);
   options.on_measured = [&](const MeasuredReport& report) {
