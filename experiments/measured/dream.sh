@@ -22,7 +22,7 @@ if [[ $first -gt 0 ]]; then
       --set verify_inputs=0 --fit-out "$fit" --quiet --json | tail -1 >"$fit.json.part"
     mv "$fit.json.part" "$fit.json"
   fi
-  cost=fitted:$fit fitted=$(<"$fit.json")
+  cost=fitted:$fit fitted=$(sed 's/"trace":\[[^]]*\],//' "$fit.json")
 fi
 "$root/experiments/learning/run.sh" pays --only "$arm" --versus "$arm" --models "$(dirname "$model")" --out "$directory" \
   --cost "$cost" --seeds "$seed" "$name" >&2
