@@ -60,7 +60,10 @@ jobs_list() {
 }
 
 mkdir -p "$out"
-[[ -n $tables ]] || queue -j "$jobs" <<<"$(jobs_list)"
+if [[ -z $tables ]]; then
+  list=$(jobs_list)
+  queue -j "$jobs" <<<"$list"
+fi
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 summary=("$reverie" summarize "$out"/*.jsonl --where "setting=$setting" --versus greedy)

@@ -3,13 +3,12 @@
 #
 #   experiments/learning/break_even.sh --quality PERCENT [--lines] RUNS.jsonl...
 #
-# RUNS are lines of run.sh, here or in ../measured. Of every model and arm: the expected running time to a policy that gains PERCENT or more
-# (`improvement_percent`), that is the time of all runs, failures too, over the number of successes (Auger and Hansen
-# 2005: restart until it works), in minutes, as a real step costs 0 to 5,000 ms. The time of a run is that
-# of training V, M and C and of all real steps at this cost. Where whole graphs were measured that is what costs, it is
-# `endpoint_gain_percent` that counts, and an arm is taken apart by its budgets. A dash: no run got there; an arm with a run that does not
-# tell these times is left out. --lines: one JSON object for
-# each, to be drawn: `reverie summarize LINES --x step_ms --log-x --metric minutes --lower-is-better --plot FILE`.
+# RUNS are lines of run.sh, here or in ../measured. Of every model and arm: the expected running time to a policy that
+# gains PERCENT or more (`improvement_percent`), that is the time of all runs, failures too, over the number of successes
+# (Auger and Hansen 2005: restart until it works), in minutes, as a real step costs 0 to 5,000 ms. The time of a run is
+# that of training V, M and C and of all real steps at this cost. Where whole graphs were measured, each measurement
+# counts as a step, `endpoint_gain_percent` as the gain, and each budget as an arm. A dash: no run got there; an arm with
+# a run that does not tell these times is left out. --lines: one JSON object for each, to be drawn: `reverie summarize LINES --x step_ms --log-x --metric minutes --lower-is-better --plot FILE`.
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"

@@ -54,7 +54,10 @@ jobs_list() {
 }
 
 mkdir -p "$out"
-[[ -n $tables ]] || queue -j "$jobs" <<<"$(jobs_list)"
+if [[ -z $tables ]]; then
+  list=$(jobs_list)
+  queue -j "$jobs" <<<"$list"
+fi
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 [[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")
