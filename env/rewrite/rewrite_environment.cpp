@@ -16,9 +16,14 @@ namespace {
 constexpr int kLeastHorizon = 8;
 constexpr int kMostHorizon = 300;
 
+/// Where the first gain needs a step that gains nothing, greedy's depth says nothing.
 int default_horizon(const RewriteState& start) {
+  const Graph& graph = start.graph();
+  const std::vector<NodeId> nodes = graph.nodes();
+  const auto work = static_cast<int>(std::count_if(
+      nodes.begin(), nodes.end(), [&](NodeId node) { return graph.is_work(node); }));
   const auto depth = static_cast<int>(greedy_search(start, {}).rewrites.size());
-  return std::clamp(2 * depth, kLeastHorizon, kMostHorizon);
+  return std::clamp(std::max(2 * depth, work / 4), kLeastHorizon, kMostHorizon);
 }
 
 EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {

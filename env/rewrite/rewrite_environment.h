@@ -42,7 +42,8 @@ struct RewriteEnvConfig {
     v.field("max_locations", max_locations, "Locations (or classes) offered per rule",
             between(1, 65535));
     v.field("horizon", horizon,
-            "Steps after which an episode ends; 0: twice greedy's depth, from 8 to 300",
+            "Steps after which an episode ends; 0: twice greedy's depth, at least one for "
+            "four operators, from 8 to 300",
             at_least(0));
     v.field("measure_every", measure_every, "Steps between measurements (measured_every_k)",
             at_least(1));

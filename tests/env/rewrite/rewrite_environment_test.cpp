@@ -189,6 +189,8 @@ TEST(RewriteEnvironment, TheDefaultHorizonFollowsGreedy) {
   EXPECT_EQ(make({deep})->spec().horizon, 40);
   EXPECT_EQ(make({{{"Sqrt"}}})->spec().horizon, 8);
   EXPECT_EQ(make({{{"Sqrt"}}, deep})->spec().horizon, 40);
+  const Chains nothing_to_gain(1, std::vector<std::string>(48, "Log"));
+  EXPECT_EQ(make({nothing_to_gain})->spec().horizon, 12);
 }
 
 TEST(RewriteEnvironment, LocationsAreCappedAndTheCapIsCounted) {
