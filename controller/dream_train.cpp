@@ -10,6 +10,9 @@
 namespace reverie {
 namespace {
 
+/// Before the names of the best validation's metrics among a checkpoint's scores.
+const std::string kBest = "best/";
+
 /// A training run under way.
 class PolicyTraining {
  public:
@@ -117,6 +120,7 @@ class PolicyTraining {
     checkpoint.counters["update"] = result_.updates;
     checkpoint.counters["best_update"] = result_.best_update;
     checkpoint.scores["real_score"] = result_.best_score;
+    for (const auto& [name, value] : result_.best_metrics) checkpoint.scores[kBest + name] = value;
     put_counters(checkpoint, "training_", result_.training);
     checkpoint.counters["symbolic_steps"] = result_.symbolic_steps;
     put_counters(checkpoint, "validation_", result_.validation);
@@ -145,6 +149,8 @@ class PolicyTraining {
       result_.updates = training.counters.at("update");
       result_.best_update = training.counters.at("best_update");
       result_.best_score = training.scores.at("real_score");
+      for (const auto& [name, value] : training.scores)
+        if (name.starts_with(kBest)) result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
       training_before_ = get_counters(training, "training_");
       const auto symbolic = training.counters.find("symbolic_steps");  // earlier files have none
       symbolic_before_ = symbolic == training.counters.end() ? 0 : symbolic->second;

@@ -40,7 +40,7 @@ struct TrainingResult {
   int64_t updates = 0;
   int64_t best_update = 0;
   double best_score = 0;
-  Metrics best_metrics;          ///< of the validation that was best, if it was in this run
+  Metrics best_metrics;          ///< of the validation that was best
   double seconds = 0;            ///< of this run, resumed parts left out
   EnvCounters training;          ///< real work of training; zero in a dream
   int64_t symbolic_steps = 0;    ///< of training in a symbolic dream, which are no real work

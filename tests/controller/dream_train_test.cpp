@@ -147,6 +147,8 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   ASSERT_EQ(rows.size(), 5u);
   EXPECT_EQ(rows[2].values.at("real/x"), 7);
   EXPECT_EQ(rows[4].values.at("validation_steps"), 30);
+  run.resume = true;
+  EXPECT_EQ(train_policy(puzzle, judge, run).best_metrics, result.best_metrics);
   EXPECT_TRUE(rows[3].values.contains("train/return"));
 }
 
