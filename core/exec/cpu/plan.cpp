@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/exec/cpu/arena.h"
+#include "core/exec/arena.h"
 #include "core/exec/cpu/builder.h"
 
 namespace reverie {
@@ -16,7 +16,6 @@ namespace {
 
 using cpu::Buffer;
 using cpu::Builder;
-using cpu::Lifetime;
 using cpu::Slot;
 using cpu::Step;
 
@@ -145,7 +144,8 @@ void CpuPlan::Impl::place(const Builder& builder) {
   }
   std::vector<int> blocks;
   const std::vector<Lifetime> lives = lifetimes(builder, blocks);
-  const cpu::ArenaLayout layout = cpu::plan_arena(lives);
+  constexpr int64_t kCacheLine = 64;
+  const ArenaLayout layout = plan_arena(lives, kCacheLine);
   arena = bytes_tensor(static_cast<size_t>(layout.bytes));
   for (size_t i = 0; i < blocks.size(); ++i)
     memory[static_cast<size_t>(blocks[i])] = arena.bytes().data() + layout.offsets[i];

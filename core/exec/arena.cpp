@@ -1,10 +1,10 @@
-#include "core/exec/cpu/arena.h"
+#include "core/exec/arena.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-namespace reverie::cpu {
+namespace reverie {
 namespace {
 
 struct Placed {
@@ -36,7 +36,7 @@ int64_t best_offset(const std::vector<Placed>& placed, const Lifetime& block, in
 
 }  // namespace
 
-ArenaLayout plan_arena(std::span<const Lifetime> blocks) {
+ArenaLayout plan_arena(std::span<const Lifetime> blocks, int64_t alignment) {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -44,8 +44,7 @@ ArenaLayout plan_arena(std::span<const Lifetime> blocks) {
   ArenaLayout layout{.offsets = std::vector<int64_t>(blocks.size()), .bytes = 0};
   std::vector<Placed> placed;
   for (const size_t i : order) {
-    const int64_t bytes =
-        (blocks[i].bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    const int64_t bytes = (blocks[i].bytes + alignment - 1) / alignment * alignment;
     const int64_t offset = best_offset(placed, blocks[i], bytes);
     layout.offsets[i] = offset;
     layout.bytes = std::max(layout.bytes, offset + bytes);
@@ -59,4 +58,4 @@ ArenaLayout plan_arena(std::span<const Lifetime> blocks) {
   return layout;
 }
 
-}  // namespace reverie::cpu
+}  // namespace reverie

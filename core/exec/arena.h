@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace reverie::cpu {
+namespace reverie {
 
 /// A block that is in use from step `first` to step `last`, both included.
 struct Lifetime {
@@ -14,15 +14,13 @@ struct Lifetime {
 };
 
 struct ArenaLayout {
-  std::vector<int64_t> offsets;  ///< by block, multiples of kArenaAlignment
+  std::vector<int64_t> offsets;  ///< by block
   int64_t bytes = 0;
 };
 
-constexpr int64_t kArenaAlignment = 64;
-
 /// Places blocks so that those in use at the same step do not overlap: greedy by size, each in the
 /// smallest gap that fits (Pisarchyk and Lee, "Efficient memory management for deep neural net
-/// inference", 2020, section 5).
-ArenaLayout plan_arena(std::span<const Lifetime> blocks);
+/// inference", 2020, section 5). Offsets are multiples of `alignment`.
+ArenaLayout plan_arena(std::span<const Lifetime> blocks, int64_t alignment);
 
-}  // namespace reverie::cpu
+}  // namespace reverie
