@@ -1,0 +1,171 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "core/ir/types.h"
+
+/// What a device can be asked to do. A call is plain data, complete by itself: extents and distances,
+/// no graph. All tensors are row-major and dense but where distances are given; distances count
+/// elements. A call reads some pieces of memory and writes others, in the order stated with it.
+/// Floating elements are float32, float16 or bfloat16; sums are held in float32.
+namespace reverie::device {
+
+using Strides = std::vector<int64_t>;
+
+/// Axes that an Elementwise, Movement or Reduction call has at most.
+inline constexpr int kMaxAxes = 6;
+
+/// Applied last, to what is written.
+enum class Activation : uint8_t { kNone, kRelu, kSigmoid, kTanh };
+
+enum class Function : uint8_t {
+  // Of one operand x.
+  kIdentity,  ///< conversion between element types too
+  kRelu, kSigmoid, kTanh,
+  kLeakyRelu,    ///< x < 0: alpha x
+  kElu,          ///< x < 0: alpha (exp(x) - 1)
+  kHardSigmoid,  ///< alpha x + beta within [0, 1]
+  kHardSwish, kSoftplus,
+  kClip,         ///< x within [alpha, beta]
+  kSqrt, kErf, kExp, kLog, kNeg, kReciprocal, kAbs, kFloor, kCeil,
+  kNot,
+  // Of two operands.
+  kAdd, kSub, kMul, kDiv, kPow, kMin, kMax, kAnd, kOr, kEqual, kGreater, kGreaterOrEqual, kLess,
+  kLessOrEqual,
+  // Of more.
+  kWhere,      ///< a condition, then both choices
+  kSum,        ///< of three operands
+  kNormalize,  ///< x, scale, shift, mean, variance: (x - mean) / sqrt(variance + alpha) scale + shift
+};
+
+/// Operands, and so reads, of a function: 1, 2, 3 or 5.
+int operands_of(Function function);
+
+/// An operand as it is read: 0 along an axis reads the same element again and again.
+struct Operand {
+  DType dtype = DType::kFloat32;
+  Strides strides = {};
+};
+
+/// Computes every element of a dense result by itself. Reads the operands, writes the result. Operands
+/// and result are floating, bool, int32 or int64; between integers only kIdentity, kRelu, kNeg, kAbs,
+/// kAdd, kSub, kMul, kMin, kMax, comparisons and kWhere.
+struct Elementwise {
+  Function function = Function::kIdentity;
+  double alpha = 0, beta = 0;
+  Activation activation = Activation::kNone;
+  DType result = DType::kFloat32;
+  Shape shape = {};
+  std::vector<Operand> operands = {};
+};
+
+/// A part of a Movement: elements of one piece of memory go to another.
+struct Piece {
+  int read = 0;   ///< which of the pieces of memory read, and of those written
+  int write = 0;
+  Shape shape = {};
+  int64_t source = 0, target = 0;  ///< offsets in elements
+  Strides source_strides = {}, target_strides = {};
+};
+
+/// Moves elements of 1, 2, 4 or 8 bytes. Pieces do not overlap.
+struct Movement {
+  int64_t element_bytes = 4;
+  int reads = 1;
+  int writes = 1;
+  std::vector<Piece> pieces = {};
+};
+
+/// Writes the same element everywhere.
+struct Fill {
+  DType dtype = DType::kFloat32;
+  double value = 0;
+  int64_t elements = 0;
+};
+
+/// Rows of a table by number: of outer x extent x inner bytes, outer x count x inner. Reads the table
+/// and the indices (int32 or int64; negative ones count from the end), writes the result. An index out of
+/// range is reported when the device synchronizes.
+struct Gather {
+  int64_t outer = 1, extent = 1, count = 1, inner_bytes = 4;
+  DType indices = DType::kInt64;
+};
+
+/// activation(alpha a b + bias + residual), for each of `batches`: a is rows x inner, b inner x columns,
+/// both the other way round in memory where transposed. Reads a, b, the bias where there is one (one
+/// element per column), the residual where there is one (like the result); writes the result.
+struct Product {
+  DType dtype = DType::kFloat32;
+  int64_t batches = 1, rows = 1, columns = 1, inner = 1;
+  int64_t a_stride = 0, b_stride = 0;  ///< between batches; 0: the same for all
+  bool a_transposed = false, b_transposed = false;
+  double alpha = 1;
+  bool has_bias = false, has_residual = false;
+  Activation activation = Activation::kNone;
+};
+
+using Extents = std::array<int64_t, 3>;
+
+/// A window that slides over three spatial axes; images with fewer have leading ones.
+struct Window {
+  Extents in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1};
+  Extents before{0, 0, 0}, after{0, 0, 0};  ///< pads
+};
+
+/// activation(filter * x + bias + residual). x is batch x channels x in, the filter filters x
+/// channels / groups x kernel, the result batch x filters x out. Reads x, the filter, the bias (one element
+/// per filter) and the residual (like the result) where there are such; writes the result.
+struct Convolution {
+  DType dtype = DType::kFloat32;
+  int64_t batch = 1, channels = 1, filters = 1, groups = 1;
+  Window window;
+  bool has_bias = false, has_residual = false;
+  Activation activation = Activation::kNone;
+};
+
+enum class Pool : uint8_t {
+  kMax,
+  kAverage,        ///< over what lies within the image
+  kAveragePadded,  ///< over what lies within the padded image
+};
+
+/// Of planes x in, planes x out.
+struct Pooling {
+  DType dtype = DType::kFloat32;
+  Pool kind = Pool::kMax;
+  int64_t planes = 1;
+  Window window;
+};
+
+/// Along the middle axis of outer x extent x inner.
+struct Softmax {
+  DType dtype = DType::kFloat32;
+  int64_t outer = 1, extent = 1, inner = 1;
+};
+
+/// (x - mean) / sqrt(variance + epsilon) scale + shift for each of `rows`, scale and shift being one row.
+/// Reads x, the scale and, where there is one, the shift.
+struct LayerNormalization {
+  DType dtype = DType::kFloat32;
+  int64_t rows = 1, width = 1;
+  double epsilon = 0;
+  bool has_shift = false;
+};
+
+enum class Reduce : uint8_t { kMean, kSum, kMax, kMin };
+
+/// Result i, of shape `kept` and dense, is over all elements at i kept_strides + j reduced_strides.
+struct Reduction {
+  DType dtype = DType::kFloat32;
+  Reduce kind = Reduce::kMean;
+  Shape kept = {}, reduced = {};
+  Strides kept_strides = {}, reduced_strides = {};
+};
+
+using Call = std::variant<Elementwise, Movement, Fill, Gather, Product, Convolution, Pooling, Softmax,
+                          LayerNormalization, Reduction>;
+
+}  // namespace reverie::device

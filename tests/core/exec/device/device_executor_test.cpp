@@ -1,0 +1,172 @@
+#include "core/exec/device/device_executor.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/core/exec/conformance.h"
+#include "tests/support/host_device.h"
+
+namespace reverie {
+namespace testing {
+
+INSTANTIATE_TEST_SUITE_P(Device, ExecutorConformance, conformance_parameters([] {
+                           auto device = std::make_shared<HostDevice>();
+                           device->workspace = 1000;
+                           return std::make_unique<DeviceExecutor>("host", device, true);
+                         }),
+                         conformance_name);
+
+}  // namespace testing
+
+namespace {
+
+using device::Precision;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using testing::drawn_inputs;
+using testing::expect_agreement;
+using testing::f32;
+using testing::HostDevice;
+using testing::of;
+using testing::operator_cases;
+
+std::map<std::string, int> fallbacks_of(HostDevice& device, const Graph& graph) {
+  return DevicePlan(device, graph).fallbacks();
+}
+
+/// What has no kernel on any device, by the names of the conformance cases.
+TEST(DeviceExecutor, SaysWhatFallsBackToTheHost) {
+  HostDevice device;
+  std::set<std::string> cases;
+  for (const auto& one : operator_cases())
+    if (!fallbacks_of(device, one.graph).empty()) cases.insert(one.name);
+  EXPECT_THAT(cases, ElementsAre("Gemm_beta", "LayerNormalization_one_scale", "Mul_float64",
+                                 "Pad_reflect", "Pad_removes", "ReduceSum_int64"));
+}
+
+TEST(DeviceExecutor, RefusesWhatDoesNotFit) {
+  DeviceExecutor executor("host", std::make_shared<HostDevice>());
+  testing::expect_refusals(executor);
+}
+
+ValueId weight(Graph& graph, Shape shape, uint64_t seed) {
+  Rng rng(seed);
+  return graph.add_constant(
+      Weight::dense(testing::drawn(f32(std::move(shape)), rng, -0.3, 0.3), fmt::format("w{}", seed)));
+}
+
+/// Convolutions in branches, one of which the device may not have; a residual; a product.
+Graph network() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 4, 8, 8}));
+  const ValueId a = graph.add("Conv", {x, weight(graph, {6, 4, 3, 3}, 1), weight(graph, {6}, 2)},
+                              Attributes{{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  const ValueId b = graph.add("Erf", {graph.add("Conv", {x, weight(graph, {6, 4, 1, 1}, 3)})});
+  const ValueId sum = graph.add("Relu", {graph.add("Add", {a, b})});
+  const ValueId pooled = graph.add("GlobalAveragePool", {sum});
+  const ValueId row = graph.add("Reshape", {pooled}, Attributes{{"shape", std::vector<int64_t>{1, 6}}});
+  graph.add_output("y", graph.add("MatMul", {row, weight(graph, {6, 5}, 4)}));
+  graph.add_output("z", sum);
+  return graph;
+}
+
+TEST(DeviceExecutor, RunsWholeGraphsWithNodesOnTheHost) {
+  for (const bool refuses : {false, true}) {
+    auto device = std::make_shared<HostDevice>();
+    device->workspace = 64;
+    if (refuses)
+      device->refuses = [](const device::Call& call) {
+        const auto* one = std::get_if<device::Elementwise>(&call);
+        return one != nullptr && one->function == device::Function::kErf;
+      };
+    DeviceExecutor executor("host", device, true);
+    expect_agreement(executor, network(), -1, 1);
+    if (refuses) {
+      EXPECT_THAT(executor.fallbacks(), ElementsAre(Pair("Erf", 2)));
+    } else {
+      EXPECT_THAT(executor.fallbacks(), IsEmpty());
+    }
+  }
+}
+
+TEST(DeviceExecutor, KnowsWhatItSupports) {
+  auto device = std::make_shared<HostDevice>();
+  device->refuses = [](const device::Call& call) {
+    return std::holds_alternative<device::Product>(call);
+  };
+  const DeviceExecutor executor("host", device);
+  const Graph graph = network();
+  for (const NodeId node : graph.nodes())
+    EXPECT_EQ(executor.supports(graph, node), !graph.op(node).is("MatMul")) << graph.op(node).name;
+}
+
+TEST(DeviceExecutor, APlanRunsAgainAndAgainAndGivesItsMemoryBack) {
+  HostDevice device;
+  {
+    const Graph graph = network();
+    DevicePlan plan(device, graph);
+    auto once = std::make_shared<HostDevice>();
+    DeviceExecutor executor("host", once);
+    for (const uint64_t seed : {1, 2, 3}) {
+      const std::vector<Tensor> inputs = drawn_inputs(graph, seed);
+      EXPECT_EQ(plan.run(inputs)[0].to_doubles(), executor.run(graph, inputs)[0].to_doubles());
+    }
+    EXPECT_EQ(device.allocated, plan.weight_bytes() + plan.arena_bytes());
+  }
+  EXPECT_EQ(device.allocated, 0);
+}
+
+TEST(DeviceExecutor, ALaunchCanBeRecorded) {
+  HostDevice device;
+  const Graph graph = network();
+  DevicePlan plan(device, graph);
+  const std::vector<Tensor> inputs = drawn_inputs(graph, 1);
+  plan.run(inputs);
+  const int before = device.launches;
+  const auto recording = device.record([&] { plan.launch(); });
+  device.synchronize();
+  EXPECT_EQ(device.launches, before);
+  recording->launch();
+  recording->launch();
+  device.synchronize();
+  EXPECT_EQ(device.launches, before + 2 * plan.kernels());
+}
+
+TEST(DeviceExecutor, LowerPrecisionIsWithinItsTolerance) {
+  for (const auto& [precision, tolerance] :
+       {std::pair{Precision::kFloat16, 4e-3}, std::pair{Precision::kBFloat16, 3e-2}}) {
+    auto device = std::make_shared<HostDevice>(precision);
+    DeviceExecutor executor("host", device, true);
+    const Graph graph = network();
+    expect_agreement(executor, graph, -1, 1, tolerance);
+    EXPECT_EQ(2 * DevicePlan(*device, graph).weight_bytes(),
+              DevicePlan(*std::make_shared<HostDevice>(), graph).weight_bytes());
+  }
+}
+
+TEST(DeviceExecutor, NoRoomIsOneLineWithSizes) {
+  HostDevice device;
+  device.memory_limit = 1000;
+  try {
+    const DevicePlan plan(device, network());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("of 1000 free"));
+  }
+}
+
+TEST(DeviceExecutor, AnIndexOutOfRangeIsRefused) {
+  Graph graph;
+  const ValueId table = weight(graph, {3, 2}, 1);
+  const ValueId index = graph.add_input("i", of(DType::kInt64, {2}));
+  graph.add_output("y", graph.add("Gather", {table, index}));
+  DeviceExecutor executor("host", std::make_shared<HostDevice>());
+  const std::vector<Tensor> good = {Tensor::of<int64_t>({2}, {-3, 2})};
+  EXPECT_NO_THROW(executor.run(graph, good));
+  for (const int64_t bad : {3, -4})
+    EXPECT_THROW(executor.run(graph, std::vector{Tensor::of<int64_t>({2}, {0, bad})}), InputError);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,305 @@
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/exec/device/device.h"
+#include "core/exec/device/elements.h"
+
+namespace reverie::testing {
+
+/// What a call does, in plain loops around the work of one element that devices run as well.
+namespace host_calls {
+
+using namespace device;  // NOLINT: this is one more device
+using Memory = std::span<std::byte* const>;
+
+inline void run(const Elementwise& call, Memory memory) {
+  const ElementwiseWork work = work_of(call);
+  Pointers pointers{};
+  for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
+  pointers.write = memory.back();
+  for (int64_t i = 0; i < work.elements; ++i) compute_element(work, pointers, i);
+}
+
+template <typename Element>
+void move(const Movement& call, Memory memory) {
+  for (const Piece& piece : call.pieces) {
+    const PieceWork work = work_of(piece);
+    for (int64_t i = 0; i < work.elements; ++i)
+      move_element<Element>(work, memory[static_cast<size_t>(piece.read)],
+                            memory[static_cast<size_t>(call.reads + piece.write)], i);
+  }
+}
+
+inline void run(const Movement& call, Memory memory) {
+  switch (call.element_bytes) {
+    case 1: return move<uint8_t>(call, memory);
+    case 2: return move<uint16_t>(call, memory);
+    case 4: return move<uint32_t>(call, memory);
+    default: return move<uint64_t>(call, memory);
+  }
+}
+
+inline void run(const Fill& call, Memory memory) {
+  for (int64_t i = 0; i < call.elements; ++i)
+    put_float(memory[0], call.dtype, i, static_cast<float>(call.value));
+}
+
+inline void run(const Pooling& call, Memory memory) {
+  const PoolingWork work = work_of(call);
+  const Extents& out = call.window.out;
+  for (int64_t i = 0; i < call.planes * out[0] * out[1] * out[2]; ++i)
+    pool_element(work, memory[0], memory[1], i);
+}
+
+/// In three shares, as threads would have them.
+inline void run(const Reduction& call, Memory memory) {
+  constexpr int64_t kShares = 3;
+  const ReductionWork work = work_of(call);
+  for (int64_t i = 0; i < work.results; ++i) {
+    float result = nothing_reduced(work.kind);
+    for (int64_t share = 0; share < kShares; ++share)
+      result = reduced(work.kind, result, reduced_share(work, memory[0], i, share, kShares));
+    put_reduced(work, memory[1], i, result);
+  }
+}
+
+inline void run(const Product& call, Memory memory) {
+  const auto extra = [&](int64_t at, int64_t column) {
+    size_t next = 2;
+    float sum = 0;
+    if (call.has_bias) sum += float_at(memory[next++], call.dtype, column);
+    if (call.has_residual) sum += float_at(memory[next], call.dtype, at);
+    return sum;
+  };
+  for (int64_t batch = 0; batch < call.batches; ++batch)
+    for (int64_t i = 0; i < call.rows; ++i)
+      for (int64_t j = 0; j < call.columns; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < call.inner; ++k) {
+          const int64_t a = call.a_transposed ? k * call.rows + i : i * call.inner + k;
+          const int64_t b = call.b_transposed ? j * call.inner + k : k * call.columns + j;
+          sum += float_at(memory[0], call.dtype, batch * call.a_stride + a) *
+                 float_at(memory[1], call.dtype, batch * call.b_stride + b);
+        }
+        const int64_t at = (batch * call.rows + i) * call.columns + j;
+        const float value = static_cast<float>(call.alpha * sum) + extra(at, j);
+        put_float(memory.back(), call.dtype, at, activated(value, call.activation));
+      }
+}
+
+/// The sum over one window: filter `filter` at `position` of an image.
+inline double convolved(const Convolution& call, Memory memory, int64_t image, int64_t filter,
+                        const Extents& position) {
+  const Window& w = call.window;
+  const int64_t channels = call.channels / call.groups;
+  const int64_t first = filter / (call.filters / call.groups) * channels;
+  double sum = 0;
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = 0; i < w.kernel[0]; ++i)
+      for (int64_t j = 0; j < w.kernel[1]; ++j)
+        for (int64_t k = 0; k < w.kernel[2]; ++k) {
+          const Extents tap = {i, j, k};
+          int64_t at = image * call.channels + first + c;
+          bool inside = true;
+          for (size_t axis = 0; axis < 3; ++axis) {
+            const int64_t x =
+                position[axis] * w.stride[axis] - w.before[axis] + tap[axis] * w.dilation[axis];
+            inside = inside && x >= 0 && x < w.in[axis];
+            at = at * w.in[axis] + x;
+          }
+          if (!inside) continue;
+          const int64_t weight =
+              (((filter * channels + c) * w.kernel[0] + i) * w.kernel[1] + j) * w.kernel[2] + k;
+          sum += float_at(memory[0], call.dtype, at) * float_at(memory[1], call.dtype, weight);
+        }
+  return sum;
+}
+
+inline void run(const Convolution& call, Memory memory) {
+  const Extents& out = call.window.out;
+  int64_t at = 0;
+  for (int64_t image = 0; image < call.batch; ++image)
+    for (int64_t filter = 0; filter < call.filters; ++filter)
+      for (int64_t place = 0; place < out[0] * out[1] * out[2]; ++place, ++at) {
+        const Extents position = {place / (out[1] * out[2]), place / out[2] % out[1], place % out[2]};
+        auto value = static_cast<float>(convolved(call, memory, image, filter, position));
+        size_t next = 2;
+        if (call.has_bias) value += float_at(memory[next++], call.dtype, filter);
+        if (call.has_residual) value += float_at(memory[next], call.dtype, at);
+        put_float(memory.back(), call.dtype, at, activated(value, call.activation));
+      }
+}
+
+inline void run(const Softmax& call, Memory memory) {
+  for (int64_t row = 0; row < call.outer * call.inner; ++row) {
+    const auto at = [&](int64_t i) {
+      return (row / call.inner * call.extent + i) * call.inner + row % call.inner;
+    };
+    float largest = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < call.extent; ++i)
+      largest = std::max(largest, float_at(memory[0], call.dtype, at(i)));
+    for (int64_t i = 0; i < call.extent; ++i)
+      sum += std::exp(float_at(memory[0], call.dtype, at(i)) - largest);
+    for (int64_t i = 0; i < call.extent; ++i)
+      put_float(memory[1], call.dtype, at(i),
+                std::exp(float_at(memory[0], call.dtype, at(i)) - largest) / sum);
+  }
+}
+
+inline void run(const LayerNormalization& call, Memory memory) {
+  for (int64_t row = 0; row < call.rows; ++row) {
+    double mean = 0, variance = 0;
+    const auto x = [&](int64_t i) { return float_at(memory[0], call.dtype, row * call.width + i); };
+    for (int64_t i = 0; i < call.width; ++i) mean += x(i) / static_cast<double>(call.width);
+    for (int64_t i = 0; i < call.width; ++i)
+      variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(call.width);
+    for (int64_t i = 0; i < call.width; ++i) {
+      double value = (x(i) - mean) / std::sqrt(variance + call.epsilon) *
+                     float_at(memory[1], call.dtype, i);
+      if (call.has_shift) value += float_at(memory[2], call.dtype, i);
+      put_float(memory.back(), call.dtype, row * call.width + i, static_cast<float>(value));
+    }
+  }
+}
+
+}  // namespace host_calls
+
+/// A device that is this process: its memory is this machine's, its queue runs when asked to wait, and its
+/// clock counts what it is asked to do. It can be short of memory and refuse calls.
+class HostDevice : public device::Device {
+ public:
+  explicit HostDevice(device::Precision precision = device::Precision::kFloat32)
+      : precision_(precision) {}
+  ~HostDevice() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks were not released"; }
+
+  // What a test sets.
+  std::function<bool(const device::Call&)> refuses = [](const device::Call&) { return false; };
+  int64_t memory_limit = int64_t{1} << 40;
+  int64_t workspace = 0;  ///< that every kernel asks for, and fills with NaNs
+  /// Seconds that a launch takes on the device's clock, without what it does.
+  std::function<double(const device::Call&)> time_of = [](const device::Call&) { return 1e-6; };
+
+  // What a test reads.
+  int64_t allocated = 0;
+  int launches = 0;
+
+  device::DeviceInfo info() override {
+    return {.name = "host device", .driver = "1", .library = "loops 1.0", .memory_bytes = memory_limit,
+            .cache_bytes = 1 << 16, .clock_mhz = 1000};
+  }
+  device::Precision precision() const override { return precision_; }
+
+  std::byte* allocate(int64_t bytes) override {
+    if (allocated + bytes > memory_limit)
+      throw InputError("out of memory: {} bytes asked for, {} of {} free", bytes,
+                       memory_limit - allocated, memory_limit);
+    auto block = std::make_unique<std::byte[]>(static_cast<size_t>(bytes));
+    std::byte* at = block.get();
+    std::memset(at, 0xff, static_cast<size_t>(bytes));
+    blocks_[at] = {std::move(block), bytes};
+    allocated += bytes;
+    return at;
+  }
+  void release(std::byte* memory) override {
+    allocated -= blocks_.at(memory).bytes;
+    blocks_.erase(memory);
+  }
+  void upload(std::byte* to, std::span<const std::byte> from) override {
+    submit([to, copy = std::vector<std::byte>(from.begin(), from.end())] {
+      std::copy(copy.begin(), copy.end(), to);
+    });
+  }
+  void download(std::span<std::byte> to, const std::byte* from) override {
+    synchronize();
+    std::copy_n(from, to.size(), to.data());
+  }
+  void set(std::byte* memory, std::byte value, int64_t bytes) override {
+    submit([=] { std::fill_n(memory, bytes, value); });
+  }
+
+  std::unique_ptr<device::Kernel> prepare(const device::Call& call) override {
+    return refuses(call) ? nullptr : std::make_unique<HostKernel>(*this, call);
+  }
+  std::unique_ptr<device::Recording> record(const std::function<void()>& launches) override {
+    REVERIE_CHECK(!recording_, "a recording within a recording");
+    auto recorded = std::make_unique<HostRecording>(*this);
+    recording_ = &recorded->work;
+    launches();
+    recording_ = nullptr;
+    return recorded;
+  }
+  void synchronize() override {
+    REVERIE_CHECK(!recording_, "waits while it is recorded");
+    for (const auto& work : std::exchange(queue_, {})) work();
+    if (std::exchange(bad_index_, false)) throw InputError("Gather: an index is out of range");
+  }
+  double seconds(const std::function<void()>& launches) override {
+    synchronize();
+    const double before = clock_;
+    launches();
+    synchronize();
+    return clock_ - before;
+  }
+
+ private:
+  struct Block {
+    std::unique_ptr<std::byte[]> memory;
+    int64_t bytes = 0;
+  };
+
+  class HostKernel : public device::Kernel {
+   public:
+    HostKernel(HostDevice& device, device::Call call) : device_(device), call_(std::move(call)) {}
+    int64_t workspace_bytes() const override { return device_.workspace; }
+    void launch(std::span<std::byte* const> memory, std::byte* workspace) override {
+      device_.submit([device = &device_, call = call_, workspace,
+                      at = std::vector<std::byte*>(memory.begin(), memory.end())] {
+        ++device->launches;
+        device->clock_ += device->time_of(call);
+        if (device->workspace > 0) std::fill_n(workspace, device->workspace, std::byte{0xff});
+        std::visit([&](const auto& one) { device->run(one, at); }, call);
+      });
+    }
+
+   private:
+    HostDevice& device_;
+    device::Call call_;
+  };
+
+  struct HostRecording : device::Recording {
+    explicit HostRecording(HostDevice& d) : device(d) {}
+    void launch() override {
+      for (const auto& one : work) device.submit(one);
+    }
+    HostDevice& device;
+    std::vector<std::function<void()>> work;
+  };
+
+  void submit(std::function<void()> work) {
+    (recording_ != nullptr ? *recording_ : queue_).push_back(std::move(work));
+  }
+  template <typename T>
+  void run(const T& call, std::span<std::byte* const> memory) {
+    host_calls::run(call, memory);
+  }
+  void run(const device::Gather& call, std::span<std::byte* const> memory) {
+    for (int64_t i = 0; i < call.outer * call.count * call.inner_bytes; ++i)
+      bad_index_ |= !gather_byte(call, memory[0], memory[1], memory[2], i);
+  }
+
+  device::Precision precision_;
+  std::map<std::byte*, Block> blocks_;
+  std::vector<std::function<void()>> queue_;
+  std::vector<std::function<void()>>* recording_ = nullptr;
+  bool bad_index_ = false;
+  double clock_ = 0;
+};
+
+}  // namespace reverie::testing
