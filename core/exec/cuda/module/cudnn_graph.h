@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/exec/cuda/module/context.h"
+
+/// The part of cuDNN's graph interface that is needed here.
+namespace reverie::device::cuda {
+
+/// A descriptor of the library. Attributes are set, then it is finalized, then others may refer to it.
+class Descriptor {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type);
+
+  cudnnBackendDescriptor_t get() const { return raw_.get(); }
+
+  template <typename T>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
+    set(name, type, 1, &value);
+  }
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+           const void* values);
+  void set(cudnnBackendAttributeName_t name, const Descriptor& other) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
+  }
+  void set(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+    set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
+  }
+
+  void finalize();
+  /// False where the library does not want it.
+  bool can_finalize();
+
+ private:
+  std::unique_ptr<void, Destroy<cudnnBackendDestroyDescriptor>> raw_;
+};
+
+/// A way to compute a graph of operations.
+struct ExecutionPlan {
+  Descriptor plan;
+  Descriptor configuration;
+  int64_t workspace_bytes;
+};
+
+/// The first plan of the library's own order that needs `workspace_limit` bytes at most; where there is
+/// none, that with the least workspace. `full_float32`: none that rounds float32 operands. Partial sums
+/// are never of less than float32. Nothing is launched.
+std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
+                                      bool full_float32, int64_t workspace_limit);
+
+/// Puts the plan in the queue: tensor ids[i] is at pointers[i].
+void execute(const Context& context, const ExecutionPlan& plan, const std::vector<int64_t>& ids,
+             const std::vector<void*>& pointers, std::byte* workspace);
+
+}  // namespace reverie::device::cuda
