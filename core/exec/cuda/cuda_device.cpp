@@ -16,7 +16,8 @@ using Open = Device* (*)(const CudaOptions&);
 Open load_module() {
   constexpr const char* kName = "libreverie_cuda.so";
   std::error_code ignored;
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).replace_filename(kName);
+  auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  beside.replace_filename(kName);
   const bool is_beside = std::filesystem::exists(beside, ignored);
   void* module = dlopen(is_beside ? beside.c_str() : kName, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) throw InputError("CUDA: cannot load {}: {}", kName, dlerror());

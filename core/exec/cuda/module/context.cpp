@@ -23,17 +23,19 @@ void require_gpu(int ordinal) {
     throw InputError("CUDA: there is no GPU");
   check(status, "cudaGetDeviceCount");
   if (ordinal < 0 || ordinal >= count)
-    throw InputError("CUDA: there is no GPU number {}: there are {}, counted from 0", ordinal, count);
+    throw InputError("CUDA: no GPU number {}: there are {}, counted from 0", ordinal, count);
 }
 
 }  // namespace
 
-Context::Context(const CudaOptions& options) : ordinal(options.ordinal), precision(options.precision) {
+Context::Context(const CudaOptions& options)
+    : ordinal(options.ordinal), precision(options.precision) {
   require_gpu(ordinal);
   use();
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal),
         "cudaDeviceGetAttribute");
-  stream = make_handle<Stream>("cudaStreamCreate", cudaStreamCreateWithFlags, cudaStreamNonBlocking);
+  stream = make_handle<Stream>("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags,
+                               cudaStreamNonBlocking);
   cudnn = make_handle<Cudnn>("cudnnCreate", cudnnCreate);
   check(cudnnSetStream(cudnn.get(), stream.get()), "cudnnSetStream");
   cublas = make_handle<CublasLt>("cublasLtCreate", cublasLtCreate);
@@ -56,7 +58,8 @@ void Context::check_indices() const {
   const IndexError error = *index_error_copy;
   if (error.found == 0) return;
   check(cudaMemsetAsync(index_error.get(), 0, sizeof(IndexError), stream.get()), "cudaMemsetAsync");
-  throw InputError("Gather: an index is out of range: {} where there are {}", error.index, error.extent);
+  throw InputError("Gather: an index is out of range: {} where there are {}", error.index,
+                   error.extent);
 }
 
 }  // namespace reverie::device::cuda

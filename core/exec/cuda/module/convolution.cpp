@@ -47,6 +47,26 @@ class GraphBuilder {
 
   /// false where the library does not want the graph.
   bool build(const std::vector<Step>& steps, const Context& context) {
+    try {
+      build_graph(steps, context);
+      return true;
+    } catch (const Refusal&) {
+      return false;
+    }
+  }
+
+  /// All descriptors, the graph last: plans may refer to them.
+  std::vector<Descriptor> take() { return std::move(kept_); }
+
+ private:
+  struct Refusal {};
+
+  cudnnBackendDescriptor_t keep(Descriptor descriptor) {
+    if (!descriptor.can_finalize()) throw Refusal();
+    return kept_.emplace_back(std::move(descriptor)).get();
+  }
+
+  void build_graph(const std::vector<Step>& steps, const Context& context) {
     cudnnBackendDescriptor_t last = convolve(steps.empty());
     for (size_t i = 0; i < steps.size(); ++i) last = follow(steps[i], last, i + 1 == steps.size());
     Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -54,18 +74,7 @@ class GraphBuilder {
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
     graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
               static_cast<int64_t>(operations_.size()), operations_.data());
-    const bool is_good = is_good_ && graph.can_finalize();
-    kept_.push_back(std::move(graph));
-    return is_good;
-  }
-
-  /// All descriptors, the graph last: plans may refer to them.
-  std::vector<Descriptor> take() { return std::move(kept_); }
-
- private:
-  cudnnBackendDescriptor_t keep(Descriptor descriptor) {
-    is_good_ = is_good_ && descriptor.can_finalize();
-    return kept_.emplace_back(std::move(descriptor)).get();
+    keep(std::move(graph));
   }
 
   cudnnBackendDescriptor_t tensor(int64_t id, const Dims& dims) {
@@ -158,7 +167,6 @@ class GraphBuilder {
   std::vector<Descriptor> kept_;
   std::vector<cudnnBackendDescriptor_t> operations_;
   int64_t next_between_ = kBetween;
-  bool is_good_ = true;
 };
 
 /// A plan with all that it refers to, and the tensors that it reads and writes.
@@ -217,8 +225,8 @@ class ConvolutionKernel final : public Kernel {
   bool has_bias_, has_residual_;
 };
 
-/// The forms in which one graph may compute all of the call, best first. The library's compiled engines
-/// know filter * x, plus a residual times a factor, plus a bias, under ReLU.
+/// The forms in which one graph may compute all of the call, best first. The library's compiled
+/// engines know filter * x, plus a residual times a factor, plus a bias, under ReLU.
 std::vector<std::vector<Step>> fused_forms(const Convolution& call) {
   const Step residual{CUDNN_POINTWISE_ADD, kResidual}, bias{CUDNN_POINTWISE_ADD, kBias};
   const Step no_residual{CUDNN_POINTWISE_ADD, kResidual, 0};

@@ -64,8 +64,8 @@ std::optional<ExecutionPlan> finalized(const Context& context, Descriptor config
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
   if (!plan.can_finalize()) return std::nullopt;
   int64_t bytes = 0, count = 0;
-  check(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
-                                 1, &count, &bytes),
+  check(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                 CUDNN_TYPE_INT64, 1, &count, &bytes),
         "cudnnBackendGetAttribute of a workspace");
   return ExecutionPlan{std::move(plan), std::move(configuration), bytes};
 }
@@ -78,14 +78,20 @@ Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
   raw_.reset(raw);
 }
 
-void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
-                     const void* values) {
+void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                     int64_t count, const void* values) {
   check(cudnnBackendSetAttribute(get(), name, type, count, values), "cudnnBackendSetAttribute");
 }
 
 void Descriptor::finalize() { check(cudnnBackendFinalize(get()), "cudnnBackendFinalize"); }
 
-bool Descriptor::can_finalize() { return cudnnBackendFinalize(get()) == CUDNN_STATUS_SUCCESS; }
+bool Descriptor::can_finalize() {
+  const cudnnStatus_t status = cudnnBackendFinalize(get());
+  const bool is_refusal =
+      status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_EXECUTION_FAILED;
+  if (!is_refusal) check(status, "cudnnBackendFinalize");
+  return !is_refusal;
+}
 
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
                                       bool full_float32, int64_t workspace_limit) {
@@ -110,7 +116,8 @@ void execute(const Context& context, const ExecutionPlan& plan, const std::vecto
            static_cast<int64_t>(pointers.size()), pointers.data());
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
   pack.finalize();
-  check(cudnnBackendExecute(context.cudnn.get(), plan.plan.get(), pack.get()), "cudnnBackendExecute");
+  check(cudnnBackendExecute(context.cudnn.get(), plan.plan.get(), pack.get()),
+        "cudnnBackendExecute");
 }
 
 }  // namespace reverie::device::cuda

@@ -9,7 +9,8 @@
 /// The part of cuDNN's graph interface that is needed here.
 namespace reverie::device::cuda {
 
-/// A descriptor of the library. Attributes are set, then it is finalized, then others may refer to it.
+/// A descriptor of the library. Attributes are set, then it is finalized, then others may refer to
+/// it.
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);
@@ -30,7 +31,7 @@ class Descriptor {
   }
 
   void finalize();
-  /// False where the library does not want it.
+  /// False where the library does not want it; InputError where the library itself does not work.
   bool can_finalize();
 
  private:
@@ -44,9 +45,9 @@ struct ExecutionPlan {
   int64_t workspace_bytes;
 };
 
-/// The first plan of the library's own order that needs `workspace_limit` bytes at most; where there is
-/// none, that with the least workspace. `full_float32`: none that rounds float32 operands. Partial sums
-/// are never of less than float32. Nothing is launched.
+/// The first plan of the library's own order that needs `workspace_limit` bytes at most; where there
+/// is none, that with the least workspace. `full_float32`: none that rounds float32 operands. Partial
+/// sums are never of less than float32. Nothing is launched.
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
                                       bool full_float32, int64_t workspace_limit);
 

@@ -60,8 +60,8 @@ class CudaDevice final : public Device {
     check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
     const std::string module = module_version();
     return {.name = properties.name,
-            .driver = fmt::format("{}{}CUDA {}.{}", module, module.empty() ? "" : ", ", driver / 1000,
-                                  driver % 1000 / 10),
+            .driver = fmt::format("{}{}CUDA {}.{}", module, module.empty() ? "" : ", ",
+                                  driver / 1000, driver % 1000 / 10),
             .library = libraries(),
             .memory_bytes = static_cast<int64_t>(properties.totalGlobalMem),
             .cache_bytes = properties.l2CacheSize,

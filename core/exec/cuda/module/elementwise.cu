@@ -13,7 +13,7 @@ __global__ void any_elements(ElementwiseWork work, Pointers memory) {
     compute_element(work, memory, i);
 }
 
-// --- Where all elements are of one floating type, and indices fit 32 bits ------------------------------
+// --- Where all elements are of one floating type, and indices fit 32 bits ------------------------
 
 /// Of units of neighbouring elements; strides are in elements for each step of an axis.
 struct UnitWork {
@@ -218,7 +218,8 @@ KernelPtr prepare(const ContextPtr& context, const Elementwise& call) {
     for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
     pointers.write = memory.back();
     if (kernel != nullptr && are_aligned(units, pointers, work.operands, bytes)) {
-      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream.get()>>>(units, pointers);
+      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream.get()>>>(
+          units, pointers);
     } else {
       any_elements<<<blocks_for(*context, work.elements), kThreads, 0, context->stream.get()>>>(
           work, pointers);

@@ -42,7 +42,7 @@ KernelPtr in_sequence(KernelPtr first, KernelPtr second) {
   if (first == nullptr || second == nullptr) return first;
   const int64_t workspace = first->workspace_bytes();
   return make_kernel(
-      [first = std::move(first), second = std::move(second)](Memory memory, std::byte* space) mutable {
+      [first = std::move(first), second = std::move(second)](Memory memory, std::byte* space) {
         first->launch(memory, space);
         second->launch(memory, space);
       },

@@ -14,8 +14,8 @@ struct Epilogue {
   Activation activation = Activation::kNone;
 };
 
-/// A kernel for the memory of a Product or Convolution, whose last pieces are the bias where there is
-/// one, the residual where there is one, and the result. nullptr where there is nothing to do.
+/// A kernel for the memory of a Product or Convolution, whose last pieces are the bias where there
+/// is one, the residual where there is one, and the result. nullptr where there is nothing to do.
 KernelPtr prepare_epilogue(const ContextPtr& context, const Epilogue& epilogue);
 
 /// `first`, and then `second` where there is one, in the workspace of the first.

@@ -21,7 +21,8 @@ uint4 repeated(const Fill& call, int64_t elements) {
       put_float(bytes, call.dtype, i, static_cast<float>(call.value));
     } else {
       const bool is_bool = call.dtype == DType::kBool;
-      put_integer(bytes, call.dtype, i, is_bool ? call.value != 0 : static_cast<int64_t>(call.value));
+      put_integer(bytes, call.dtype, i,
+                  is_bool ? call.value != 0 : static_cast<int64_t>(call.value));
     }
   }
   std::memcpy(&unit, bytes, sizeof(unit));
@@ -36,7 +37,8 @@ KernelPtr fill_with(const ContextPtr& context, const Fill& call) {
   const int64_t elements = call.elements, bytes = elements * static_cast<int64_t>(sizeof(bits));
   return make_kernel([=](Memory memory, std::byte*) {
     std::byte* write = memory[0];
-    if (reinterpret_cast<uintptr_t>(write) % sizeof(many) == 0 && bytes % int64_t{sizeof(many)} == 0) {
+    const bool is_aligned = reinterpret_cast<uintptr_t>(write) % sizeof(many) == 0;
+    if (is_aligned && bytes % int64_t{sizeof(many)} == 0) {
       const int64_t units = bytes / int64_t{sizeof(many)};
       fill_units<<<blocks_for(*context, units), kThreads, 0, context->stream.get()>>>(
           reinterpret_cast<uint4*>(write), many, units);

@@ -22,20 +22,21 @@ __device__ bool gather_unit(const Gather& call, const std::byte* table, const st
     int64_t row = integer_at(indices, call.indices, place % call.count);
     if (row < 0) row += call.extent;
     if (row < 0 || row >= call.extent) return false;
+    const int64_t from = (place / call.count * call.extent + row) * call.inner_bytes;
     reinterpret_cast<Unit*>(result)[index] =
-        reinterpret_cast<const Unit*>(table)[(place / call.count * call.extent + row) * call.inner_bytes +
-                                             index % call.inner_bytes];
+        reinterpret_cast<const Unit*>(table)[from + index % call.inner_bytes];
     return true;
   }
 }
 
 template <typename Unit>
-__global__ void gather(Gather call, const std::byte* table, const std::byte* indices, std::byte* result,
-                       IndexError* error) {
+__global__ void gather(Gather call, const std::byte* table, const std::byte* indices,
+                       std::byte* result, IndexError* error) {
   const int64_t units = call.outer * call.count * call.inner_bytes;
   for (int64_t i = first_of_thread(); i < units; i += grid_step())
     if (!gather_unit<Unit>(call, table, indices, result, i))
-      report(error, integer_at(indices, call.indices, i / call.inner_bytes % call.count), call.extent);
+      report(error, integer_at(indices, call.indices, i / call.inner_bytes % call.count),
+             call.extent);
 }
 
 template <typename Unit>
@@ -49,8 +50,9 @@ bool fits(const Gather& call, const std::byte* table, const std::byte* result) {
 template <typename Unit>
 void launch(const Context& context, Gather call, Memory memory) {
   call.inner_bytes /= static_cast<int64_t>(sizeof(Unit));
-  gather<Unit><<<blocks_for(context, call.outer * call.count * call.inner_bytes), kThreads, 0,
-                 context.stream.get()>>>(call, memory[0], memory[1], memory[2], context.index_error.get());
+  const unsigned blocks = blocks_for(context, call.outer * call.count * call.inner_bytes);
+  gather<Unit><<<blocks, kThreads, 0, context.stream.get()>>>(call, memory[0], memory[1], memory[2],
+                                                              context.index_error.get());
   check(cudaGetLastError(), "launch of Gather");
 }
 

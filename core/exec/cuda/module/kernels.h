@@ -18,7 +18,8 @@ using Memory = std::span<std::byte* const>;
 template <typename Launch>
 class LaunchKernel final : public Kernel {
  public:
-  LaunchKernel(Launch launch, int64_t workspace) : launch_(std::move(launch)), workspace_(workspace) {}
+  LaunchKernel(Launch launch, int64_t workspace)
+      : launch_(std::move(launch)), workspace_(workspace) {}
   int64_t workspace_bytes() const override { return workspace_; }
   void launch(Memory memory, std::byte* workspace) override { launch_(memory, workspace); }
 

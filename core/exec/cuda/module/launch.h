@@ -16,10 +16,13 @@ inline unsigned blocks_for(const Context& context, int64_t count, int64_t each =
   return static_cast<unsigned>(std::min(wanted, int64_t{context.multiprocessors} * 32));
 }
 
-__device__ inline int64_t first_of_thread() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline int64_t first_of_thread() {
+  return int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+}
 __device__ inline int64_t grid_step() { return int64_t{gridDim.x} * blockDim.x; }
 
-/// combine() over the values of all threads of a block, which are a multiple of 32, for all of them.
+/// combine() over the values of all threads of a block, which are a multiple of 32, for all of
+/// them.
 template <typename Combine>
 __device__ float over_block(float value, float nothing, Combine combine) {
   __shared__ float of_warps[32];

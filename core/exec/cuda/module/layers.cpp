@@ -33,7 +33,8 @@ bool is_ordinary(const Window& window) {
     const int64_t pad = window.before[axis], kernel = window.kernel[axis];
     const bool is_dilated = kernel > 1 && window.dilation[axis] != 1;
     const int64_t out = (window.in[axis] + 2 * pad - kernel) / window.stride[axis] + 1;
-    if (pad != window.after[axis] || is_dilated || pad >= kernel || out != window.out[axis])
+    if (pad != window.after[axis] || is_dilated || pad >= kernel || out != window.out[axis] ||
+        kernel > window.in[axis] + 2 * pad)
       return false;
   }
   return true;
@@ -70,8 +71,8 @@ KernelPtr prepare(const ContextPtr& context, const Pooling& call) {
                       x = describe(call.dtype, 1, call.planes, in[1], in[2]),
                       y = describe(call.dtype, 1, call.planes, out[1], out[2])](Memory memory,
                                                                                 std::byte*) {
-    check(cudnnPoolingForward(context->cudnn.get(), pooling.get(), &kOne, x.get(), memory[0], &kZero,
-                              y.get(), memory[1]),
+    check(cudnnPoolingForward(context->cudnn.get(), pooling.get(), &kOne, x.get(), memory[0],
+                              &kZero, y.get(), memory[1]),
           "cudnnPoolingForward");
   });
 }
@@ -80,10 +81,11 @@ KernelPtr prepare(const ContextPtr& context, const Softmax& call) {
   if (call.outer * call.extent * call.inner == 0) return nothing_to_do();
   if (!is_16_or_32_bit_float(call.dtype)) return nullptr;
   if (call.outer * call.extent * call.inner > kMost) return prepare_any_softmax(context, call);
-  return make_kernel([context, tensor = describe(call.dtype, call.outer, call.extent, 1, call.inner)](
-                         Memory memory, std::byte*) {
-    check(cudnnSoftmaxForward(context->cudnn.get(), CUDNN_SOFTMAX_ACCURATE, CUDNN_SOFTMAX_MODE_CHANNEL,
-                              &kOne, tensor.get(), memory[0], &kZero, tensor.get(), memory[1]),
+  auto tensor = describe(call.dtype, call.outer, call.extent, 1, call.inner);
+  return make_kernel([context, tensor = std::move(tensor)](Memory memory, std::byte*) {
+    check(cudnnSoftmaxForward(context->cudnn.get(), CUDNN_SOFTMAX_ACCURATE,
+                              CUDNN_SOFTMAX_MODE_CHANNEL, &kOne, tensor.get(), memory[0], &kZero,
+                              tensor.get(), memory[1]),
           "cudnnSoftmaxForward");
   });
 }

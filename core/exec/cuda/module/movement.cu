@@ -10,7 +10,7 @@
 namespace reverie::device::cuda {
 namespace {
 
-// --- Any movement ---------------------------------------------------------------------------------------
+// --- Any movement --------------------------------------------------------------------------------
 
 inline constexpr int kPieces = 8;
 
@@ -29,12 +29,13 @@ __global__ void move_pieces(Pieces pieces) {
     move_element<Element>(work, source, target, i);
 }
 
-// --- Transposition --------------------------------------------------------------------------------------
+// --- Transposition -------------------------------------------------------------------------------
 
 inline constexpr int kTile = 32;
 inline constexpr int kTileRows = 8;
 
-/// Planes of rows x columns: neighbours along a row of the source, and along a column of the target.
+/// Planes of rows x columns: neighbours along a row of the source, and along a column of the
+/// target.
 struct TransposeWork {
   int64_t rows, columns, row_tiles, column_tiles, tiles;
   int64_t source_row, target_column;  ///< distances: from row to row, and from column to column
@@ -49,10 +50,10 @@ __global__ void transpose(TransposeWork work, const Element* source, Element* ta
     const int64_t column0 = i % work.column_tiles * kTile;
     const int64_t row0 = i / work.column_tiles % work.row_tiles * kTile;
     const int64_t plane = i / (work.column_tiles * work.row_tiles);
-    const Element* from =
-        source + planes.source + offset_of(plane, planes.axes, planes.extents, planes.source_strides);
-    Element* to =
-        target + planes.target + offset_of(plane, planes.axes, planes.extents, planes.target_strides);
+    const Element* from = source + planes.source +
+                          offset_of(plane, planes.axes, planes.extents, planes.source_strides);
+    Element* to = target + planes.target +
+                  offset_of(plane, planes.axes, planes.extents, planes.target_strides);
     for (int y = static_cast<int>(threadIdx.y); y < kTile; y += kTileRows) {
       const int64_t row = row0 + y, column = column0 + threadIdx.x;
       if (row < work.rows && column < work.columns)
@@ -68,7 +69,7 @@ __global__ void transpose(TransposeWork work, const Element* source, Element* ta
   }
 }
 
-// --- What to launch -------------------------------------------------------------------------------------
+// --- What to launch ------------------------------------------------------------------------------
 
 struct Ready {
   PieceWork work;
@@ -81,7 +82,8 @@ struct Transposition {
   int read, write;
 };
 
-/// Axes in the order of the target, those that can be one made one. Elements do not depend on each other.
+/// Axes in the order of the target, those that can be one made one. Elements do not depend on each
+/// other.
 PieceWork in_order_of_target(const Piece& piece) {
   const PieceWork given = work_of(piece);
   std::vector<int> order(static_cast<size_t>(given.axes));
@@ -108,7 +110,8 @@ Ready widened(Ready piece) {
   const auto is_wide = [&](int64_t by) {
     bool divides = work.extents[inner] % by == 0 && work.source % by == 0 && work.target % by == 0;
     for (int axis = 0; axis < inner; ++axis)
-      divides = divides && work.source_strides[axis] % by == 0 && work.target_strides[axis] % by == 0;
+      divides = divides && work.source_strides[axis] % by == 0 &&
+                work.target_strides[axis] % by == 0;
     return divides;
   };
   int64_t by = 16 / piece.element_bytes;
@@ -125,11 +128,12 @@ Ready widened(Ready piece) {
   return piece;
 }
 
-/// The axis other than the last along which the source is contiguous, and that is worth tiles; or -1.
+/// The axis other than the last along which the source is contiguous, and that is worth tiles; or
+/// -1.
 int transposed_axis(const PieceWork& work) {
   const int inner = work.axes - 1;
-  if (work.axes < 2 || work.target_strides[inner] != 1 || work.source_strides[inner] == 1) return -1;
-  if (work.extents[inner] < kTileRows) return -1;
+  if (work.axes < 2 || work.extents[inner] < kTileRows) return -1;
+  if (work.target_strides[inner] != 1 || work.source_strides[inner] == 1) return -1;
   for (int axis = 0; axis < inner; ++axis)
     if (work.source_strides[axis] == 1 && work.extents[axis] >= kTileRows) return axis;
   return -1;
@@ -195,8 +199,9 @@ class MovementKernel final : public Kernel {
       int count = 0;
       int64_t most = 0;
       const int64_t bytes = pieces[first].element_bytes;
-      for (; first < pieces.size() && count < kPieces && pieces[first].element_bytes == bytes; ++first) {
+      for (; first < pieces.size() && count < kPieces; ++first) {
         const Ready& piece = pieces[first];
+        if (piece.element_bytes != bytes) break;
         group.work[count] = piece.work;
         group.sources[count] = memory[static_cast<size_t>(piece.read)];
         group.targets[count++] = memory[static_cast<size_t>(reads_ + piece.write)];

@@ -34,7 +34,8 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t name
         "cublasLtMatmulPreferenceSetAttribute");
 }
 
-/// A matrix of the library, whose columns are contiguous: `rows` x `columns`, in `batches` of `stride`.
+/// A matrix of the library, whose columns are contiguous: `rows` x `columns`, in `batches` of
+/// `stride`.
 Layout make_layout(DType dtype, int64_t rows, int64_t columns, int64_t batches, int64_t stride) {
   auto layout = make_handle<Layout>("cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate,
                                     cuda_type(dtype), static_cast<uint64_t>(rows),
@@ -67,8 +68,8 @@ Description describe(const Product& call, Precision precision) {
   return description;
 }
 
-/// The product as the library sees it: rows are its columns, so that it computes the transposed result
-/// of the transposed operands, b first.
+/// The product as the library sees it: rows are its columns, so that it computes the transposed
+/// result of the transposed operands, b first.
 struct Problem {
   Problem(const Product& call, Precision precision)
       : description(describe(call, precision)),
@@ -131,13 +132,14 @@ class ProductKernel final : public Kernel {
   void launch(Memory memory, std::byte* workspace) override {
     std::byte* result = memory.back();
     if (has_bias_)
-      set(problem_.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(memory[2]));
+      set(problem_.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+          static_cast<const void*>(memory[2]));
     const std::byte* residual = has_residual_ ? memory[has_bias_ ? 3 : 2] : result;
     const float beta = has_residual_ ? 1 : 0;
     check(cublasLtMatmul(context_->cublas.get(), problem_.description.get(), &alpha_, memory[1],
                          problem_.b.get(), memory[0], problem_.a.get(), &beta, residual,
-                         problem_.result.get(), result, problem_.result.get(), &chosen_.algo, workspace,
-                         chosen_.workspaceSize, context_->stream.get()),
+                         problem_.result.get(), result, problem_.result.get(), &chosen_.algo,
+                         workspace, chosen_.workspaceSize, context_->stream.get()),
           "cublasLtMatmul");
   }
 
