@@ -11,6 +11,9 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
+/// Engines for tensor cores want channels innermost, and turn large images around in the workspace.
+constexpr int64_t kWorkspaceLimit = int64_t{2} << 30;
+
 /// Tensors by number in the library's graphs; those between operations come after.
 enum Id : int64_t { kX = 1, kFilter, kBias, kResidual, kResult, kBetween };
 
@@ -18,7 +21,6 @@ enum Id : int64_t { kX = 1, kFilter, kBias, kResidual, kResult, kBetween };
 struct Step {
   cudnnPointwiseMode_t mode;
   int64_t addend = 0;  ///< number of the tensor that is added; 0: none
-  float factor = 1;    ///< of the addend
 };
 
 int spatial_axes(const Window& window) {
@@ -155,7 +157,7 @@ class GraphBuilder {
         dims[1] = call_.filters;
       }
       refer(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(step.addend, dims));
-      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, step.factor);
+      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1.0f);
     }
     operations_.push_back(keep(std::move(operation)));
     return y;
@@ -183,7 +185,7 @@ std::optional<Plan> plan_of(const Context& context, const Convolution& call,
   std::vector<Descriptor> graph = builder.take();
   size_t available = 0, total = 0;
   check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  const int64_t limit = std::min(int64_t{256} << 20, static_cast<int64_t>(available / 4));
+  const int64_t limit = std::min(kWorkspaceLimit, static_cast<int64_t>(available / 4));
   const bool full_float32 =
       call.dtype == DType::kFloat32 && context.precision != Precision::kTf32;
   auto execution = plan_for(context, graph.back(), full_float32, limit);
@@ -196,11 +198,8 @@ std::optional<Plan> plan_of(const Context& context, const Convolution& call,
 
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(ContextPtr context, const Convolution& call, Plan plan)
-      : context_(std::move(context)),
-        plan_(std::move(plan)),
-        has_bias_(call.has_bias),
-        has_residual_(call.has_residual) {}
+  ConvolutionKernel(ContextPtr context, Plan plan)
+      : context_(std::move(context)), plan_(std::move(plan)) {}
 
   int64_t workspace_bytes() const override { return plan_.execution.workspace_bytes; }
 
@@ -215,32 +214,24 @@ class ConvolutionKernel final : public Kernel {
     if (id == kX) return memory[0];
     if (id == kFilter) return memory[1];
     if (id == kBias) return memory[2];
-    // A residual that only the form of a graph asks for counts nothing.
-    if (id == kResidual && has_residual_) return memory[has_bias_ ? 3 : 2];
-    return memory.back();
+    return id == kResidual ? memory[3] : memory.back();
   }
 
   ContextPtr context_;
   Plan plan_;
-  bool has_bias_, has_residual_;
 };
 
-/// The forms in which one graph may compute all of the call, best first. The library's compiled
-/// engines know filter * x, plus a residual times a factor, plus a bias, under ReLU.
-std::vector<std::vector<Step>> fused_forms(const Convolution& call) {
-  const Step residual{CUDNN_POINTWISE_ADD, kResidual}, bias{CUDNN_POINTWISE_ADD, kBias};
-  const Step no_residual{CUDNN_POINTWISE_ADD, kResidual, 0};
+/// What follows the convolution in one graph. The library is quick at filter * x, plus a residual,
+/// plus a bias, under ReLU; without a bias it has no engines, and for other activations only one that
+/// takes anything.
+std::vector<Step> fused_steps(const Convolution& call) {
+  const bool is_relu = call.activation == Activation::kRelu;
+  if (!call.has_bias || (!is_relu && call.activation != Activation::kNone)) return {};
   std::vector<Step> steps;
-  if (call.has_residual) steps.push_back(residual);
-  if (call.has_bias) steps.push_back(bias);
-  if (call.activation == Activation::kRelu) steps.push_back({CUDNN_POINTWISE_RELU_FWD});
-  if (call.activation == Activation::kSigmoid) steps.push_back({CUDNN_POINTWISE_SIGMOID_FWD});
-  if (call.activation == Activation::kTanh) steps.push_back({CUDNN_POINTWISE_TANH_FWD});
-  if (steps.empty()) return {};
-  std::vector<std::vector<Step>> forms = {steps};
-  if (call.has_bias && !call.has_residual && call.activation == Activation::kRelu)
-    forms.push_back({no_residual, bias, {CUDNN_POINTWISE_RELU_FWD}});
-  return forms;
+  if (call.has_residual) steps.push_back({CUDNN_POINTWISE_ADD, kResidual});
+  steps.push_back({CUDNN_POINTWISE_ADD, kBias});
+  if (is_relu) steps.push_back({CUDNN_POINTWISE_RELU_FWD});
+  return steps;
 }
 
 Epilogue epilogue_of(const Convolution& call) {
@@ -260,12 +251,12 @@ KernelPtr prepare(const ContextPtr& context, const Convolution& call) {
   const auto volume = [](const Extents& extents) { return extents[0] * extents[1] * extents[2]; };
   if (call.batch * call.filters * volume(window.out) == 0) return nothing_to_do();
   if (!is_16_or_32_bit_float(call.dtype) || call.channels * volume(window.in) == 0) return nullptr;
-  for (const std::vector<Step>& form : fused_forms(call))
-    if (auto plan = plan_of(*context, call, form))
-      return std::make_unique<ConvolutionKernel>(context, call, std::move(*plan));
+  if (const auto steps = fused_steps(call); !steps.empty())
+    if (auto plan = plan_of(*context, call, steps))
+      return std::make_unique<ConvolutionKernel>(context, std::move(*plan));
   auto plan = plan_of(*context, call, {});
   if (!plan) return nullptr;
-  return in_sequence(std::make_unique<ConvolutionKernel>(context, call, std::move(*plan)),
+  return in_sequence(std::make_unique<ConvolutionKernel>(context, std::move(*plan)),
                      prepare_epilogue(context, epilogue_of(call)));
 }
 
