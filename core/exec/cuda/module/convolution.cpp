@@ -221,9 +221,8 @@ class ConvolutionKernel final : public Kernel {
   Plan plan_;
 };
 
-/// What follows the convolution in one graph. The library is quick at filter * x, plus a residual,
-/// plus a bias, under ReLU; without a bias it has no engines, and for other activations only one that
-/// takes anything.
+/// What follows the convolution in one graph. The library has many engines for filter * x, plus a
+/// residual, plus a bias, under ReLU; without a bias it has none, and under other activations one.
 std::vector<Step> fused_steps(const Convolution& call) {
   const bool is_relu = call.activation == Activation::kRelu;
   if (!call.has_bias || (!is_relu && call.activation != Activation::kNone)) return {};

@@ -45,9 +45,9 @@ struct ExecutionPlan {
   int64_t workspace_bytes;
 };
 
-/// The first plan of the library's own order that needs `workspace_limit` bytes at most; where there
-/// is none, that with the least workspace. `full_float32`: none that rounds float32 operands. Partial
-/// sums are never of less than float32. Nothing is launched.
+/// The first plan of the library's own order that needs `workspace_limit` bytes at most; where
+/// there is none, that with the least workspace. `full_float32`: none that rounds float32 operands.
+/// Partial sums are never of less than float32. Nothing is launched.
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
                                       bool full_float32, int64_t workspace_limit);
 

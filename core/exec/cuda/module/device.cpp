@@ -76,7 +76,10 @@ class CudaDevice final : public Device {
   }
 
   /// What failed before is not told here, but by what comes next.
-  void release(std::byte* memory) override { cudaFree(memory); }
+  void release(std::byte* memory) override {
+    cudaStreamSynchronize(stream());
+    cudaFree(memory);
+  }
 
   void upload(std::byte* to, std::span<const std::byte> from) override {
     copy(to, from.data(), from.size(), cudaMemcpyHostToDevice);
