@@ -183,7 +183,7 @@ class ModelEvaluation {
     }
     EndToEndOptions options;
     options.repeats = static_cast<int>(config_.repeats);
-    options.threads = config_.threads;
+    options.machine = machine_beside(config_.machine, inputs_.cost->name());
     const Interleaved times = measure_interleaved(distinct, options);
     for (size_t i = 0; i < graphs_.size(); ++i) {
       report_.best[i].measured = times.graphs[place[i]];

@@ -23,7 +23,7 @@ struct EvaluationConfig {
   int64_t rule_orders = 50;
   bool measure = true;
   int64_t repeats = 30;
-  int threads = 1;
+  std::string machine;
   int64_t verify_inputs = 2;
   bool guided = false;
   GuidedSearchOptions guide;
@@ -34,9 +34,10 @@ struct EvaluationConfig {
     v.field("taso_budget", taso_budget, "Expansions of the backtracking search", at_least(1));
     v.field("alpha", alpha, "And its alpha", at_least(1));
     v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
-    v.field("measure", measure, "Measure originals and results end to end on this machine's CPU");
+    v.field("measure", measure, "Measure originals and results end to end");
     v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
-    v.field("threads", threads, "Of the executor while measuring; 0: one per core", at_least(0));
+    v.field("machine", machine,
+            "Where: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: where costs are measured, else cpu");
     v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
     v.field("guided", guided,
             "The policy also guides beam search and tree search, with as many expansions as taso");

@@ -32,8 +32,8 @@ Json to_json(const Standing& standing, const Cost& cost) {
 
 void print_contest(const Optimized& result) {
   if (result.contest.standings.empty()) return;
-  fmt::print("\nend to end on {}:\n{:<12} {:>14} {:>14} {:>10} {:>18}\n", cpu_library(), "",
-             "sum of costs", "median", "ratio", "95% interval");
+  fmt::print("\nend to end on {} ({}):\n{:<12} {:>14} {:>14} {:>10} {:>18}\n", result.machine.device,
+             result.machine.library, "", "sum of costs", "median", "ratio", "95% interval");
   for (size_t i = 0; i < result.contest.standings.size(); ++i) {
     const Standing& standing = result.contest.standings[i];
     fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}\n",
@@ -45,13 +45,12 @@ void print_contest(const Optimized& result) {
   }
 }
 
-Json to_json(const Optimized& result, const OptimizeConfig& config) {
+Json to_json(const Optimized& result) {
   Json contestants = Json::array();
   for (size_t i = 0; i < result.contest.standings.size(); ++i)
     contestants.push_back(to_json(result.contest.standings[i], cost_of(result, i)));
-  return {{"executor", cpu_library()},
-          {"processor", cpu_model()},
-          {"threads", cpu_threads(config.confirm_threads)},
+  return {{"device", result.machine.device},
+          {"library", result.machine.library},
           {"promised_cost_ms", result.promised.runtime.milliseconds()},
           {"winner", result.contest.winner},
           {"contestants", contestants}};

@@ -10,7 +10,7 @@ namespace reverie {
 
 /// How the contenders of a search did end to end; nothing where they were not measured.
 void print_contest(const Optimized& result);
-nlohmann::ordered_json to_json(const Optimized& result, const OptimizeConfig& config);
+nlohmann::ordered_json to_json(const Optimized& result);
 
 /// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Symbolic
 /// dimensions of the file `original` stay symbolic where they can. Returns one entry for each.

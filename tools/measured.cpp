@@ -67,7 +67,8 @@ bool is_measured(const OptimizeConfig& config) {
 }
 
 SearchMethod measured_method(const OptimizeConfig& config, SearchMethod candidates) {
-  const NewTimer timer = timer_on_cpu(config.search.measured);
+  const NewTimer timer =
+      timer_on(machine_beside(config.machine, config.cost), config.search.measured);
   return candidates ? measured_search(std::move(candidates), timer)
                     : measured_search(config.method, timer);
 }
@@ -83,7 +84,7 @@ void write_fitted_costs(const std::string& file, const std::string& model, const
   REVERIE_CHECK(result.search.measured.has_value());
   const MeasuredReport& report = *result.search.measured;
   CostFit fit = FittedCost(std::move(prior), report.timed).fit();
-  const MeasuringMachine machine = measuring_machine(config.search.measured.threads);
+  const MachineInfo machine = machine_beside(config.machine, config.cost)->info();
   fit.device = machine.device;
   fit.library = machine.library;
   fit.model = std::filesystem::path(model).stem().string();

@@ -98,7 +98,8 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
     return is_measured(config) ? measured_method(config, by_policy) : by_policy;
   }
   if (is_measured(config) && config.method == "ppo")
-    return method_of_ppo(config.learned, timer_on_cpu(config.search.measured));
+    return method_of_ppo(config.learned, timer_on(machine_beside(config.machine, config.cost),
+                                                 config.search.measured));
   if (is_measured(config)) return measured_method(config);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
@@ -316,7 +317,7 @@ void run(const Options& options) {
     write_rewritten(options.model, model, result.search.best, options.out, config.verify);
   Json json = to_json(options.model, result, config, *rules);
   add_measured(result, config, json);
-  if (config.confirm) json["confirmed"] = to_json(result, config);
+  if (config.confirm) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
     json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
                                           config.verify);

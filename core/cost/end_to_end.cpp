@@ -2,61 +2,47 @@
 
 #include "core/base/error.h"
 #include "core/cost/measured.h"
-#include "core/exec/cpu/cpu_executor.h"
 
 namespace reverie {
 namespace {
 
 constexpr int kWarmUpRuns = 3;
 
-EndToEnd summary(const CpuPlan& plan, const std::vector<double>& samples) {
+EndToEnd summary(const ReadyGraph& graph, const std::vector<double>& samples) {
   const MedianInterval time = median_interval(samples);
-  EndToEnd result{.median = Picoseconds::from_seconds(time.median),
-                  .low = Picoseconds::from_seconds(time.low),
-                  .high = Picoseconds::from_seconds(time.high),
-                  .repeats = time.samples,
-                  .fallbacks = 0};
-  for (const auto& [op, count] : plan.fallbacks()) result.fallbacks += count;
-  return result;
+  return {.median = Picoseconds::from_seconds(time.median),
+          .low = Picoseconds::from_seconds(time.low),
+          .high = Picoseconds::from_seconds(time.high),
+          .repeats = time.samples,
+          .fallbacks = graph.fallbacks()};
 }
 
-CpuPlan ready_plan(const Graph& graph, int threads, const WeightSource& weights) {
-  CpuPlan plan(graph, weights, CpuOptions{.threads = threads});
-  Rng rng(1);
-  plan.draw_inputs(rng);
-  return plan;
-}
-
-std::vector<CpuPlan> warm_plans(const std::vector<Graph>& graphs, int threads,
-                                const WeightSource& weights) {
-  std::vector<CpuPlan> plans;
-  for (const Graph& graph : graphs) plans.push_back(ready_plan(graph, threads, weights));
+std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& graphs, Machine& machine,
+                                                     const WeightSource& weights) {
+  std::vector<std::unique_ptr<ReadyGraph>> ready;
+  for (const Graph& graph : graphs) ready.push_back(machine.ready(graph, weights));
   for (int i = 0; i < kWarmUpRuns; ++i)
-    for (CpuPlan& plan : plans) plan.execute();
-  return plans;
-}
-
-double seconds_of_run(CpuPlan& plan) {
-  return std::max(time_once([&] { plan.execute(); }), 1e-9);
+    for (const auto& graph : ready) graph->seconds_of_run();
+  return ready;
 }
 
 class PairedTimer {
  public:
   PairedTimer(const Graph& original, const EndToEndOptions& options)
-      : options_(options), original_(ready_plan(original, options.threads, materialized)) {
-    for (int i = 0; i < kWarmUpRuns; ++i) original_.execute();
+      : options_(options), original_(options.machine->ready(original)) {
+    for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run();
     std::vector<double> samples;
     for (double total = 0; go_on(samples, total); total += samples.back())
-      samples.push_back(seconds_of_run(original_));
+      samples.push_back(original_->seconds_of_run());
     reference_ = median_interval(samples).median;
   }
 
   MedianInterval time(const Graph& graph) {
-    CpuPlan plan = ready_plan(graph, options_.threads, materialized);
-    for (int i = 0; i < kWarmUpRuns; ++i) original_.execute(), plan.execute();
+    const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph);
+    for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run(), ready->seconds_of_run();
     std::vector<double> ratios;
     for (double total = 0; go_on(ratios, total);) {
-      const double original = seconds_of_run(original_), rewritten = seconds_of_run(plan);
+      const double original = original_->seconds_of_run(), rewritten = ready->seconds_of_run();
       ratios.push_back(rewritten / original);
       total += original + rewritten;
     }
@@ -71,7 +57,7 @@ class PairedTimer {
   }
 
   EndToEndOptions options_;
-  CpuPlan original_;
+  std::unique_ptr<ReadyGraph> original_;
   double reference_ = 0;  // seconds
 };
 
@@ -86,19 +72,19 @@ std::function<MedianInterval(const Graph&)> make_paired_timer(const Graph& origi
 Interleaved measure_interleaved(const std::vector<Graph>& graphs, const EndToEndOptions& options,
                                 const WeightSource& weights) {
   if (graphs.empty()) throw InputError("there is no graph to measure");
-  std::vector<CpuPlan> plans = warm_plans(graphs, options.threads, weights);
+  const auto ready = warm_graphs(graphs, *options.machine, weights);
   std::vector<std::vector<double>> samples(graphs.size()), ratios(graphs.size());
   double total = 0;
   for (int round = 0; round < options.repeats || total < options.min_seconds; ++round) {
-    for (size_t i = 0; i < plans.size(); ++i) {
-      samples[i].push_back(seconds_of_run(plans[i]));
+    for (size_t i = 0; i < ready.size(); ++i) {
+      samples[i].push_back(ready[i]->seconds_of_run());
       ratios[i].push_back(samples[i].back() / samples[0].back());
       total += samples[i].back();
     }
   }
   Interleaved result;
-  for (size_t i = 0; i < plans.size(); ++i) {
-    result.graphs.push_back(summary(plans[i], samples[i]));
+  for (size_t i = 0; i < ready.size(); ++i) {
+    result.graphs.push_back(summary(*ready[i], samples[i]));
     result.ratio_to_first.push_back(median_interval(ratios[i]));
   }
   return result;

@@ -17,17 +17,16 @@
 #include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
 #include "core/cost/scaled_estimates.h"
-#include "core/cost/single_operator.h"
-#include "core/exec/cpu/cpu_executor.h"
 
 namespace reverie {
 namespace {
 
-constexpr char kProfile[] = "cpu";
-
-CostTable empty_table(int threads) {
-  const auto [device, library] = measuring_machine(threads);
-  return {.device = device, .library = library, .profile = kProfile, .entries = {}};
+CostTable empty_table(Machine& machine) {
+  const MachineInfo info = machine.info();
+  return {.device = info.device,
+          .library = info.library,
+          .driver = info.driver,
+          .profile = machine.profile()};
 }
 
 /// Letters and digits, everything else as single dashes.
@@ -64,12 +63,12 @@ class MeasuredCosts : public CachedCosts {
   explicit MeasuredCosts(const MeasureOptions& options)
       : options_(options),
         path_(measured_table_path(options)),
-        table_(empty_table(options.threads)),
-        device_(device_profile(kProfile)),
+        table_(empty_table(*options.machine)),
+        device_(device_profile(table_.profile)),
         scaled_(device_) {
     if (path_.empty()) return;
-    create_directory(options.directory + "/costs");
-    if (file_exists(path_)) table_ = read_cost_table(path_);
+    if (options.table.empty()) create_directory(options.directory + "/costs");
+    if (file_exists(path_)) take(read_cost_table(path_));
     for (const auto& [signature, entry] : table_.entries) scaled_.add(signature, entry);
   }
 
@@ -81,10 +80,7 @@ class MeasuredCosts : public CachedCosts {
     }
   }
 
-  std::string name() const override {
-    const int threads = cpu_threads(options_.threads);
-    return threads == 1 ? "cpu" : fmt::format("cpu:{}", threads);
-  }
+  std::string name() const override { return options_.machine->name(); }
   CostSource source() const override { return CostSource::kMeasured; }
   bool deterministic() const override { return false; }
 
@@ -105,10 +101,19 @@ class MeasuredCosts : public CachedCosts {
     }
     count_measurement();
     table_.entries[text] = *entry;
+    table_.saw_clock(options_.machine->clock_mhz());
     scaled_.add(text, *entry);
     unsaved_ = true;
     save_now_and_then();
     return entry->runtime;
+  }
+
+  void take(CostTable known) {
+    if (known.device != table_.device || known.library != table_.library ||
+        known.driver != table_.driver)
+      throw InputError("'{}' was measured on {} ({}), not on {} ({})", path_, known.device,
+                       known.library, table_.device, table_.library);
+    table_ = std::move(known);
   }
 
   bool out_of_time() const {
@@ -121,11 +126,7 @@ class MeasuredCosts : public CachedCosts {
     if (signature.op == &opaque_op()) return {};
     MedianInterval time;
     try {
-      CpuPlan plan(single_operator(signature), materialized,
-                   {.threads = options_.threads, .free_layouts = true});
-      Rng rng(signature.hash());
-      plan.draw_inputs(rng);
-      time = time_repeatedly([&] { plan.execute(); }, options_.timing);
+      time = options_.machine->time_operator(signature, options_.timing);
     } catch (const InputError&) {
       return {};
     }
@@ -150,7 +151,7 @@ class MeasuredCosts : public CachedCosts {
   void save() {
     if (path_.empty() || !unsaved_) return;
     const FileLock lock(path_);
-    if (file_exists(path_)) table_.entries.merge(read_cost_table(path_).entries);
+    if (file_exists(path_)) table_.join(read_cost_table(path_));
     write_cost_table(path_, table_);
     unsaved_ = false;
   }
@@ -179,17 +180,14 @@ std::string cache_directory() {
   throw InputError("no place to keep measured costs: set REVERIE_CACHE to a directory");
 }
 
-MeasuringMachine measuring_machine(int threads) {
-  return {fmt::format("{}, {} threads", cpu_model(), cpu_threads(threads)), cpu_library()};
-}
-
 std::string measured_table_path(const MeasureOptions& options) {
+  if (!options.table.empty()) return options.table;
   if (options.directory.empty()) return "";
-  const CostTable key = empty_table(options.threads);
-  return fmt::format("{}/costs/{}-{:08x}.v{}.h5", options.directory,
-                     slug(key.device + " " + key.library),
-                     static_cast<uint32_t>(hash_string(key.device + "\n" + key.library)),
-                     kCostTableSchema);
+  const CostTable key = empty_table(*options.machine);
+  std::string whole = key.device + "\n" + key.library;
+  if (!key.driver.empty()) whole += "\n" + key.driver;
+  return fmt::format("{}/costs/{}-{:08x}.v{}.h5", options.directory, slug(whole),
+                     static_cast<uint32_t>(hash_string(whole)), kCostTableSchema);
 }
 
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/cost/cost_model.h"
+#include "core/cost/machine.h"
 #include "core/cost/table.h"
 #include "core/cost/timing.h"
 #include "core/exec/executor.h"
@@ -18,33 +19,24 @@ std::string cache_directory();
 
 struct MeasureOptions {
   TimingOptions timing;
-  /// Of the executor; 0: one per core. Starting and joining several takes as long as many an operator
-  /// does, and differs with what else the machine is doing.
-  int threads = 1;
+  /// One thread of this processor: starting and joining several takes as long as many an operator does,
+  /// and differs with what else the machine is doing.
+  std::shared_ptr<Machine> machine = cpu_machine();
   /// Seconds from the making of the model after which nothing more is measured; 0: none.
   double time_limit = 0;
   /// Directory of the cost table; "" keeps measurements in memory alone.
   std::string directory = cache_directory();
+  /// The table itself, instead of one in the directory. InputError where it is there and of another device.
+  std::string table = {};
 };
 
-/// "cpu", or "cpu:<threads>" where they are not one: each operator alone on the CPU executor, weights
-/// laid out ahead, its other inputs and its outputs in the layout that its kernel likes best, as inside
-/// a larger graph: conversions between layouts are not counted, and what a graph takes end to end can be
-/// more. The median of repeated runs after a warm-up. Measured once per signature, then taken from
-/// memory, or from the cost table of this processor, library version and number of threads (and version
-/// of the file); the table is brought up to date while measuring and at the end. Opaque operators, and
-/// those that cannot be run on made-up inputs, are estimated; so is what is new once the time is over, by
-/// what was measured (core/cost/scaled_estimates.h), and not kept. Several threads may ask; one measures
-/// at a time.
+/// Each operator alone on the machine (Machine::time_operator), so that what a graph takes end to end
+/// can be more. The median of repeated runs after a warm-up. Measured once per signature, then taken from
+/// memory, or from the cost table of this machine and library version (and version of the file); the table
+/// is brought up to date while measuring and at the end. Opaque operators, and those that cannot be run on
+/// made-up inputs, are estimated; so is what is new once the time is over, by what was measured
+/// (core/cost/scaled_estimates.h), and not kept. Several threads may ask; one measures at a time.
 std::shared_ptr<CostModel> make_measured_cost_model(const MeasureOptions& options = {});
-
-/// What measures here, as cost tables and fitted costs name it.
-struct MeasuringMachine {
-  std::string device;   ///< "AMD EPYC, 1 threads"
-  std::string library;  ///< "oneDNN 2.6.3, avx512_core"
-};
-/// `threads`: of the executor; 0: one per core.
-MeasuringMachine measuring_machine(int threads);
 
 /// The file in which `options` keep their measurements; empty when in memory alone.
 std::string measured_table_path(const MeasureOptions& options);
@@ -52,7 +44,7 @@ std::string measured_table_path(const MeasureOptions& options);
 struct EndToEndOptions {
   int repeats = 30;         ///< runs at least (rounds, when interleaved)
   double min_seconds = 0.2; ///< and for this long at least
-  int threads = 1;          ///< of the executor; 0: one per core
+  std::shared_ptr<Machine> machine = cpu_machine();
 };
 
 /// A whole graph, timed.
@@ -64,7 +56,7 @@ struct EndToEnd {
   int fallbacks = 0;  ///< nodes that ran on the reference kernels
 };
 
-/// One graph on the CPU executor: compiled once, warmed up, run again and again on random inputs.
+/// One graph on the machine: compiled once, warmed up, run again and again on random inputs.
 EndToEnd measure_end_to_end(const Graph& graph, const EndToEndOptions& options = {},
                             const WeightSource& weights = materialized);
 

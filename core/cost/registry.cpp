@@ -1,6 +1,5 @@
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <functional>
 #include <vector>
 
@@ -21,18 +20,9 @@ struct Source {
   bool takes_argument() const { return pattern.find(':') != std::string::npos; }
 };
 
-int number_of_threads(const std::string& text) {
-  int threads = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, threads);
-  if (error != std::errc() || stopped != end || threads < 1)
-    throw InputError("'{}' is no number of threads; an example is cpu:4", text);
-  return threads;
-}
-
-std::shared_ptr<CostModel> measured(int threads, double time_limit) {
+std::shared_ptr<CostModel> measured(const std::string& machine, double time_limit) {
   MeasureOptions options;
-  options.threads = threads;
+  options.machine = make_machine(machine);
   options.time_limit = time_limit;
   return make_measured_cost_model(options);
 }
@@ -41,10 +31,15 @@ const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"roofline:<device>",
        [](const std::string& device, double) { return make_roofline(device_profile(device)); }},
-      {"cpu", [](const std::string&, double time_limit) { return measured(1, time_limit); }},
+      {"cpu", [](const std::string&, double time_limit) { return measured("cpu", time_limit); }},
       {"cpu:<threads>",
        [](const std::string& threads, double time_limit) {
-         return measured(number_of_threads(threads), time_limit);
+         return measured("cpu:" + threads, time_limit);
+       }},
+      {"cuda", [](const std::string&, double time_limit) { return measured("cuda", time_limit); }},
+      {"cuda:<precision>",
+       [](const std::string& precision, double time_limit) {
+         return measured("cuda:" + precision, time_limit);
        }},
       {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
       {"fitted:<file>", [](const std::string& file, double) { return make_fitted_cost_model(file); }},

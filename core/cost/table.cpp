@@ -45,6 +45,18 @@ std::shared_ptr<CostModel> make_table_cost_model(const std::string& path) {
 
 std::string op_of(const std::string& signature) { return signature.substr(0, signature.find('(')); }
 
+void CostTable::saw_clock(int32_t mhz) {
+  if (mhz <= 0) return;
+  lowest_clock_mhz = lowest_clock_mhz == 0 ? mhz : std::min(lowest_clock_mhz, mhz);
+  highest_clock_mhz = std::max(highest_clock_mhz, mhz);
+}
+
+void CostTable::join(CostTable other) {
+  entries.merge(other.entries);
+  saw_clock(other.lowest_clock_mhz);
+  saw_clock(other.highest_clock_mhz);
+}
+
 std::string describe(const CostTable& table) {
   std::map<std::string, std::pair<int, Picoseconds>> by_op;
   std::vector<std::pair<Picoseconds, std::string>> dearest;
@@ -61,6 +73,9 @@ std::string describe(const CostTable& table) {
       fmt::format("cost table: {} operators\n  device   {}\n  library  {}\n  estimates roofline:{}\n"
                   "  widest 95% interval +-{:.1f}%\n",
                   table.entries.size(), table.device, table.library, table.profile, 100 * widest);
+  if (!table.driver.empty()) text += fmt::format("  driver   {}\n", table.driver);
+  if (table.highest_clock_mhz > 0)
+    text += fmt::format("  clock    {} to {} MHz\n", table.lowest_clock_mhz, table.highest_clock_mhz);
   text += "  by operator:\n";
   for (const auto& [op, sum] : by_op)
     text += fmt::format("    {:<22} {:>5}  {:>12.4f} ms\n", op, sum.first,

@@ -22,20 +22,27 @@ struct TableEntry {
 };
 
 /// Version of the file; another one is refused.
-inline constexpr int kCostTableSchema = 2;
+inline constexpr int kCostTableSchema = 3;
 
 /// Measured costs of operators on one device. As a file: HDF5 without times, so that equal content
 /// is equal bytes, sealed as "reverie cost table" (core/hdf5/seal.h). Data sets, all of one
-/// dimension: `device`, `library`, `profile` (text, as uint8); by ascending signature `signatures`
+/// dimension: `device`, `library`, `driver`, `profile` (text, as uint8); `clock_mhz` (int32, the lowest and
+/// the highest seen); by ascending signature `signatures`
 /// (uint8, all texts one after the other), `signature_bytes` (unsigned integers of 1, 2 or 4 bytes,
 /// the size of each text), `runtime_ps`, `estimate_ps`, `flops`, `bytes`, `launches` (int64),
 /// `repeats` (int32) and `spread` (float64).
 struct CostTable {
   std::string device;   ///< "AMD EPYC, 2 threads"
   std::string library;  ///< "oneDNN 2.6.3, avx512_core"
+  std::string driver;   ///< of a device; empty for processors
   std::string profile;  ///< the roofline device of the estimates: "cpu"
-  std::map<std::string, TableEntry> entries;  ///< by OpSignature::text()
+  /// Clocks of the device seen while measuring; 0 where unknown.
+  int32_t lowest_clock_mhz = 0, highest_clock_mhz = 0;
+  std::map<std::string, TableEntry> entries = {};  ///< by OpSignature::text()
 
+  void saw_clock(int32_t mhz);
+  /// Takes in what another table of the same device knows; what both know stays.
+  void join(CostTable other);
   bool operator==(const CostTable&) const = default;
 };
 

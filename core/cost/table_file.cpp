@@ -48,7 +48,9 @@ void write(const CostTable& table, hdf5::Writer& writer) {
   }
   writer.text("device", table.device);
   writer.text("library", table.library);
+  writer.text("driver", table.driver);
   writer.text("profile", table.profile);
+  writer.array("clock_mhz", std::vector<int32_t>{table.lowest_clock_mhz, table.highest_clock_mhz});
   writer.texts("signatures", "signature_bytes", signatures);
   columns.visit([&](const char* name, auto& column) { writer.array(name, column); });
 }
@@ -56,8 +58,11 @@ void write(const CostTable& table, hdf5::Writer& writer) {
 CostTable read(const hdf5::Reader& reader) {
   CostTable table{.device = reader.text("device"),
                   .library = reader.text("library"),
-                  .profile = reader.text("profile"),
-                  .entries = {}};
+                  .driver = reader.text("driver"),
+                  .profile = reader.text("profile")};
+  const auto clocks = reader.array<int32_t>("clock_mhz", 2);
+  table.lowest_clock_mhz = clocks[0];
+  table.highest_clock_mhz = clocks[1];
   const std::vector<std::string> signatures = reader.texts("signatures", "signature_bytes");
   Columns columns;
   columns.visit([&]<class T>(const char* name, std::vector<T>& column) {

@@ -17,6 +17,10 @@ struct TimingOptions {
 /// called several times a sample, so that the clock's resolution does not show.
 MedianInterval time_repeatedly(const std::function<void()>& run, const TimingOptions& options = {});
 
+/// The same of what times itself: `sample` returns the seconds of one run and takes `runs` of them.
+MedianInterval time_samples(const std::function<double()>& sample, double runs,
+                            const TimingOptions& options = {});
+
 /// Seconds of one call of `run`.
 double time_once(const std::function<void()>& run);
 

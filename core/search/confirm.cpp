@@ -7,33 +7,23 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/exec/cpu/cpu_executor.h"
 #include "core/ir/structural_hash.h"
 
 namespace reverie {
 namespace {
 
-class CpuSitting : public Sitting {
+class MachineSitting : public Sitting {
  public:
-  CpuSitting(const std::vector<const Graph*>& graphs, std::span<const int> contestants,
-             int threads) {
-    for (const int contestant : contestants) {
-      const Graph& graph = *graphs[static_cast<size_t>(contestant)];
-      CpuPlan& plan =
-          plans_.try_emplace(contestant, graph, materialized, CpuOptions{.threads = threads})
-              .first->second;
-      Rng rng(1);
-      plan.draw_inputs(rng);
-    }
+  MachineSitting(const std::vector<const Graph*>& graphs, std::span<const int> contestants,
+                 Machine& machine) {
+    for (const int contestant : contestants)
+      ready_[contestant] = machine.ready(*graphs[static_cast<size_t>(contestant)]);
   }
 
-  double run(int contestant) override {
-    CpuPlan& plan = plans_.at(contestant);
-    return time_once([&] { plan.execute(); });
-  }
+  double run(int contestant) override { return ready_.at(contestant)->seconds_of_run(); }
 
  private:
-  std::map<int, CpuPlan> plans_;
+  std::map<int, std::unique_ptr<ReadyGraph>> ready_;
 };
 
 bool is_new(const std::vector<Contender>& known, const Graph& graph) {
@@ -70,12 +60,12 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
   return contenders;
 }
 
-ContestResult confirm_on_cpu(const Graph& original, const std::vector<Contender>& contenders,
-                             int threads, const ContestOptions& options) {
+ContestResult confirm_end_to_end(const Graph& original, const std::vector<Contender>& contenders,
+                                 Machine& machine, const ContestOptions& options) {
   std::vector<const Graph*> graphs = {&original};
   for (const Contender& contender : contenders) graphs.push_back(&contender.graph);
   const NewSitting new_sitting = [&](std::span<const int> contestants) {
-    return std::make_unique<CpuSitting>(graphs, contestants, threads);
+    return std::make_unique<MachineSitting>(graphs, contestants, machine);
   };
   return hold_contest(static_cast<int>(graphs.size()), new_sitting, options);
 }

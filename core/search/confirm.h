@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/cost/contest.h"
+#include "core/cost/machine.h"
 #include "core/search/search.h"
 
 namespace reverie {
@@ -19,10 +20,9 @@ struct Contender {
 std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result, int count);
 
 /// A sum over operators can mislead: runs the original (contestant 0) and the contenders (from 1 on)
-/// end to end on the CPU executor with so many threads (0: one per core). InputError when one cannot be
-/// run.
-ContestResult confirm_on_cpu(const Graph& original, const std::vector<Contender>& contenders,
-                             int threads, const ContestOptions& options);
+/// end to end on the machine. InputError when one cannot be run.
+ContestResult confirm_end_to_end(const Graph& original, const std::vector<Contender>& contenders,
+                                 Machine& machine, const ContestOptions& options);
 
 /// Makes contestant `winner` the result of the search.
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

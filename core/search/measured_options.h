@@ -33,7 +33,6 @@ struct MeasuredOptions {
   /// A measurement: rounds, each a run of the graph and one of the original, at least; and seconds at least.
   int64_t rounds = 9;
   double seconds = 0.15;
-  int threads = 1;
 
   template <class V>
   void fields(V& v) {
@@ -45,7 +44,6 @@ struct MeasuredOptions {
     v.field("inner_budget", inner_budget, "surrogate: its budget", at_least(1));
     v.field("rounds", rounds, "Rounds of a measurement at least", at_least(6));
     v.field("seconds", seconds, "Seconds of a measurement at least", at_least(0));
-    v.field("threads", threads, "Threads of the graphs measured, 0: one per core", at_least(0));
   }
 };
 

@@ -152,10 +152,10 @@ std::span<const NamedArm> measured_arms() {
   return named;
 }
 
-NewTimer timer_on_cpu(const MeasuredOptions& options) {
+NewTimer timer_on(std::shared_ptr<Machine> machine, const MeasuredOptions& options) {
   const EndToEndOptions timing{.repeats = static_cast<int>(options.rounds),
                                .min_seconds = options.seconds,
-                               .threads = options.threads};
+                               .machine = std::move(machine)};
   return [timing](const Graph& original) { return make_paired_timer(original, timing); };
 }
 

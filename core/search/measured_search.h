@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/cost/timing.h"
+#include "core/cost/machine.h"
 #include "core/search/search.h"
 
 namespace reverie {
@@ -56,8 +57,8 @@ struct NamedArm {
 };
 std::span<const NamedArm> measured_arms();
 
-/// On the CPU executor: `measured.rounds` pairs of runs and more, of the graph and the original in turn; the
+/// On the machine: `measured.rounds` pairs of runs and more, of the graph and the original in turn; the
 /// median ratio times what the original took when measuring began (make_paired_timer).
-NewTimer timer_on_cpu(const MeasuredOptions& options);
+NewTimer timer_on(std::shared_ptr<Machine> machine, const MeasuredOptions& options);
 
 }  // namespace reverie

@@ -30,10 +30,11 @@ void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result
   options.max_sittings = std::max(options.max_sittings, options.min_sittings);
   options.seed = config.search.seed;
   options.stop = config.search.stop;
-  const ContestResult contest =
-      confirm_on_cpu(graph, result.contenders, config.confirm_threads, options);
+  const auto machine = machine_beside(config.machine, config.cost);
+  const ContestResult contest = confirm_end_to_end(graph, result.contenders, *machine, options);
   if (options.stop.requested()) return;
   result.contest = contest;
+  result.machine = machine->info();
   take_winner(graph, result.contenders, contest.winner, result.search);
 }
 

@@ -20,7 +20,7 @@ struct OptimizeConfig {
   int contenders = 4;
   double confirm_seconds = 60;
   int confirm_sittings = 9;
-  int confirm_threads = 1;
+  std::string machine;
 
   template <class V>
   void fields(V& v) {
@@ -31,14 +31,15 @@ struct OptimizeConfig {
             "Random inputs on which both graphs are compared; 0: nothing is, and nothing can be written",
             at_least(0));
     v.field("confirm", confirm,
-            "Keep the contender that is fastest end to end on this machine, or else the original");
+            "Keep the contender that is fastest end to end, or else the original");
     v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
             at_least(1));
     v.field("confirm_seconds", confirm_seconds, "Time of the runs that confirm", at_least(0));
     v.field("confirm_sittings", confirm_sittings,
             "Sittings of the finalists at least, as far as that time goes", at_least(6));
-    v.field("confirm_threads", confirm_threads, "Threads of the runs that confirm, 0: one per core",
-            at_least(0));
+    v.field("machine", machine,
+            "Where graphs are measured end to end: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: "
+            "where costs are measured, else cpu");
     v.field("verify_tolerance", verify.tolerance,
             "Largest difference allowed, relative to an output's largest element", above(0));
   }
@@ -53,6 +54,7 @@ struct Optimized {
   Cost promised;        ///< of the best graph before anything was confirmed
   std::vector<Contender> contenders;
   ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
+  MachineInfo machine;    ///< that held the contest
   std::string cost_source;
   int64_t weight_bytes_before = 0;
   int64_t weight_bytes_after = 0;

@@ -47,9 +47,10 @@ std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files)
   return rules;
 }
 
-MeasureGraph measure_on_cpu(const MeasureConfig& config) {
+MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source) {
   const auto alone = std::make_shared<std::mutex>();
-  const EndToEndOptions options{config.repeats, config.min_seconds, config.threads};
+  const EndToEndOptions options{config.repeats, config.min_seconds,
+                                machine_beside(config.machine, cost_source)};
   return [alone, options](const Graph& graph) {
     const std::lock_guard lock(*alone);
     return measure_end_to_end(graph, options).median.milliseconds();
@@ -67,7 +68,7 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
   const auto rules = load_rules(config.rules);
   const auto cost = make_cost_model(config.cost);
   if (!measure && config.rewrite.reward == RewardKind::kMeasuredEveryK)
-    measure = measure_on_cpu(config.measure);
+    measure = measure_graphs(config.measure, config.cost);
   MadeEnvironment made;
   std::vector<StartGraph> starts;
   int newest = kNewestOpset;

@@ -10,17 +10,18 @@
 
 namespace reverie {
 
-/// How the reward measured_every_k times a graph, end to end on this machine's processor.
+/// How the reward measured_every_k times a graph, end to end.
 struct MeasureConfig {
   int repeats = 30;
   double min_seconds = 0.2;
-  int threads = 1;
+  std::string machine;
 
   template <class V>
   void fields(V& v) {
     v.field("repeats", repeats, "Runs of a graph, of which the median counts", at_least(1));
     v.field("min_seconds", min_seconds, "And at least for so long", at_least(0));
-    v.field("threads", threads, "Of the executor; 0: one per core", at_least(0));
+    v.field("machine", machine,
+            "Where: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: where costs are measured, else cpu");
   }
 };
 
@@ -39,7 +40,7 @@ struct EnvironmentConfig {
     v.field("models", models, "ONNX files, each a start graph; or toy, the environment for tests");
     v.field("shapes", shapes, "Extents of inputs with symbolic dimensions: name=1,3,224,224");
     v.field("rules", rules, "Rule files; empty for the library that ships");
-    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu, table:<file> or fitted:<file>");
+    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
     rewrite.fields(v);
     v.section("measure", measure, "Measurements of the reward measured_every_k");
     v.section("toy", toy, "The toy environment");
@@ -56,11 +57,12 @@ struct MadeEnvironment {
 /// The built-in rules, or those of the files, one set after the other. InputError names the file.
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
 
-/// Times whole graphs on the CPU executor, one at a time however many threads ask.
-MeasureGraph measure_on_cpu(const MeasureConfig& config);
+/// Times whole graphs beside costs from `cost_source` (machine_beside), one at a time however many threads
+/// ask.
+MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source);
 
 /// InputError says which model, rule file or setting is wrong. `measure` is for the reward
-/// measured_every_k; measure_on_cpu where none is given. Costs are those of what can be written
+/// measured_every_k; measure_graphs where none is given. Costs are those of what can be written
 /// (core/search/written_costs.h); of several models, at the oldest opset that one of them is held to.
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
 

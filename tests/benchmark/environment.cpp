@@ -58,7 +58,7 @@ void MeasuredStep(benchmark::State& state, const char* name) {
   RewriteEnvConfig config;
   config.reward = RewardKind::kMeasuredEveryK;
   config.measure_every = 1;
-  play(state, *environment(name, config, measure_on_cpu({})), false);
+  play(state, *environment(name, config, measure_graphs({}, "cpu")), false);
 }
 BENCHMARK_CAPTURE(MeasuredStep, squeezenet1_1, "squeezenet1_1")
     ->Iterations(20)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -34,7 +34,7 @@ tail -1 unproved.txt | grep -q '"verified":{"inputs":0,' || fail "the line does 
 # Confirmed end to end: whatever won, the line says how every graph did, and all are written.
 "$reverie" optimize model.onnx --method greedy --cost roofline:t4 --confirm --contenders 2 \
   --contenders-out contenders --set confirm_seconds=0.01 --out confirmed.onnx --json --quiet >confirmed.txt
-tail -1 confirmed.txt | grep -q '"confirmed":{"executor":"oneDNN [^{]*"winner":[012],"contestants":\[' ||
+tail -1 confirmed.txt | grep -q '"confirmed":{"device":"[^{]*"library":"oneDNN [^{]*"winner":[012],"contestants":\[' ||
   fail "nothing was confirmed"
 [[ $(tail -1 confirmed.txt | grep -o '"ratio_high"' | wc -l) -eq 3 ]] || fail "not every graph was measured"
 for written in confirmed contenders/1 contenders/2; do

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -188,6 +190,7 @@ class HostDevice : public device::Device {
 
   // What a test reads.
   int64_t allocated = 0;
+  int64_t most_allocated = 0;
   int launches = 0;
 
   device::DeviceInfo info() override {
@@ -205,9 +208,11 @@ class HostDevice : public device::Device {
     std::memset(at, 0xff, static_cast<size_t>(bytes));
     blocks_[at] = {std::move(block), bytes};
     allocated += bytes;
+    most_allocated = std::max(most_allocated, allocated);
     return at;
   }
   void release(std::byte* memory) override {
+    drain();
     allocated -= blocks_.at(memory).bytes;
     blocks_.erase(memory);
   }
@@ -236,8 +241,7 @@ class HostDevice : public device::Device {
     return recorded;
   }
   void synchronize() override {
-    REVERIE_CHECK(!recording_, "waits while it is recorded");
-    for (const auto& work : std::exchange(queue_, {})) work();
+    drain();
     if (std::exchange(bad_index_, false)) throw InputError("Gather: an index is out of range");
   }
   double seconds(const std::function<void()>& launches) override {
@@ -282,6 +286,10 @@ class HostDevice : public device::Device {
     std::vector<std::function<void()>> work;
   };
 
+  void drain() {
+    REVERIE_CHECK(!recording_, "waits while it is recorded");
+    for (const auto& work : std::exchange(queue_, {})) work();
+  }
   void submit(std::function<void()> work) {
     (recording_ != nullptr ? *recording_ : queue_).push_back(std::move(work));
   }

@@ -63,6 +63,7 @@ class Device {
 
   /// At least 256-byte aligned. InputError where there is no room.
   virtual std::byte* allocate(int64_t bytes) = 0;
+  /// After all that is in the queue.
   virtual void release(std::byte* memory) = 0;
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
   /// After all that is in the queue.

@@ -34,7 +34,7 @@ Graph chain() {
 }
 
 MeasureOptions in(const std::string& directory) {
-  return {.timing = kQuick, .threads = 1, .directory = directory};
+  return {.timing = kQuick, .directory = directory};
 }
 
 TEST(MeasuredCost, EachSignatureIsMeasuredOnce) {
@@ -152,7 +152,7 @@ TEST(MeasuredCost, TakesItsThreadsFromTheName) {
 }
 
 TEST(EndToEnd, TimesAWholeGraph) {
-  const EndToEnd time = measure_end_to_end(chain(), {.repeats = 7, .min_seconds = 0, .threads = 1});
+  const EndToEnd time = measure_end_to_end(chain(), {.repeats = 7, .min_seconds = 0});
   EXPECT_EQ(time.repeats, 7);
   EXPECT_LE(time.low, time.median);
   EXPECT_LE(time.median, time.high);
@@ -162,7 +162,7 @@ TEST(EndToEnd, TimesAWholeGraph) {
 
 TEST(EndToEnd, PairedRatiosAreToTheFirst) {
   const Interleaved both =
-      measure_interleaved({chain(), chain()}, {.repeats = 9, .min_seconds = 0, .threads = 1});
+      measure_interleaved({chain(), chain()}, {.repeats = 9, .min_seconds = 0});
   ASSERT_EQ(both.graphs.size(), 2u);
   EXPECT_EQ(both.graphs[1].repeats, 9);
   EXPECT_EQ(both.ratio_to_first[0].median, 1);
@@ -171,7 +171,7 @@ TEST(EndToEnd, PairedRatiosAreToTheFirst) {
 }
 
 TEST(EndToEnd, PairedTimesAreMultiplesOfTheOriginals) {
-  const auto timer = make_paired_timer(chain(), {.repeats = 11, .min_seconds = 0, .threads = 1});
+  const auto timer = make_paired_timer(chain(), {.repeats = 11, .min_seconds = 0});
   for (int i = 0; i < 2; ++i) {
     const MedianInterval time = timer(chain());
     EXPECT_EQ(time.samples, 11);

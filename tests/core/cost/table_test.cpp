@@ -34,7 +34,12 @@ TableEntry entry_of(const OpSignature& signature, int64_t runtime) {
 }
 
 CostTable small_table() {
-  CostTable table{.device = "a device", .library = "a library 1.2", .profile = "t4", .entries = {}};
+  CostTable table{.device = "a device",
+                  .library = "a library 1.2",
+                  .driver = "a driver 3",
+                  .profile = "t4",
+                  .lowest_clock_mhz = 345,
+                  .highest_clock_mhz = 1980};
   for (const int64_t n : {1000, 100'000, 10'000'000})
     table.entries[relu_of(n).text()] = entry_of(relu_of(n), 1000 * n);
   return table;

@@ -71,7 +71,7 @@ TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   ContestOptions options;
   options.sitting_seconds = 0;
   options.target_spread = 1;
-  const ContestResult result = confirm_on_cpu(state.graph(), contenders, 1, options);
+  const ContestResult result = confirm_end_to_end(state.graph(), contenders, *cpu_machine(), options);
   ASSERT_THAT(result.standings, SizeIs(4));
   for (const Standing& standing : result.standings) EXPECT_GT(standing.median, 0);
 }

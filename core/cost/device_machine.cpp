@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/cost/machine.h"
+#include "core/cost/single_operator.h"
+#include "core/exec/device/device_executor.h"
+
+namespace reverie {
+namespace {
+
+DevicePlan ready_plan(device::Device& device, const Graph& graph, const WeightSource& weights,
+                      uint64_t seed) {
+  DevicePlan plan(device, graph, weights);
+  Rng rng(seed);
+  plan.draw_inputs(rng);
+  return plan;
+}
+
+class DeviceGraph : public ReadyGraph {
+ public:
+  DeviceGraph(std::shared_ptr<device::Device> device, const Graph& graph, const WeightSource& weights)
+      : device_(std::move(device)), plan_(ready_plan(*device_, graph, weights, 1)) {
+    if (plan_.fallbacks().empty()) recording_ = device_->record([&] { plan_.launch(); });
+  }
+
+  double seconds_of_run() override {
+    const double seconds = device_->seconds([&] {
+      if (recording_ != nullptr) {
+        recording_->launch();
+      } else {
+        plan_.launch();
+      }
+    });
+    return std::max(seconds, 1e-9);
+  }
+  int fallbacks() const override {
+    int total = 0;
+    for (const auto& [op, count] : plan_.fallbacks()) total += count;
+    return total;
+  }
+
+ private:
+  std::shared_ptr<device::Device> device_;
+  DevicePlan plan_;
+  std::unique_ptr<device::Recording> recording_;
+};
+
+class DeviceMachine : public Machine {
+ public:
+  DeviceMachine(const std::string& kind, std::string profile, std::shared_ptr<device::Device> device)
+      : kind_(kind), profile_(std::move(profile)), device_(std::move(device)) {}
+
+  std::string name() const override {
+    const device::Precision precision = device_->precision();
+    return precision == device::Precision::kFloat32 ? kind_
+                                                    : fmt::format("{}:{}", kind_, name_of(precision));
+  }
+  MachineInfo info() override {
+    const device::DeviceInfo info = device_->info();
+    return {.device = fmt::format("{}, {}", info.name, name_of(device_->precision())),
+            .library = info.library,
+            .driver = info.driver};
+  }
+  int clock_mhz() override { return device_->info().clock_mhz; }
+  std::string profile() const override { return profile_; }
+  std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override {
+    return std::make_unique<DeviceGraph>(device_, graph, weights);
+  }
+
+  MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override {
+    const Graph graph = single_operator(signature);
+    std::vector<DevicePlan> copies;
+    copies.push_back(ready_plan(*device_, graph, materialized, signature.hash()));
+    const DevicePlan& first = copies.front();
+    if (!first.fallbacks().empty())
+      throw InputError("{} has no kernel for {}", name(), signature.text());
+    const int count = copies_beyond_cache(first.weight_bytes() + first.arena_bytes());
+    while (static_cast<int>(copies.size()) < count)
+      copies.push_back(ready_plan(*device_, graph, materialized, signature.hash()));
+    const auto recording = device_->record([&] {
+      for (DevicePlan& copy : copies) copy.launch();
+    });
+    return time_samples(
+        [&] { return device_->seconds([&] { recording->launch(); }) / count; }, count, options);
+  }
+
+ private:
+  int copies_beyond_cache(int64_t bytes) const {
+    const int64_t wanted = 2 * device_->info().cache_bytes / std::max<int64_t>(bytes, 1) + 1;
+    return static_cast<int>(std::clamp<int64_t>(wanted, 2, kMostCopies));
+  }
+
+  std::string kind_, profile_;
+  std::shared_ptr<device::Device> device_;
+};
+
+}  // namespace
+
+std::shared_ptr<Machine> device_machine(const std::string& kind, const std::string& profile,
+                                        std::shared_ptr<device::Device> device) {
+  return std::make_shared<DeviceMachine>(kind, profile, std::move(device));
+}
+
+}  // namespace reverie

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/base/statistics.h"
+#include "core/cost/cost_model.h"
+#include "core/cost/timing.h"
+#include "core/exec/device/device.h"
+#include "core/exec/executor.h"
+
+namespace reverie {
+
+/// What measures, as cost tables and fitted costs name it.
+struct MachineInfo {
+  std::string device;     ///< "AMD EPYC, 1 threads", "NVIDIA H200, fp32"
+  std::string library;    ///< "oneDNN 2.6.3, avx512_core"
+  std::string driver;     ///< of a device; empty for processors
+};
+
+/// A graph made ready to run again and again, on made-up inputs.
+class ReadyGraph {
+ public:
+  virtual ~ReadyGraph() = default;
+  /// Above 0. Inputs and outputs stay where they are.
+  virtual double seconds_of_run() = 0;
+  /// Nodes that run on the reference kernels.
+  virtual int fallbacks() const = 0;
+};
+
+/// Hardware that runs graphs and is timed. Not for use by several threads at once.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  /// As a source of costs is named: "cpu", "cpu:4", "cuda", "cuda:fp16".
+  virtual std::string name() const = 0;
+  virtual MachineInfo info() = 0;
+  /// Now; 0 where unknown.
+  virtual int clock_mhz() { return 0; }
+  /// The roofline device whose estimates stand in for what was not measured.
+  virtual std::string profile() const = 0;
+  /// InputError where the graph cannot be run.
+  virtual std::unique_ptr<ReadyGraph> ready(const Graph& graph,
+                                            const WeightSource& weights = materialized) = 0;
+  /// Seconds of one run of an operator as inside of a larger graph: weights laid out ahead, and no
+  /// conversion of layouts counted. InputError where it cannot be run on made-up inputs, or not by a
+  /// kernel of this machine.
+  virtual MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) = 0;
+};
+
+/// This machine's processor with so many threads (0: one per core).
+std::shared_ptr<Machine> cpu_machine(int threads = 1);
+
+/// A device under the name of its kind ("cuda"; with its precision where that is not fp32), as `profile`.
+/// Operators are timed in a recording that runs them on several copies of all their memory in turn, as many
+/// as exceed twice the device's cache, kMostCopies at most: what a copy left in the cache is gone when its
+/// turn comes again. Graphs are timed as one recording, or launch by launch where nodes run on the host.
+std::shared_ptr<Machine> device_machine(const std::string& kind, const std::string& profile,
+                                        std::shared_ptr<device::Device> device);
+inline constexpr int kMostCopies = 64;
+
+/// By name: "cpu", "cpu:<threads>", "cuda", or "cuda:<precision>" with tf32, fp16 or bf16. InputError for
+/// others, and where there is no such device.
+std::shared_ptr<Machine> make_machine(const std::string& name);
+/// Machine::profile of the machine of that name, which need not be there.
+std::string profile_of_machine(const std::string& name);
+/// Whether costs from this source are measured on a machine of that name.
+bool is_machine(const std::string& cost_source);
+/// The machine that measures whole graphs beside costs from `cost_source`: that of this name, or where it
+/// is empty the one that measures the costs, or else the processor.
+std::shared_ptr<Machine> machine_beside(const std::string& name, const std::string& cost_source);
+
+}  // namespace reverie
