@@ -19,6 +19,7 @@ int run(int argc, char** argv) {
   reverie::register_inspect(app);
   reverie::register_model(app);
   reverie::register_optimize(app);
+  reverie::register_profile(app);
   reverie::register_rules(app);
 #ifdef REVERIE_LEARNING
   reverie::register_dream_train(app);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/ir/text.h"
 
 namespace reverie {
 
@@ -58,6 +60,18 @@ OpSignature signature_of(const Graph& graph, NodeId node) {
   for (size_t i = 0; i < inputs.size() && i < 32; ++i)
     if (inputs[i].valid() && graph.is_constant(inputs[i])) signature.constant_inputs |= 1u << i;
   return signature;
+}
+
+OpSignature parse_signature(std::string_view text) {
+  return with_context(std::string(text), [&] {
+    const OperatorText parsed = parse_operator(text);
+    auto attributes =
+        std::make_shared<const Attributes>(parsed.op->resolve(parsed.attributes, parsed.inputs));
+    const std::vector<TensorType> outputs =
+        parsed.op->infer({.inputs = parsed.inputs, .outputs = {}, .attributes = *attributes});
+    return OpSignature{parsed.op, std::move(attributes), parsed.inputs, outputs,
+                       parsed.constant_inputs};
+  });
 }
 
 Cost node_cost(CostModel& model, const Graph& graph, NodeId node) {

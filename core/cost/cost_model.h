@@ -44,6 +44,8 @@ struct OpSignature {
 };
 
 OpSignature signature_of(const Graph& graph, NodeId node);
+/// Of its text. InputError where that is none, and where the operator does not take such inputs.
+OpSignature parse_signature(std::string_view text);
 
 /// Costs of operators. Implementations are safe to call from several threads.
 class CostModel {

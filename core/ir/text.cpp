@@ -449,4 +449,25 @@ Graph parse_graph(std::string_view text) {
   return parser.take();
 }
 
+OperatorText parse_operator(std::string_view text) {
+  Line line(text);
+  OperatorText result;
+  const std::string name = line.name();
+  result.op = find_op(name);
+  if (result.op == nullptr) throw InputError("no operator '{}'", name);
+  line.expect('(');
+  while (!line.accept(')')) {
+    if (!result.inputs.empty()) line.expect(',');
+    Line ahead = line;
+    if (ahead.name() == "const") {
+      line = ahead;
+      if (result.inputs.size() < 32) result.constant_inputs |= 1u << result.inputs.size();
+    }
+    result.inputs.push_back(read_type(line));
+  }
+  result.attributes = read_attributes(line);
+  if (!line.at_end()) throw InputError("nothing expected after the operator, not {}", line.here());
+  return result;
+}
+
 }  // namespace reverie

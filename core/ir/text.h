@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ir/graph.h"
 
@@ -29,5 +30,17 @@ std::string to_text(const Graph& graph);
 /// known by its identity has type, name and identity, but no elements: asking for them is an
 /// InputError.
 Graph parse_graph(std::string_view text);
+
+/// An operator by what decides its cost: what it takes, of which inputs are constant (bit i: input i).
+struct OperatorText {
+  const OpSchema* op = nullptr;
+  Attributes attributes;
+  std::vector<TensorType> inputs;
+  uint32_t constant_inputs = 0;
+};
+
+/// Reads "Conv(float32 1x3x8x8, const float32 4x3x3x3) {group=1, pads=[0, 0, 0, 0]}", an absent optional
+/// input being "unknown". InputError says what is wrong.
+OperatorText parse_operator(std::string_view text);
 
 }  // namespace reverie

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/cost/profile.h"
+#include "core/search/signatures.h"
+#include "env/factory/environment_factory.h"
+#include "tools/command.h"
+#include "tools/common.h"
+#include "tools/interrupt.h"
+
+namespace reverie {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Operators = std::map<std::string, OpSignature>;
+
+struct Options {
+  std::vector<std::string> models, shapes, rules;
+  std::string cost = "cpu", out, from;
+  ReachOptions reach;
+  double seconds = 0;
+  bool list = false, json = false, quiet = false;
+};
+
+Operators operators_of_models(const Options& options, Progress& progress) {
+  const auto rules = load_rules(options.rules);
+  Operators all;
+  for (const std::string& file : options.models) {
+    if (options.reach.stop.requested()) break;
+    const ImportedModel model = import_onnx(file, {options.shapes});
+    const size_t before = all.size();
+    all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), options.reach));
+    progress.say(fmt::format("{}: {} operators more", file, all.size() - before));
+  }
+  return all;
+}
+
+Operators operators_of(const Options& options, Progress& progress) {
+  if (options.from.empty() == options.models.empty())
+    throw InputError("name models, or by --from a list that --list wrote");
+  if (options.from.empty()) return operators_of_models(options, progress);
+  return with_context(options.from, [&] { return parse_signature_list(read_file(options.from)); });
+}
+
+void write_list(const Operators& operators, const std::string& out) {
+  const std::string list = signature_list(operators);
+  if (out.empty()) {
+    fmt::print("{}", list);
+  } else {
+    write_file(out, list);
+    fmt::print("{} operators in {}\n", operators.size(), out);
+  }
+}
+
+void measure(const Operators& operators, const Options& options) {
+  if (options.out.empty()) throw InputError("--out TABLE says where the measurements go");
+  Progress progress("profile", std::ssize(operators), "operators", progress_style(options.quiet));
+  ProfileOptions profile;
+  profile.measure.machine = make_machine(options.cost);
+  profile.measure.table = options.out;
+  profile.max_seconds = options.seconds;
+  profile.stop = options.reach.stop;
+  profile.on_progress = [&](int64_t done) { progress.update(done); };
+  const ProfileResult result = profile_operators(operators, profile);
+  fmt::print("{}: {} operators measured, {} known before, {} that cannot be run alone{}\n", options.out,
+             result.measured, result.known, result.unmeasured,
+             result.complete ? "" : "; not complete, the same command goes on");
+  if (options.json)
+    fmt::print("{}\n", Json{{"table", options.out},
+                            {"cost_source", options.cost},
+                            {"operators", result.operators},
+                            {"measured", result.measured},
+                            {"known", result.known},
+                            {"unmeasured", result.unmeasured},
+                            {"complete", result.complete}}
+                           .dump());
+}
+
+void run(Options options) {
+  options.reach.stop = stop_on_interrupt();
+  Operators operators;
+  {
+    Progress progress("reach", std::ssize(options.models), "models", progress_style(options.quiet));
+    operators = operators_of(options, progress);
+  }
+  if (options.list) {
+    write_list(operators, options.out);
+  } else {
+    measure(operators, options);
+  }
+}
+
+}  // namespace
+
+void register_profile(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "Measure every operator that rewriting can reach: MODEL... -> cost table");
+  command->add_option("MODEL", options->models, "ONNX models");
+  command->add_option("--out", options->out, "The cost table, gone on with where it is there; or the list");
+  command->add_option("--cost", options->cost, "Where to measure: cpu, cpu:<threads>, cuda, cuda:<precision>")
+      ->capture_default_str();
+  command->add_option("--search-depth", options->reach.depth,
+                      "Rewrites on top of one another; 0: the operators of the models alone")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--list", options->list, "Write the operators, a line each, and measure nothing");
+  command->add_option("--from", options->from, "Such a list instead of models")->type_name("FILE");
+  command->add_option("--seconds", options->seconds, "Begin nothing more after so long; 0: no limit")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--rules", options->rules, "Rule files; by default the library that ships");
+  command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
+  command->add_flag("--json", options->json, "End with one object of JSON");
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie
