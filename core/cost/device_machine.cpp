@@ -11,11 +11,14 @@
 namespace reverie {
 namespace {
 
+/// Run once, so that what a device loads at a kernel's first launch is loaded.
 DevicePlan ready_plan(device::Device& device, const Graph& graph, const WeightSource& weights,
                       uint64_t seed) {
   DevicePlan plan(device, graph, weights);
   Rng rng(seed);
   plan.draw_inputs(rng);
+  plan.launch();
+  device.synchronize();
   return plan;
 }
 
