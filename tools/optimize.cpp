@@ -219,6 +219,7 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"candidates", result.search.candidates},
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
+          {"estimates", result.estimates},
           {"duplicates", result.search.duplicates},
           {"forgotten", result.search.forgotten},
           {"seconds", result.search.seconds},

@@ -1,24 +1,26 @@
 #!/usr/bin/env bash
-# Optimizes every model by measured operators, confirms the result end to end on this machine's CPU
-# (one thread), and prints the gains and how well the sum over operators predicts them.
+# Optimizes every model by measured operators, confirms the result end to end, and prints the gains and how
+# well the sum over operators predicts them.
 #
-#   experiments/search/end_to_end.sh [--models DIR] [--out DIR] [--cost SOURCE] [--method NAME]
+#   experiments/search/end_to_end.sh [--models DIR] [--out DIR] [--cost SOURCE] [--machine NAME] [--method NAME]
 #                                    [--contenders N] [--seconds S] [--budget N] [--seed N] [NAME...]
 #
 # One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost and method;
-# models that stand there already are not run again. S bounds the runs of one model (default 60).
+# models that stand there already are not run again. S bounds the runs of one model (default 60). Graphs run where
+# costs are measured, or on the machine NAME.
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
 out=$root/runs/end_to_end
 cost=cpu
+machine=
 method=taso
 contenders=4
 seconds=60
 budget=100
 seed=1
 
-read_options "models out cost method contenders seconds budget seed" "" "$@"
+read_options "models out cost machine method contenders seconds budget seed" "" "$@"
 need_models
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out"
@@ -31,6 +33,7 @@ for name in "${names[@]}"; do
   [[ -n $(known "$name" || true) ]] && continue
   line=$("$reverie" optimize "$models/$name.onnx" --method "$method" --cost "$cost" --confirm \
            --contenders "$contenders" --set confirm_seconds="$seconds" --set verify_inputs=1 \
+           --set machine="$machine" \
            --budget "$budget" --seed "$seed" --quiet --json | tail -1)
   echo "$line" >>"$results"
 done

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# On a machine with an NVIDIA GPU: builds, runs the tests that need one, records what operators cost there,
+# and says how well that predicts whole networks before and after they are optimized.
+#
+#   tools/gpu_check.sh [STAGE...] [--models DIR] [--out DIR] [--build DIR] [--cost SOURCE] [--depth N] [--seconds S]
+#
+# Stages, all in this order by default: build (without LibTorch, into --build, build-gpu), test, profile (the
+# operators that rewriting of the models reaches, into OUT/SOURCE.h5), report (OUT/report.md). A stage that is not
+# done after about S seconds (500) ends with status 3, and the same command goes on. SOURCE is cuda (the default) or
+# cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed.
+set -euo pipefail
+
+source "$(dirname "$0")/../experiments/options.sh"
+out=$root/runs/gpu
+build=$root/build-gpu
+cost=cuda
+depth=3
+seconds=500
+read_options "models out build cost depth seconds" "" "$@"
+[[ ${#names[@]} -gt 0 ]] || names=(build test profile report)
+reverie=$build/reverie
+table=$out/${cost//:/-}.h5
+
+not_done() { echo "gpu_check.sh: $1 is not done; the same command goes on" >&2; exit 3; }
+
+# Ends a command that takes too long. What it has done by then is kept by itself.
+within_time() {  # STAGE COMMAND...
+  local stage=$1 status=0
+  shift
+  timeout --signal=INT --kill-after=60 "$seconds" "$@" || status=$?
+  [[ $status -ne 124 ]] || not_done "$stage"
+  return "$status"
+}
+
+stage_build() {
+  [[ -f $build/build.ninja ]] || cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING=OFF -DREVERIE_BENCHMARKS=OFF
+  within_time build ninja -C "$build" reverie reverie_cuda test_gpu
+}
+
+stage_test() { within_time test "$build/test_gpu" | tee "$out/test.log" | tail -20; }
+
+stage_profile() {
+  local line
+  need_models
+  [[ -s $out/operators.txt ]] ||
+    "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$out/operators.txt"
+  line=$("$reverie" profile --from "$out/operators.txt" --cost "$cost" --out "$table" --seconds "$seconds" --json | tail -1)
+  echo "$line"
+  [[ $(number complete "$line") == true ]] || not_done profile
+}
+
+stage_report() {
+  local method
+  need_models
+  for method in taso beam; do
+    within_time report "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
+      --cost "table:$table" --machine "$cost" --method "$method" --seconds 20 >"$out/$method.md"
+  done
+  {
+    printf '# %s\n\n```\n' "$cost"
+    "$reverie" inspect "$table" | sed '/by operator/,$d'
+    printf '```\n'
+    for method in taso beam; do printf '\n## %s\n\n' "$method"; cat "$out/$method.md"; done
+  } >"$out/report.md"
+  echo "$out/report.md"
+}
+
+mkdir -p "$out"
+export REVERIE=$reverie
+for stage in "${names[@]}"; do
+  [[ $stage =~ ^(build|test|profile|report)$ ]] || refuse "no stage '$stage'; there are build, test, profile and report"
+done
+for stage in "${names[@]}"; do
+  echo "== $stage"
+  "stage_$stage"
+done
