@@ -15,7 +15,7 @@ for method in greedy taso rulelist random; do
     --out $method.onnx --json --quiet >$method.txt
   grep -q '^run time ' $method.txt || fail "$method: no table"
   keys=$(tail -1 $method.txt | sed 's/"trace":\[[^]]*\]/"trace":/; s/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
-  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
+  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements estimates duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
     fail "$method: keys are $keys"
   tail -1 $method.txt | grep -q '"rewrites":\[{"rule":"[a-z_0-9]*","location":[0-9]*}' ||
     fail "$method: no rewrites"

@@ -1,15 +1,13 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <mutex>
-#include <set>
 #include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/exec/arena.h"
 #include "core/exec/cpu/builder.h"
+#include "core/exec/graph_interface.h"
 
 namespace reverie {
 namespace {
@@ -34,15 +32,6 @@ class ThreadCount {
 
 Tensor bytes_tensor(size_t bytes) {
   return Tensor({DType::kUInt8, {static_cast<int64_t>(std::max<size_t>(bytes, 1))}});
-}
-
-/// Once per operator and process.
-void say_fallback(const std::string& op) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  const std::lock_guard lock(mutex);
-  if (said.insert(op).second)
-    fmt::print(stderr, "cpu executor: some {} runs on the reference kernels (slow)\n", op);
 }
 
 /// A step with its memory.
@@ -74,8 +63,7 @@ struct CpuPlan::Impl {
   std::byte* memory_of(const Slot& slot) const { return memory[static_cast<size_t>(slot.buffer)]; }
 
   CpuOptions options;
-  std::vector<TensorType> input_types, output_types;
-  std::vector<std::string> input_names;
+  GraphInterface interface;
   std::vector<Slot> inputs, outputs;
   std::map<std::string, int> fallbacks;
   std::vector<Kernel> kernels;
@@ -85,19 +73,15 @@ struct CpuPlan::Impl {
   dnnl::stream stream{cpu::engine()};
 };
 
-CpuPlan::Impl::Impl(const Graph& graph, const WeightSource& weights, CpuOptions o) : options(o) {
+CpuPlan::Impl::Impl(const Graph& graph, const WeightSource& weights, CpuOptions o)
+    : options(o), interface(graph) {
   const ThreadCount threads(options.threads);
   Builder builder(graph, &weights, options);
   builder.build();
-  for (const NodeId input : graph.inputs()) {
-    input_types.push_back(graph.type(graph.output(input)));
-    input_names.push_back(graph.input_name(input));
-  }
-  for (const GraphOutput& output : graph.outputs()) output_types.push_back(graph.type(output.value));
   inputs = builder.inputs;
   outputs = builder.outputs;
   fallbacks = builder.fallbacks;
-  for (const auto& [op, count] : fallbacks) say_fallback(op);
+  for (const auto& [op, count] : fallbacks) say_fallback("cpu", op);
   place(builder);
   set_up(builder);
 }
@@ -197,16 +181,11 @@ CpuPlan& CpuPlan::operator=(CpuPlan&&) noexcept = default;
 std::vector<Tensor> CpuPlan::run(std::span<const Tensor> tensors) {
   Impl& plan = *impl_;
   REVERIE_CHECK(!plan.options.free_layouts, "a plan with free layouts is for timing alone");
-  if (tensors.size() != plan.inputs.size())
-    throw InputError("the graph has {} inputs, but {} tensors were given", plan.inputs.size(),
-                     tensors.size());
+  plan.interface.check(tensors);
   const ThreadCount threads(plan.options.threads);
   if (plan.options.poison)
     std::fill(plan.arena.bytes().begin(), plan.arena.bytes().end(), std::byte{0xff});  // NaN
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].type() != plan.input_types[i])
-      throw InputError("input '{}' should be {}, not {}", plan.input_names[i],
-                       to_string(plan.input_types[i]), to_string(tensors[i].type()));
     const auto bytes = tensors[i].bytes();
     if (plan.memory_of(plan.inputs[i]) != nullptr)
       std::copy(bytes.begin(), bytes.end(), plan.memory_of(plan.inputs[i]));
@@ -214,7 +193,7 @@ std::vector<Tensor> CpuPlan::run(std::span<const Tensor> tensors) {
   plan.run_kernels();
   std::vector<Tensor> results;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    results.emplace_back(plan.output_types[i]);
+    results.emplace_back(plan.interface.output_types[i]);
     std::copy_n(plan.memory_of(plan.outputs[i]), results[i].bytes().size(),
                 results[i].bytes().data());
   }
@@ -228,7 +207,7 @@ void CpuPlan::draw_inputs(Rng& rng) {
     std::byte* memory = impl_->memory_of(slot);
     const size_t bytes = slot.desc.get_size();
     std::memset(memory, 0, bytes);
-    if (impl_->input_types[i].dtype != DType::kFloat32) continue;
+    if (impl_->interface.input_types[i].dtype != DType::kFloat32) continue;
     auto* values = reinterpret_cast<float*>(memory);
     for (size_t j = 0; j < bytes / sizeof(float); ++j)
       values[j] = static_cast<float>(rng.uniform(-1, 1));

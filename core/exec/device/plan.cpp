@@ -1,14 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <mutex>
-#include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/exec/arena.h"
 #include "core/exec/device/builder.h"
 #include "core/exec/device/device_executor.h"
+#include "core/exec/graph_interface.h"
 #include "core/exec/reference/reference.h"
 
 namespace reverie {
@@ -39,15 +36,6 @@ class DeviceMemory {
   std::byte* at_;
 };
 
-/// Once per operator and process.
-void say_fallback(const std::string& op) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
-  const std::lock_guard lock(mutex);
-  if (said.insert(op).second)
-    fmt::print(stderr, "device executor: some {} runs on the host's reference kernels (slow)\n", op);
-}
-
 /// float32 in the type that the device stores it in.
 TensorType stored(TensorType type, const Device& device) {
   if (type.dtype == DType::kFloat32) type.dtype = storage_of(device.precision());
@@ -70,8 +58,7 @@ struct DevicePlan::Impl {
 
   Device& device;
   bool poison;
-  std::vector<TensorType> input_types, output_types;
-  std::vector<std::string> input_names;
+  GraphInterface interface;
   std::vector<BufferId> inputs, outputs;
   std::map<std::string, int> fallbacks;
   std::vector<Step> steps;
@@ -82,18 +69,13 @@ struct DevicePlan::Impl {
 };
 
 DevicePlan::Impl::Impl(Device& d, const Graph& graph, const WeightSource& weights, bool poisoned)
-    : device(d), poison(poisoned) {
+    : device(d), poison(poisoned), interface(graph) {
   Builder builder(graph, device, weights);
   builder.build();
-  for (const NodeId input : graph.inputs()) {
-    input_types.push_back(graph.type(graph.output(input)));
-    input_names.push_back(graph.input_name(input));
-  }
-  for (const GraphOutput& output : graph.outputs()) output_types.push_back(graph.type(output.value));
   inputs = builder.inputs;
   outputs = builder.outputs;
   fallbacks = builder.fallbacks;
-  for (const auto& [op, count] : fallbacks) say_fallback(op);
+  for (const auto& [op, count] : fallbacks) say_fallback("device", op);
   place(builder);
   steps = std::move(builder.steps);
 }
@@ -193,27 +175,21 @@ DevicePlan& DevicePlan::operator=(DevicePlan&&) noexcept = default;
 
 std::vector<Tensor> DevicePlan::run(std::span<const Tensor> tensors) {
   Impl& plan = *impl_;
-  if (tensors.size() != plan.inputs.size())
-    throw InputError("the graph has {} inputs, but {} tensors were given", plan.inputs.size(),
-                     tensors.size());
+  plan.interface.check(tensors);
   if (plan.poison) plan.device.set(plan.arena, std::byte{0xff}, plan.arena_bytes);  // NaN
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].type() != plan.input_types[i])
-      throw InputError("input '{}' should be {}, not {}", plan.input_names[i],
-                       to_string(plan.input_types[i]), to_string(tensors[i].type()));
+  for (size_t i = 0; i < tensors.size(); ++i)
     plan.upload(tensors[i], plan.memory_of(plan.inputs[i]));
-  }
   plan.launch();
   plan.device.synchronize();
   std::vector<Tensor> results;
   for (size_t i = 0; i < plan.outputs.size(); ++i)
-    results.push_back(plan.downloaded(plan.output_types[i], plan.memory_of(plan.outputs[i])));
+    results.push_back(plan.downloaded(plan.interface.output_types[i], plan.memory_of(plan.outputs[i])));
   return results;
 }
 
 void DevicePlan::draw_inputs(Rng& rng) {
   for (size_t i = 0; i < impl_->inputs.size(); ++i) {
-    const TensorType& type = impl_->input_types[i];
+    const TensorType& type = impl_->interface.input_types[i];
     Tensor tensor(type);
     std::fill(tensor.bytes().begin(), tensor.bytes().end(), std::byte{0});
     if (type.dtype == DType::kFloat32)

@@ -1,29 +1,15 @@
 #include <algorithm>
 
 #include "core/exec/device/builder.h"
+#include "core/exec/reference/window.h"
 
 namespace reverie::device {
 namespace {
 
-/// Of a convolution or pooling with input `x` and result `out`.
 Window window_of(const Shape& x, const Shape& out, const Attributes& attributes,
                  std::span<const int64_t> kernel) {
-  Window window;
-  const size_t rank = kernel.size(), lead = 3 - rank;
-  const std::vector<int64_t> ones(rank, 1), none(2 * rank, 0);
-  const auto strides = attributes.integers("strides", ones);
-  const auto dilations = attributes.integers("dilations", ones);
-  const auto pads = attributes.integers("pads", none);
-  for (size_t i = 0; i < rank; ++i) {
-    window.in[lead + i] = x[i + 2];
-    window.out[lead + i] = out[i + 2];
-    window.kernel[lead + i] = kernel[i];
-    window.stride[lead + i] = strides[i];
-    window.dilation[lead + i] = dilations[i];
-    window.before[lead + i] = pads[i];
-    window.after[lead + i] = pads[i + rank];
-  }
-  return window;
+  const reference::Window w = reference::window_of(x, out, attributes, kernel);
+  return {w.in, w.out, w.kernel, w.stride, w.dilation, w.pad_begin, w.pad_end};
 }
 
 /// What convolutions want: as many pads behind as before. Otherwise the image is padded beforehand.

@@ -117,7 +117,7 @@ TEST_F(EnvironmentFactory, MeasuredRewardsComeFromTheGivenFunction) {
 TEST_F(EnvironmentFactory, MeasuredRewardsAreTimedOnTheProcessorOtherwise) {
   config_.rewrite.reward = RewardKind::kMeasuredEveryK;
   config_.rewrite.measure_every = 2;
-  config_.measure = {.repeats = 2, .min_seconds = 0, .threads = 1};
+  config_.measure = {.repeats = 2, .min_seconds = 0, .machine = {}};
   const MadeEnvironment made = make_environment(config_);
   const double reward = first_measured_reward(*made.environment);
   EXPECT_TRUE(std::isfinite(reward));
