@@ -145,6 +145,7 @@ inline std::vector<OperatorCase> product_cases() {
       CaseBuilder("Gemm", {f32({5, 7}), f32({9, 7}), f32({5, 1})})
           .with("transB", int64_t{1}).with("alpha", 0.5).named("scaled"),
       CaseBuilder("Gemm", {f32({5, 7}), f32({7, 9}), f32({9})}).with("beta", 0.25).named("beta"),
+      CaseBuilder("Gemm", {f32({5, 7}), f32({7, 5}), f32({5, 1})}).named("value_per_row"),
       CaseBuilder("Gemm", {f32({5, 7}), f32({7, 9}), f32({1}), f32({5, 9})})
           .with("alpha", 2.0).with("activation", relu).named("fused"),
   };
