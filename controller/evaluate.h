@@ -92,6 +92,8 @@ struct LearningRow {
 struct EvaluationReport {
   std::string policy_file;
   std::string cost_source;
+  CostModel::Counters costs;             ///< of that source, over the whole evaluation
+  std::optional<MachineInfo> machine;    ///< where graphs were measured, if they were
   std::vector<std::string> rules;  ///< names, by index
   std::vector<ModelReport> models;
   std::vector<LearningRow> learning;  ///< metrics of the run that trained the policy, if they lie there

@@ -77,6 +77,8 @@ void run(const Options& options) {
   report.policy_file = options.policy;
   report.cost_source = cost->name();
   report.config = config.evaluate;
+  if (config.evaluate.measure)
+    report.machine = machine_beside(config.evaluate.machine, cost->name())->info();
   report.policy_counters = load_checkpoint(options.policy, "policy").counters;
   report.learning = learning_curves(options.policy);
   for (int rule = 0; rule < rules->size(); ++rule) report.rules.push_back(rules->name(rule));
@@ -93,6 +95,7 @@ void run(const Options& options) {
     report.models.push_back(evaluate_model(inputs, config.evaluate));
     progress.update(static_cast<int64_t>(i) + 1);
   }
+  report.costs = cost->counters();
   write_report(report, directory);
   if (options.common.json) {
     fmt::print("{}\n", report_summary_json(report));

@@ -241,12 +241,11 @@ std::string report_html(const EvaluationReport& report) {
                      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
                      "<title>Reverie: evaluation</title><style>";
   html += std::string(kStyle) + kChartStyle;
-  html += fmt::format("</style></head><body>\n<h1>Evaluation</h1>\n<p class='note'>Policy <code>{}</code>. "
-                      "Estimated costs are by <code>{}</code>. Measured times are end to end on this "
-                      "machine's CPU, in interleaved rounds; the gain is paired with the original of "
-                      "the same round. Every result was compared with the original on random "
+  html += fmt::format("</style></head><body>\n<h1>Evaluation</h1>\n<p class='note'>Policy <code>{}</code>. {} "
+                      "Graphs are measured in interleaved rounds; the gain is paired with the original "
+                      "of the same round. Every result was compared with the original on random "
                       "inputs. {}</p>\n",
-                      escape_html(report.policy_file), escape_html(report.cost_source),
+                      escape_html(report.policy_file), escape_html(sources(report)),
                       budgets(report.config));
   html += "<h2>Is the policy better?</h2>\n" + standing_table(report);
   for (const ModelReport& model : report.models) html += model_section(model, report);

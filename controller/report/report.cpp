@@ -149,6 +149,9 @@ std::string report_json(const EvaluationReport& report) {
   }
   const Json all = {{"policy", report.policy_file},
                     {"cost_source", report.cost_source},
+                    {"operators", report.costs.operators},
+                    {"estimates", report.costs.estimates},
+                    {"machine", report.machine ? report.machine->device : ""},
                     {"policy_counters", report.policy_counters},
                     {"models", models},
                     {"learning", learning}};
@@ -174,16 +177,26 @@ std::string budgets(const EvaluationConfig& config) {
   return fmt::format(
       "Each method stands by its best graph. A run of the sampled policy is the best of {} episodes; "
       "random has the longest of its runs' time. Rule list: the best of {} orders; taso{}: {} expansions. "
-      "Methods that draw run with {} seeds: best, and mean of the runs. Threads while measuring: {}.",
+      "Methods that draw run with {} seeds: best, and mean of the runs.",
       config.samples, config.rule_orders, config.guided ? " and searches that the policy guides" : "",
-      config.taso_budget, config.seeds,
-      config.threads == 0 ? "one per core" : fmt::format("{}", config.threads));
+      config.taso_budget, config.seeds);
+}
+
+std::string sources(const EvaluationReport& report) {
+  std::string text = "Estimated costs are by " + report.cost_source;
+  if (report.costs.estimates > 0)
+    text += fmt::format(", which does not know {} of the {} operators asked for and estimates them",
+                        report.costs.estimates, report.costs.operators);
+  text += ".";
+  if (report.machine)
+    text += fmt::format(" Measured times are end to end on {} ({}).", report.machine->device,
+                        report.machine->library);
+  return text;
 }
 
 std::string report_markdown(const EvaluationReport& report) {
-  std::string text = fmt::format("# Evaluation\n\nPolicy `{}`. Estimated costs are by `{}`; measured "
-                                 "times are end to end on this machine's CPU. {}\n",
-                                 report.policy_file, report.cost_source, budgets(report.config));
+  std::string text = fmt::format("# Evaluation\n\nPolicy `{}`. {} {}\n", report.policy_file,
+                                 sources(report), budgets(report.config));
   for (const ModelReport& model : report.models) {
     text += fmt::format("\n## {}\n\n{}\n\n{} nodes, {:.4g} ms estimated.\n\n"
                         "| method | estimated ms | gain % (best) | gain % (mean) | measured ms "

@@ -57,6 +57,8 @@ Place place_by_measurement(const ReportRow& policy, const ReportRow& other);
 std::string verdict(const ModelReport& model);
 /// What each method was given, in a few sentences.
 std::string budgets(const EvaluationConfig& config);
+/// Where costs and times come from, and how many costs are estimates.
+std::string sources(const EvaluationReport& report);
 /// One line per model: its name and its verdict.
 std::string verdicts(const EvaluationReport& report);
 

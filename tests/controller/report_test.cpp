@@ -61,7 +61,10 @@ TEST(VerdictTest, ASearchThatThePolicyGuidesIsNeitherPolicyNorSearch) {
 EvaluationReport whole_report() {
   EvaluationReport report;
   report.policy_file = "<policy> & \"co\".pt";
-  report.cost_source = "roofline:t4";
+  report.cost_source = "table:h200.h5";
+  report.costs.operators = 321;
+  report.costs.estimates = 123;
+  report.machine = MachineInfo{.device = "a <device>", .library = "a library", .driver = {}};
   report.rules = {"fuse <x>"};
   report.models.push_back(
       invented({{"no-op", 0}, {"policy (greedy)", 12}, {"greedy", 15}, {"rule list", 5}}, 1));
@@ -88,6 +91,7 @@ TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
   const auto json = nlohmann::json::parse(report_json(report));
   const auto& model = json.at("models").at(0);
   EXPECT_EQ(json.at("policy"), report.policy_file);
+  EXPECT_EQ(json.at("estimates"), 123);
   EXPECT_EQ(model.at("verdict"), verdict(report.models[0]));
   EXPECT_EQ(model.at("standing").at("above_greedy"), false);
   ASSERT_EQ(model.at("best").size(), kReported.size());
@@ -111,6 +115,8 @@ TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
   const EvaluationReport report = whole_report();
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr(verdict(report.models[0])));
+  EXPECT_THAT(text, HasSubstr("123 of the 321 operators"));
+  EXPECT_THAT(text, HasSubstr("on a <device> (a library)"));
   for (const std::string& method : kReported) EXPECT_THAT(text, HasSubstr("| " + method + " |"));
   for (const char* part : {"estimated ms", "measured ms (95%)", "seconds", "steps", "look-ups",
                            "measurements", "rewrites", "weights", "| 4321 |", "| 8765 |", "| 999 |"})
