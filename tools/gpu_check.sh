@@ -20,6 +20,7 @@ read_options "models out build cost depth seconds" "" "$@"
 [[ ${#names[@]} -gt 0 ]] || names=(build test profile report)
 reverie=$build/reverie
 table=$out/${cost//:/-}.h5
+operators=$out/operators-depth$depth.txt
 
 not_done() { echo "gpu_check.sh: $1 is not done; the same command goes on" >&2; exit 3; }
 
@@ -42,9 +43,9 @@ stage_test() { within_time test "$build/test_gpu" | tee "$out/test.log" | tail -
 stage_profile() {
   local line
   need_models
-  [[ -s $out/operators.txt ]] ||
-    "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$out/operators.txt"
-  line=$("$reverie" profile --from "$out/operators.txt" --cost "$cost" --out "$table" --seconds "$seconds" --json | tail -1)
+  [[ -s $operators ]] ||
+    "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$operators"
+  line=$("$reverie" profile --from "$operators" --cost "$cost" --out "$table" --seconds "$seconds" --json | tail -1)
   echo "$line"
   [[ $(number complete "$line") == true ]] || not_done profile
 }

@@ -29,7 +29,7 @@ Operators operators_of_models(const Options& options, Progress& progress) {
   const auto rules = load_rules(options.rules);
   Operators all;
   for (const std::string& file : options.models) {
-    if (options.reach.stop.requested()) break;
+    if (options.reach.stop.requested()) return {};
     const ImportedModel model = import_onnx(file, {options.shapes});
     const size_t before = all.size();
     all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), options.reach));
@@ -86,6 +86,7 @@ void run(Options options) {
     Progress progress("reach", std::ssize(options.models), "models", progress_style(options.quiet));
     operators = operators_of(options, progress);
   }
+  if (options.reach.stop.requested()) throw InputError("interrupted before all operators were known");
   if (options.list) {
     write_list(operators, options.out);
   } else {
