@@ -1,6 +1,10 @@
 #include "controller/validation.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "worldmodel/live.h"
 
@@ -11,11 +15,26 @@ double improvement_percent(const StepInfo& start, const StepInfo& end) {
   return start.cost_ms > 0 ? 100 * (1 - end.best_cost_ms / start.cost_ms) : 0;
 }
 
+/// Of one number per episode, on each of so many start graphs in turn: the mean, and the mean over start
+/// graphs of the best episode's.
+std::pair<double, double> mean_and_best(const std::vector<double>& values, int starts) {
+  std::vector<double> best(values.begin(), values.begin() + starts);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double& of_start = best[i % best.size()];
+    of_start = std::max(of_start, values[i]);
+  }
+  const auto mean = [](const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  };
+  return {mean(values), mean(best)};
+}
+
 }  // namespace
 
 RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encoder> encoder,
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
-                           int64_t episodes_per_start, Rng& rng, EnvCounters& counters) {
+                           int64_t episodes_per_start, bool measure, Rng& rng,
+                           EnvCounters& counters) {
   const int starts = environment.spec().start_states;
   const auto batch = static_cast<int>(episodes_per_start) * starts;
   LiveLatentEnvironment live(environment, std::move(encoder), std::move(world), batch);
@@ -26,15 +45,15 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
   for (int b = 0; b < batch; ++b) first.push_back(live.environment(b).info());
   const Rollout rollout = play_from(live, start, policy, greedy, rng);
 
-  RealEpisodes result;
-  std::vector<double> best(static_cast<size_t>(starts), -1e300);
+  std::vector<double> gains, measured;
   for (int b = 0; b < batch; ++b) {
-    const double gain = improvement_percent(first[static_cast<size_t>(b)], live.environment(b).info());
-    result.mean_improvement += gain / batch;
-    double& of_start = best[static_cast<size_t>(b % starts)];
-    of_start = std::max(of_start, gain);
+    const Environment& played = live.environment(b);
+    gains.push_back(improvement_percent(first[static_cast<size_t>(b)], played.info()));
+    if (measure) measured.push_back(played.measured_gain());
   }
-  for (const double gain : best) result.best_improvement += gain / starts;
+  RealEpisodes result;
+  std::tie(result.mean_improvement, result.best_improvement) = mean_and_best(gains, starts);
+  if (measure) std::tie(result.mean_measured, result.best_measured) = mean_and_best(measured, starts);
   result.mean_return = rollout.returns().mean().item<double>();
   counters += live.counters();
   return result;
@@ -49,20 +68,30 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       config_(config),
       seed_(seed) {}
 
+bool RealJudge::measures() const {
+  if (config_.measure == MeasureValidation::kAuto) return !environment_->spec().deterministic;
+  return config_.measure == MeasureValidation::kAlways;
+}
+
 Validation RealJudge::validate(Policy& policy, int64_t update) {
   Rng rng = Rng(seed_).fork(static_cast<uint64_t>(update));
   const RealEpisodes greedy =
-      play_for_real(*environment_, encoder_, world_, policy, true, 1, rng, counters_);
-  Validation result{greedy.mean_improvement,
+      play_for_real(*environment_, encoder_, world_, policy, true, 1, measures(), rng, counters_);
+  Validation result{measures() ? greedy.mean_measured : greedy.mean_improvement,
                     {{"greedy_improvement", greedy.mean_improvement},
                      {"greedy_return", greedy.mean_return}}};
+  if (measures()) result.metrics.emplace_back("greedy_measured", greedy.mean_measured);
   if (config_.sampled > 0) {
     const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,
-                                               config_.sampled, rng, counters_);
-    result.score = (greedy.mean_improvement + sampled.mean_improvement) / 2;
+                                               config_.sampled, measures(), rng, counters_);
+    result.score = (result.score + (measures() ? sampled.mean_measured : sampled.mean_improvement)) / 2;
     result.metrics.emplace_back("sampled_return", sampled.mean_return);
     result.metrics.emplace_back("sampled_improvement", sampled.mean_improvement);
     result.metrics.emplace_back("sampled_best_improvement", sampled.best_improvement);
+    if (measures()) {
+      result.metrics.emplace_back("sampled_measured", sampled.mean_measured);
+      result.metrics.emplace_back("sampled_best_measured", sampled.best_measured);
+    }
   }
   std::vector<uint64_t> seeds;
   for (int64_t i = 0; i < config_.dreams; ++i) seeds.push_back(static_cast<uint64_t>(i));

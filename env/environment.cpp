@@ -7,6 +7,10 @@
 
 namespace reverie {
 
+double Environment::measured_gain() const {
+  throw InputError("the environment '{}' has nothing to measure", spec().name);
+}
+
 bool allows(const ActionMask& mask, const Action& action) {
   if (action.primary < 0 || action.primary >= static_cast<int>(mask.counts.size())) return false;
   if (mask.choices.empty())

@@ -163,6 +163,11 @@ class Environment {
   /// collecting agent and by greedy baselines.
   virtual std::vector<double> gains(int primary) const = 0;
 
+  /// Percent of the start's run time that the best state of the episode saves, both measured end to end on
+  /// hardware (positive gains). Counts as measurements what it took. InputError where the environment has
+  /// nothing to measure, which is what the default says.
+  virtual double measured_gain() const;
+
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -78,11 +79,17 @@ void print_json(const TrainingResult& result, const Options& options,
   fmt::print("{}\n", line.dump());
 }
 
+bool is_measured(const TrainingResult& result) {
+  return std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
+                     [](const auto& metric) { return metric.first == "greedy_measured"; });
+}
+
 void print_text(const TrainingResult& result, const Options& options, const Config& config,
                 const std::string& source) {
   fmt::print("{}/policy.pt: the policy after {} of {} updates, score {:.2f} (percent better than the "
-             "start, midway between its greedy and its mean sampled episode) for real by {}\n",
-             options.common.out, result.best_update, result.updates, result.best_score, source);
+             "start, midway between its greedy and its mean sampled episode) for real, {}\n",
+             options.common.out, result.best_update, result.updates, result.best_score,
+             is_measured(result) ? "measured end to end" : "by " + source);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
@@ -168,7 +175,7 @@ void register_dream_train(CLI::App& app) {
                       "policy.pt to go on from, instead of imitating the best episodes first")
       ->type_name("FILE");
   command->add_option("--validate-cost", options->validate_cost,
-                      "Cost source of validation: roofline:<device>, cpu, table:<file> or fitted:<file>");
+                      "Cost source of validation: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
   command->add_option("--iterate", options->iterate,
                       "Rounds of collect, fit and dream; the first has the data and M given")
       ->check(CLI::Range(1, 1000));

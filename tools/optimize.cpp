@@ -182,8 +182,9 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
                saturation->rounds, saturation->nodes, saturation->classes, saturation->iterations,
                saturation->saturated ? ", saturated" : "", saturation->extraction);
   if (result.estimates > 0)
-    fmt::print("not from {}: the times of {} operators are estimates\n", result.cost_source,
-               result.estimates);
+    fmt::print("not from {}: the times of {} operators are estimates, {:.1f} % of the time before and "
+               "{:.1f} % after\n", result.cost_source, result.estimates, 100 * estimated_share(before),
+               100 * estimated_share(after));
 }
 
 /// The best so far over time.
@@ -220,6 +221,8 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"cost_lookups", result.cost_lookups},
           {"measurements", result.measurements},
           {"estimates", result.estimates},
+          {"estimated_share_before", estimated_share(result.search.initial_cost)},
+          {"estimated_share_after", estimated_share(result.search.best_cost)},
           {"duplicates", result.search.duplicates},
           {"forgotten", result.search.forgotten},
           {"seconds", result.search.seconds},

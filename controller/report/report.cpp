@@ -17,7 +17,8 @@ Json cost_json(const Cost& cost) {
   return {{"runtime_ms", cost.runtime.milliseconds()},
           {"flops", cost.flops},
           {"bytes", cost.bytes},
-          {"launches", cost.launches}};
+          {"launches", cost.launches},
+          {"estimated_share", estimated_share(cost)}};
 }
 
 Json run_json(const MethodRun& run) {
@@ -182,11 +183,22 @@ std::string budgets(const EvaluationConfig& config) {
       config.taso_budget, config.seeds);
 }
 
+double largest_estimated_share(const EvaluationReport& report) {
+  double largest = 0;
+  for (const ModelReport& model : report.models) {
+    largest = std::max(largest, estimated_share(model.initial));
+    for (const MethodBest& best : model.best) largest = std::max(largest, estimated_share(best.cost));
+  }
+  return largest;
+}
+
 std::string sources(const EvaluationReport& report) {
   std::string text = "Estimated costs are by " + report.cost_source;
   if (report.costs.estimates > 0)
-    text += fmt::format(", which does not know {} of the {} operators asked for and estimates them",
-                        report.costs.estimates, report.costs.operators);
+    text += fmt::format(", which does not know {} of the {} operators asked for and estimates them, up to "
+                        "{:.1f} % of the time of a graph in this report",
+                        report.costs.estimates, report.costs.operators,
+                        100 * largest_estimated_share(report));
   text += ".";
   if (report.machine)
     text += fmt::format(" Measured times are end to end on {} ({}).", report.machine->device,

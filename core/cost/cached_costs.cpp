@@ -9,7 +9,9 @@ Cost CachedCosts::cost(const OpSignature& signature) {
   return cache_.find_or(signature, [&] {
     Cost cost = work_of(signature);
     if (cost.launches == 0) return cost;
-    cost.runtime = runtime(signature, cost);
+    const Time known = time(signature, cost);
+    cost.runtime = known.runtime;
+    if (known.estimated) cost.estimated = known.runtime, ++estimates_;
     ++operators_;
     return cost;
   });

@@ -13,12 +13,15 @@ class CachedCosts : public CostModel {
   Counters counters() const final;
 
  protected:
-  /// Time of an operator that starts kernels. Several threads may call it at once, also for one
+  struct Time {
+    Picoseconds runtime;
+    bool estimated = false;  ///< as Cost::estimated means it
+  };
+  /// Of an operator that starts kernels. Several threads may call it at once, also for one
   /// signature, of which the first result stays.
-  virtual Picoseconds runtime(const OpSignature& signature, const Cost& work) = 0;
+  virtual Time time(const OpSignature& signature, const Cost& work) = 0;
 
   void count_measurement() { ++measurements_; }
-  void count_estimate() { ++estimates_; }
 
  private:
   SignatureCache cache_;

@@ -13,6 +13,7 @@ Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
   bytes += other.bytes;
   launches += other.launches;
+  estimated += other.estimated;
   return *this;
 }
 
@@ -21,7 +22,12 @@ Cost& Cost::operator-=(const Cost& other) {
   flops -= other.flops;
   bytes -= other.bytes;
   launches -= other.launches;
+  estimated -= other.estimated;
   return *this;
+}
+
+double estimated_share(const Cost& cost) {
+  return cost.runtime.count == 0 ? 0 : cost.estimated.seconds() / cost.runtime.seconds();
 }
 
 uint64_t OpSignature::hash() const {

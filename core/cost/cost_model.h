@@ -19,6 +19,8 @@ struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;     ///< memory traffic
   int64_t launches = 0;  ///< kernels started
+  /// The part of `runtime` that a source which measures, reads or fits measurements had none for and estimated.
+  Picoseconds estimated = {};
 
   Cost& operator+=(const Cost& other);
   Cost& operator-=(const Cost& other);
@@ -26,6 +28,9 @@ struct Cost {
   friend Cost operator-(Cost a, const Cost& b) { return a -= b; }
   bool operator==(const Cost&) const = default;
 };
+
+/// Cost::estimated as a share of the run time; 0 where that is 0.
+double estimated_share(const Cost& cost);
 
 /// What decides the cost of one operator: its row, attributes and types. Two nodes with equal
 /// signatures cost the same.

@@ -26,47 +26,36 @@ std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& g
   return ready;
 }
 
-class PairedTimer {
- public:
-  PairedTimer(const Graph& original, const EndToEndOptions& options)
-      : options_(options), original_(options.machine->ready(original)) {
-    for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run();
-    std::vector<double> samples;
-    for (double total = 0; go_on(samples, total); total += samples.back())
-      samples.push_back(original_->seconds_of_run());
-    reference_ = median_interval(samples).median;
-  }
-
-  MedianInterval time(const Graph& graph) {
-    const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph);
-    for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run(), ready->seconds_of_run();
-    std::vector<double> ratios;
-    for (double total = 0; go_on(ratios, total);) {
-      const double original = original_->seconds_of_run(), rewritten = ready->seconds_of_run();
-      ratios.push_back(rewritten / original);
-      total += original + rewritten;
-    }
-    const MedianInterval ratio = median_interval(ratios);
-    return {ratio.median * reference_, ratio.low * reference_, ratio.high * reference_,
-            ratio.samples};
-  }
-
- private:
-  bool go_on(const std::vector<double>& samples, double total) const {
-    return static_cast<int>(samples.size()) < options_.repeats || total < options_.min_seconds;
-  }
-
-  EndToEndOptions options_;
-  std::unique_ptr<ReadyGraph> original_;
-  double reference_ = 0;  // seconds
-};
-
 }  // namespace
 
-std::function<MedianInterval(const Graph&)> make_paired_timer(const Graph& original,
-                                                              const EndToEndOptions& options) {
-  const auto timer = std::make_shared<PairedTimer>(original, options);
-  return [timer](const Graph& graph) { return timer->time(graph); };
+PairedTimer::PairedTimer(const Graph& original, const EndToEndOptions& options)
+    : options_(options), original_(options.machine->ready(original)) {
+  for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run();
+  std::vector<double> samples;
+  for (double total = 0; go_on(samples, total); total += samples.back())
+    samples.push_back(original_->seconds_of_run());
+  reference_ = median_interval(samples).median;
+}
+
+MedianInterval PairedTimer::ratio(const Graph& graph) {
+  const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph);
+  for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run(), ready->seconds_of_run();
+  std::vector<double> ratios;
+  for (double total = 0; go_on(ratios, total);) {
+    const double original = original_->seconds_of_run(), rewritten = ready->seconds_of_run();
+    ratios.push_back(rewritten / original);
+    total += original + rewritten;
+  }
+  return median_interval(ratios);
+}
+
+MedianInterval PairedTimer::seconds(const Graph& graph) {
+  const MedianInterval found = ratio(graph);
+  return {found.median * reference_, found.low * reference_, found.high * reference_, found.samples};
+}
+
+bool PairedTimer::go_on(const std::vector<double>& samples, double total) const {
+  return static_cast<int>(samples.size()) < options_.repeats || total < options_.min_seconds;
 }
 
 Interleaved measure_interleaved(const std::vector<Graph>& graphs, const EndToEndOptions& options,

@@ -85,27 +85,21 @@ class MeasuredCosts : public CachedCosts {
   bool deterministic() const override { return false; }
 
  private:
-  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
+  Time time(const OpSignature& signature, const Cost& work) override {
     const std::lock_guard lock(mutex_);
     const std::string text = signature.text();
     const auto known = table_.entries.find(text);
-    if (known != table_.entries.end()) return known->second.runtime;
-    if (out_of_time()) {
-      count_estimate();
-      return scaled_.of(signature, work);
-    }
+    if (known != table_.entries.end()) return {known->second.runtime};
+    if (out_of_time()) return {scaled_.of(signature, work), true};
     const std::optional<TableEntry> entry = measure(signature, work);
-    if (!entry) {
-      count_estimate();
-      return roofline_time(device_, signature);
-    }
+    if (!entry) return {roofline_time(device_, signature), true};
     count_measurement();
     table_.entries[text] = *entry;
     table_.saw_clock(options_.machine->clock_mhz());
     scaled_.add(text, *entry);
     unsaved_ = true;
     save_now_and_then();
-    return entry->runtime;
+    return {entry->runtime};
   }
 
   void take(CostTable known) {

@@ -72,11 +72,22 @@ Interleaved measure_interleaved(const std::vector<Graph>& graphs,
                                 const EndToEndOptions& options = {},
                                 const WeightSource& weights = materialized);
 
-/// Times graphs one after another, comparably however long that takes: each runs in turn with `original`
-/// (A B A B ...), which stays ready, and what is returned are the median ratio of the two and its 95%
-/// interval times what `original` took at first, in seconds. `repeats` counts these pairs. InputError
-/// when a graph cannot be run.
-std::function<MedianInterval(const Graph&)> make_paired_timer(const Graph& original,
-                                                              const EndToEndOptions& options = {});
+/// Times graphs one after another, comparably however long that takes: each runs in turn with an original
+/// (A B A B ...), which stays ready. `repeats` counts these pairs. InputError when a graph cannot be run.
+class PairedTimer {
+ public:
+  explicit PairedTimer(const Graph& original, const EndToEndOptions& options = {});
+  /// Of its time and the original's: the median, and its 95% interval.
+  MedianInterval ratio(const Graph& graph);
+  /// That ratio times what the original took at first.
+  MedianInterval seconds(const Graph& graph);
+
+ private:
+  bool go_on(const std::vector<double>& samples, double total) const;
+
+  EndToEndOptions options_;
+  std::unique_ptr<ReadyGraph> original_;
+  double reference_ = 0;  // seconds
+};
 
 }  // namespace reverie

@@ -62,8 +62,8 @@ class Roofline : public CachedCosts {
   bool deterministic() const override { return true; }
 
  private:
-  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
-    return time_of(device_, signature, work);
+  Time time(const OpSignature& signature, const Cost& work) override {
+    return {time_of(device_, signature, work)};
   }
 
   DeviceProfile device_;

@@ -25,11 +25,10 @@ class RecordedCosts : public CachedCosts {
   bool deterministic() const override { return true; }
 
  private:
-  Picoseconds runtime(const OpSignature& signature, const Cost& work) override {
+  Time time(const OpSignature& signature, const Cost& work) override {
     const auto exact = table_.entries.find(signature.text());
-    if (exact != table_.entries.end()) return exact->second.runtime;
-    count_estimate();
-    return estimates_.of(signature, work);
+    if (exact != table_.entries.end()) return {exact->second.runtime};
+    return {estimates_.of(signature, work), true};
   }
 
   std::string path_;

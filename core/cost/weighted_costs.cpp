@@ -26,12 +26,14 @@ Cost WeightedCosts::cost(const OpSignature& signature) {
   lookups_.fetch_add(1, std::memory_order_relaxed);
   return cache_.find_or(signature, [&] {
     Cost cost = prior_->cost(signature);
+    const std::string text = signature.text();
     double seconds = scale_ * cost.runtime.seconds();
-    for (const auto& [name, value] : features_of(signature.op->name, signature.text(), cost, small_)) {
+    for (const auto& [name, value] : features_of(signature.op->name, text, cost, small_)) {
       const auto known = weights_.find(name);
       seconds += value * (known != weights_.end() ? known->second : unseen_(name));
     }
     cost.runtime = Picoseconds::from_seconds(std::max(seconds, 0.0));
+    cost.estimated = weights_.contains(text) ? Picoseconds{} : cost.runtime;
     return cost;
   });
 }

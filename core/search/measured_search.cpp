@@ -156,7 +156,10 @@ NewTimer timer_on(std::shared_ptr<Machine> machine, const MeasuredOptions& optio
   const EndToEndOptions timing{.repeats = static_cast<int>(options.rounds),
                                .min_seconds = options.seconds,
                                .machine = std::move(machine)};
-  return [timing](const Graph& original) { return make_paired_timer(original, timing); };
+  return [timing](const Graph& original) {
+    const auto timer = std::make_shared<PairedTimer>(original, timing);
+    return [timer](const Graph& graph) { return timer->seconds(graph); };
+  };
 }
 
 }  // namespace reverie

@@ -58,7 +58,7 @@ struct NamedArm {
 std::span<const NamedArm> measured_arms();
 
 /// On the machine: `measured.rounds` pairs of runs and more, of the graph and the original in turn; the
-/// median ratio times what the original took when measuring began (make_paired_timer).
+/// median ratio times what the original took when measuring began (PairedTimer).
 NewTimer timer_on(std::shared_ptr<Machine> machine, const MeasuredOptions& options);
 
 }  // namespace reverie

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "core/base/error.h"
-#include "core/cost/measured.h"
+#include "core/cost/relative_times.h"
 #include "core/ir/text.h"
 #include "core/onnx/import.h"
 #include "core/search/written_costs.h"
@@ -48,12 +49,17 @@ std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files)
 }
 
 MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source) {
-  const auto alone = std::make_shared<std::mutex>();
-  const EndToEndOptions options{config.repeats, config.min_seconds,
-                                machine_beside(config.machine, cost_source)};
-  return [alone, options](const Graph& graph) {
-    const std::lock_guard lock(*alone);
-    return measure_end_to_end(graph, options).median.milliseconds();
+  struct Shared {
+    std::mutex alone;
+    std::optional<RelativeTimes> times;
+  };
+  return [config, cost_source, shared = std::make_shared<Shared>()](const Graph& original,
+                                                                    const Graph& graph) {
+    const std::lock_guard lock(shared->alone);
+    if (!shared->times)
+      shared->times.emplace(EndToEndOptions{config.repeats, config.min_seconds,
+                                            machine_beside(config.machine, cost_source)});
+    return shared->times->of(original, graph);
   };
 }
 
@@ -67,8 +73,11 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
   }
   const auto rules = load_rules(config.rules);
   const auto cost = make_cost_model(config.cost);
-  if (!measure && config.rewrite.reward == RewardKind::kMeasuredEveryK)
+  if (!measure) {
     measure = measure_graphs(config.measure, config.cost);
+    if (config.rewrite.reward == RewardKind::kMeasuredEveryK)
+      machine_beside(config.measure.machine, config.cost);  // refused before anything is done
+  }
   MadeEnvironment made;
   std::vector<StartGraph> starts;
   int newest = kNewestOpset;
@@ -100,8 +109,10 @@ MadeEnvironment make_symbolic_environment(EnvironmentConfig config, const std::s
   const bool measured_states = !make_cost_model(config.cost)->deterministic();
   if (config.rewrite.reward != RewardKind::kMeasuredEveryK || measured_states) config.cost = cost;
   config.rewrite.measure_every = 1;
-  return make_environment(config, [costs](const Graph& graph) {
-    return graph_cost(*costs, graph).runtime.milliseconds();
+  return make_environment(config, [costs](const Graph& original, const Graph& graph) {
+    const double before = graph_cost(*costs, original).runtime.seconds();
+    const double after = graph_cost(*costs, graph).runtime.seconds();
+    return RelativeTime{before > 0 ? after / before : 1, 0};
   });
 }
 

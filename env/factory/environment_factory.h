@@ -10,7 +10,7 @@
 
 namespace reverie {
 
-/// How the reward measured_every_k times a graph, end to end.
+/// How whole graphs are timed, end to end.
 struct MeasureConfig {
   int repeats = 30;
   double min_seconds = 0.2;
@@ -18,7 +18,7 @@ struct MeasureConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("repeats", repeats, "Runs of a graph, of which the median counts", at_least(1));
+    v.field("repeats", repeats, "Pairs of runs, of a graph and its original, of which the median ratio counts", at_least(1));
     v.field("min_seconds", min_seconds, "And at least for so long", at_least(0));
     v.field("machine", machine,
             "Where: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: where costs are measured, else cpu");
@@ -42,7 +42,7 @@ struct EnvironmentConfig {
     v.field("rules", rules, "Rule files; empty for the library that ships");
     v.field("cost", cost, "Where costs come from: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
     rewrite.fields(v);
-    v.section("measure", measure, "Measurements of the reward measured_every_k");
+    v.section("measure", measure, "Measurements of whole graphs: the reward measured_every_k, and validation");
     v.section("toy", toy, "The toy environment");
   }
 };
@@ -58,11 +58,11 @@ struct MadeEnvironment {
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
 
 /// Times whole graphs beside costs from `cost_source` (machine_beside), one at a time however many threads
-/// ask.
+/// ask, and each once (RelativeTimes). The machine is looked for when it is first needed.
 MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source);
 
-/// InputError says which model, rule file or setting is wrong. `measure` is for the reward
-/// measured_every_k; measure_graphs where none is given. Costs are those of what can be written
+/// InputError says which model, rule file or setting is wrong. `measure`: measure_graphs where none is
+/// given. Costs are those of what can be written
 /// (core/search/written_costs.h); of several models, at the oldest opset that one of them is held to.
 MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph measure = nullptr);
 

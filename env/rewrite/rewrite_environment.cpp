@@ -102,8 +102,7 @@ RewriteEnvironment::RewriteEnvironment(std::vector<StartGraph> starts,
                                        MeasureGraph measure)
     : shared_(share(std::move(starts), std::move(rules), std::move(cost), std::move(config),
                     std::move(measure))),
-      state_(shared_->starts.front().state),
-      start_ms_(shared_->starts.size()) {
+      state_(shared_->starts.front().state) {
   reset(0);
   counters_.resets = 0;
 }
@@ -126,15 +125,12 @@ void RewriteEnvironment::reset(uint64_t seed) {
   weight_bytes_ = start().weight_bytes;
   path_.clear();
   best_length_ = measured_length_ = 0;
+  last_measured_ = 1;
   best_ = state_.cost();
   steps_ = 0;
   over_ = false;
   ++counters_.resets;
   anything_left();
-  if (shared_->config.reward == RewardKind::kMeasuredEveryK) {
-    if (!start_ms_[start_]) start_ms_[start_] = measured_ms();
-    last_ms_ = *start_ms_[start_];
-  }
 }
 
 RewriteEnvironment::Kind RewriteEnvironment::kind(int primary) const {
@@ -284,16 +280,22 @@ double RewriteEnvironment::reward(const Cost& before, const Cost& best_before, b
 double RewriteEnvironment::measured_reward(bool over) {
   const bool due = over || steps_ % shared_->config.measure_every == 0;
   if (!due || path_.size() == measured_length_) return 0;
-  const double now = measured_ms();
-  const double fall = percent_fall(last_ms_, now, *start_ms_[start_]);
-  last_ms_ = now;
+  const double now = relative_time(state_.graph());
+  const double fall = 100 * (last_measured_ - now);
+  last_measured_ = now;
   measured_length_ = path_.size();
   return fall;
 }
 
-double RewriteEnvironment::measured_ms() {
-  ++counters_.measurements;
-  return shared_->measure(state_.graph());
+double RewriteEnvironment::relative_time(const Graph& graph) const {
+  const RelativeTime time = shared_->measure(start().state.graph(), graph);
+  counters_.measurements += time.measurements;
+  return time.ratio;
+}
+
+double RewriteEnvironment::measured_gain() const {
+  if (!shared_->measure) return Environment::measured_gain();
+  return 100 * (1 - relative_time(best_state().graph()));
 }
 
 StepInfo RewriteEnvironment::info() const {

@@ -2,11 +2,11 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/config.h"
+#include "core/cost/relative_times.h"
 #include "core/rules/rewrite_state.h"
 #include "core/search/search.h"
 #include "env/environment.h"
@@ -59,8 +59,8 @@ struct StartGraph {
   Graph graph;
 };
 
-/// End-to-end run time of a graph in milliseconds, measured on hardware.
-using MeasureGraph = std::function<double(const Graph&)>;
+/// What a rewritten graph takes beside its original, measured end to end on hardware.
+using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
 
 /// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
 /// first `max_locations` locations, or classes of them, in canonical order. With `take_all` a second
@@ -87,8 +87,8 @@ using MeasureGraph = std::function<double(const Graph&)>;
 /// what the cost model measured meanwhile.
 class RewriteEnvironment : public Environment {
  public:
-  /// `measure` is needed for the reward `measured_every_k` only (InputError without it), and is
-  /// called from whichever thread steps.
+  /// `measure` is needed for the reward `measured_every_k` (InputError without it) and `measured_gain`,
+  /// and is called from whichever thread steps.
   RewriteEnvironment(std::vector<StartGraph> starts, std::shared_ptr<const RuleSet> rules,
                      std::shared_ptr<CostModel> cost, RewriteEnvConfig config,
                      MeasureGraph measure = nullptr);
@@ -100,6 +100,7 @@ class RewriteEnvironment : public Environment {
   ActionMask mask() const override;
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
+  double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -161,7 +162,7 @@ class RewriteEnvironment : public Environment {
   void rewrite(const Action& action);
   double reward(const Cost& before, const Cost& best_before, bool over);
   double measured_reward(bool over);
-  double measured_ms();
+  double relative_time(const Graph& graph) const;
 
   std::shared_ptr<const Shared> shared_;
   size_t start_ = 0;
@@ -173,8 +174,7 @@ class RewriteEnvironment : public Environment {
   Cost best_;
   int steps_ = 0;
   bool over_ = false;
-  std::vector<std::optional<double>> start_ms_;  ///< measured, by start graph
-  double last_ms_ = 0;
+  double last_measured_ = 1;  ///< relative time
   size_t measured_length_ = 0;
   int64_t capped_states_ = 0;
   mutable EnvCounters counters_;

@@ -105,7 +105,7 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
     Rng rng(1);
     EnvCounters counters;
     const RealEpisodes played =
-        play_for_real(*scene.toy, encoder, world, *policy, true, 1, rng, counters);
+        play_for_real(*scene.toy, encoder, world, *policy, true, 1, false, rng, counters);
     EXPECT_NEAR(played.mean_improvement, file.scores.at("real_score"), 1e-9) << out;
   }
 }

@@ -70,6 +70,7 @@ EvaluationReport whole_report() {
       invented({{"no-op", 0}, {"policy (greedy)", 12}, {"greedy", 15}, {"rule list", 5}}, 1));
   ModelReport& model = report.models.front();
   model.name = "<tiny>";
+  model.best.back().cost.estimated = Picoseconds{model.best.back().cost.runtime.count / 8};
   for (MethodBest& best : model.best) {
     best.measured.median = best.measured.low = best.measured.high = best.cost.runtime;
     best.cost_ms = {1, best.cost.runtime.milliseconds()};
@@ -116,6 +117,7 @@ TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr(verdict(report.models[0])));
   EXPECT_THAT(text, HasSubstr("123 of the 321 operators"));
+  EXPECT_THAT(text, HasSubstr("up to 12.5 % of the time of a graph"));
   EXPECT_THAT(text, HasSubstr("on a <device> (a library)"));
   for (const std::string& method : kReported) EXPECT_THAT(text, HasSubstr("| " + method + " |"));
   for (const char* part : {"estimated ms", "measured ms (95%)", "seconds", "steps", "look-ups",

@@ -125,10 +125,10 @@ TEST_F(CostFitTest, SaysThatItIsAnEstimateAndCountsWhatItNeverMeasured) {
   EXPECT_EQ(read->source(), CostSource::kEstimated);
   EXPECT_TRUE(read->deterministic());
   for (int times = 0; times < 2; ++times)
-    for (const OpSignature& signature : seen()) read->cost(signature);
+    for (const OpSignature& signature : seen()) EXPECT_EQ(estimated_share(read->cost(signature)), 0);
   EXPECT_EQ(read->counters().estimates, 0);
   EXPECT_EQ(read->counters().operators, 3);  // Flatten only renames
-  for (const OpSignature& signature : unseen()) read->cost(signature);
+  for (const OpSignature& signature : unseen()) EXPECT_EQ(estimated_share(read->cost(signature)), 1);
   const CostModel::Counters counters = read->counters();
   EXPECT_EQ(counters.estimates, 2);
   EXPECT_EQ(counters.operators, 5);

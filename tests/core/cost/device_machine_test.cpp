@@ -110,7 +110,7 @@ TEST(DeviceMachine, TimesWholeGraphs) {
   const EndToEnd time = measure_end_to_end(chain(), options);
   EXPECT_EQ(time.median, Picoseconds::from_seconds(7e-6));
   EXPECT_EQ(time.fallbacks, 0);
-  EXPECT_NEAR(make_paired_timer(chain(), options)(chain()).median, 7e-6, 1e-12);
+  EXPECT_NEAR(PairedTimer(chain(), options).seconds(chain()).median, 7e-6, 1e-12);
 
   device->refuses = [](const Call& call) {
     return std::holds_alternative<device::Elementwise>(call);

@@ -83,12 +83,14 @@ TEST(MeasuredCost, WhatIsNewWhenTheTimeIsOverIsEstimatedFromWhatWasMeasured) {
   const auto late = make_measured_cost_model(options);
   EXPECT_EQ(graph_cost(*late, chain()), measured);
   EXPECT_EQ(late->counters().estimates, 0);
+  EXPECT_EQ(estimated_share(measured), 0);
   Graph other;
   other.add_output("y", other.add("Relu", {other.add_input("x", floats({64, 64}))}));
   other.add_output("z", other.add("Tanh", {other.outputs()[0].value}));
   const std::string path = measured_table_path(options);
   EXPECT_EQ(graph_cost(*late, other), graph_cost(*make_table_cost_model(path), other));
   EXPECT_EQ(late->counters().estimates, 2);
+  EXPECT_EQ(estimated_share(graph_cost(*late, other)), 1);
   EXPECT_EQ(late->counters().measurements, 0);
   options.directory = "";
   EXPECT_GT(graph_cost(*make_measured_cost_model(options), other).runtime.count, 0);
@@ -171,9 +173,9 @@ TEST(EndToEnd, PairedRatiosAreToTheFirst) {
 }
 
 TEST(EndToEnd, PairedTimesAreMultiplesOfTheOriginals) {
-  const auto timer = make_paired_timer(chain(), {.repeats = 11, .min_seconds = 0});
+  PairedTimer timer(chain(), {.repeats = 11, .min_seconds = 0});
   for (int i = 0; i < 2; ++i) {
-    const MedianInterval time = timer(chain());
+    const MedianInterval time = timer.seconds(chain());
     EXPECT_EQ(time.samples, 11);
     EXPECT_GT(time.low, 0);
     EXPECT_LE(time.low, time.median);

@@ -122,6 +122,13 @@ TEST(CostTable, WhatIsMissingIsScaledFromTheNearestAndCounted) {
   EXPECT_EQ(model->counters().estimates, 1);
   model->cost(relu_of(20'000'000));
   EXPECT_EQ(model->counters().estimates, 1);
+  const Cost estimate = model->cost(relu_of(20'000'000)), known = model->cost(relu_of(100'000));
+  EXPECT_EQ(estimate.estimated, estimate.runtime);
+  EXPECT_EQ(estimated_share(known), 0);
+  EXPECT_DOUBLE_EQ(estimated_share(estimate + known),
+                   estimate.runtime.seconds() / (estimate + known).runtime.seconds());
+  EXPECT_EQ(estimated_share(estimate + known - estimate), 0);
+  EXPECT_EQ(estimated_share(Cost{}), 0);
   // Tanh was never measured: its estimate times the median ratio, which is that of 100,000.
   const double typical = 1e8 / static_cast<double>(roofline_time(t4, relu_of(100'000)).count);
   EXPECT_NEAR(static_cast<double>(model->cost(relu_of(1000, "Tanh")).runtime.count),

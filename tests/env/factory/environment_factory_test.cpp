@@ -106,11 +106,9 @@ TEST_F(EnvironmentFactory, SaysWhatIsWrong) {
 TEST_F(EnvironmentFactory, MeasuredRewardsComeFromTheGivenFunction) {
   config_.rewrite.reward = RewardKind::kMeasuredEveryK;
   config_.rewrite.measure_every = 1;
-  double ms = 10;
-  const auto fake = [&ms](const Graph&) { return ms; };
+  const auto fake = [](const Graph&, const Graph&) { return RelativeTime{0.8, 1}; };
   const MadeEnvironment made = make_environment(config_, fake);
   EXPECT_FALSE(made.environment->spec().deterministic);
-  ms = 8;
   EXPECT_NEAR(first_measured_reward(*made.environment), 20, 1e-9);
 }
 
@@ -123,7 +121,19 @@ TEST_F(EnvironmentFactory, MeasuredRewardsAreTimedOnTheProcessorOtherwise) {
   EXPECT_TRUE(std::isfinite(reward));
   EXPECT_NE(reward, 0) << "two timings that agree to the picosecond are no timings";
   EXPECT_LT(reward, 100) << "no graph runs in no time";
-  EXPECT_EQ(made.environment->counters().measurements, 2) << "the start, and after two steps";
+  EXPECT_EQ(made.environment->counters().measurements, 1);
+}
+
+TEST_F(EnvironmentFactory, AMachineThatIsNotThereIsRefusedOnceItIsNeeded) {
+  config_.measure.machine = "abacus";
+  const MadeEnvironment made = make_environment(config_);
+  EXPECT_THROW(made.environment->measured_gain(), InputError);
+  config_.rewrite.reward = RewardKind::kMeasuredEveryK;
+  EXPECT_THAT(error(), HasSubstr("abacus"));
+}
+
+TEST_F(EnvironmentFactory, TheStartGainsNothingAndIsNotMeasured) {
+  EXPECT_EQ(make_environment(config_).environment->measured_gain(), 0);
 }
 
 /// The first action that the mask allows, until the episode is over: the rewards.
@@ -186,7 +196,7 @@ TEST_F(EnvironmentFactory, SaysWhatCannotBeDreamedSymbolically) {
 }
 
 TEST_F(EnvironmentFactory, OtherRewardsMeasureNothing) {
-  const auto never = [](const Graph&) -> double { throw InputError("measured"); };
+  const auto never = [](const Graph&, const Graph&) -> RelativeTime { throw InputError("measured"); };
   const MadeEnvironment made = make_environment(config_, never);
   EXPECT_NO_THROW(made.environment->step({made.environment->spec().no_op(), 0}));
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/ir/structural_hash.h"
 #include "env/rewrite/features.h"
 #include "tests/env/conformance.h"
 #include "tests/support/unary_world.h"
@@ -106,7 +107,9 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"measured",
                         [] {
                           return make({kMixed}, with_reward(RewardKind::kMeasuredEveryK),
-                                      [](const Graph& graph) { return graph.node_count(); });
+                                      [](const Graph&, const Graph& graph) {
+                                        return RelativeTime{static_cast<double>(graph.node_count()), 1};
+                                      });
                         }}),
     environment_case_name);
 
@@ -156,18 +159,55 @@ TEST(RewriteRewards, MeasuredEveryKAndAtTheEnd) {
   RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
   config.measure_every = 2;
   int calls = 0;
-  const auto measure = [&calls](const Graph&) { return 100.0 - 10.0 * calls++; };
+  const auto measure = [&calls](const Graph&, const Graph&) { return RelativeTime{1 - 0.1 * ++calls, 1}; };
   auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config, measure);
-  EXPECT_EQ(calls, 1) << "the start, once";
+  EXPECT_EQ(calls, 0) << "the start is what all is measured against";
   EXPECT_EQ(env->step({rule("shave"), 0}).reward, 0);
   EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 10, 1e-9);
   EXPECT_EQ(env->step({rule("shave"), 0}).reward, 0);
   EXPECT_NEAR(env->step({env->spec().no_op(), 0}).reward, 10, 1e-9);
   env->reset(1);
-  EXPECT_EQ(calls, 3) << "the start is not measured again";
+  EXPECT_EQ(calls, 2);
   EXPECT_EQ(env->step({env->spec().no_op(), 0}).reward, 0) << "nothing changed";
-  EXPECT_EQ(env->counters().measurements, 3);
+  EXPECT_EQ(env->counters().measurements, 2);
   EXPECT_FALSE(env->spec().deterministic);
+}
+
+TEST(RewriteRewards, AMeasuredRewardAfterAnotherEpisodeStartsAtTheOriginal) {
+  RewriteEnvConfig config = with_reward(RewardKind::kMeasuredEveryK);
+  config.measure_every = 1;
+  auto env = make({{{"Sqrt", "Sqrt", "Exp"}}}, config, [](const Graph&, const Graph&) { return RelativeTime{0.7, 1}; });
+  for (int episode = 0; episode < 2; ++episode) {
+    EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 30, 1e-9);
+    EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 0, 1e-9);
+    env->reset(1);
+  }
+}
+
+/// Tanh 10, Sqrt 6: climb makes 11 of the first, leap 3 of that.
+TEST(RewriteEnvironmentMeasures, TheBestStateOfTheEpisodeAgainstItsStart) {
+  std::vector<std::pair<Graph, Graph>> asked;
+  auto env = make({{{"Exp"}}, {{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kRuntime),
+                  [&](const Graph& original, const Graph& graph) {
+                    asked.emplace_back(original, graph);
+                    return RelativeTime{0.75, 2};
+                  });
+  env->reset(1);
+  const Graph start = env->state().graph();
+  env->step({rule("shave"), 0});
+  const Graph best = env->state().graph();
+  env->step({rule("climb"), 0});
+  EXPECT_TRUE(asked.empty()) << "estimated rewards measure nothing";
+  EXPECT_NEAR(env->measured_gain(), 25, 1e-9);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_TRUE(isomorphic(asked[0].first, start));
+  EXPECT_TRUE(isomorphic(asked[0].second, best));
+  EXPECT_FALSE(isomorphic(best, env->state().graph()));
+  EXPECT_EQ(env->counters().measurements, 2);
+}
+
+TEST(RewriteEnvironmentMeasures, NothingWithoutAMeasure) {
+  EXPECT_THROW(make({kMixed}, with_reward(RewardKind::kRuntime))->measured_gain(), InputError);
 }
 
 TEST(RewriteRewards, MeasuredNeedsAMeasure) {

@@ -1,0 +1,106 @@
+#include "controller/validation.h"
+
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/latent_puzzle.h"
+#include "tests/support/untrained_world.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Key;
+using ::testing::Not;
+
+/// Measures half of what costs promise, or nothing at all where nothing is promised.
+class MeasurableToy : public ToyEnvironment {
+ public:
+  MeasurableToy(const ToyConfig& config, bool deterministic) : ToyEnvironment(config), spec_(ToyEnvironment::spec()) {
+    spec_.deterministic = deterministic;
+  }
+  const EnvSpec& spec() const override { return spec_; }
+  void reset(uint64_t seed) override {
+    ToyEnvironment::reset(seed);
+    start_ms_ = info().cost_ms;
+  }
+  double measured_gain() const override {
+    ++measured_;
+    return 50 * (1 - info().best_cost_ms / start_ms_);
+  }
+  const EnvCounters& counters() const override {
+    counters_ = ToyEnvironment::counters();
+    counters_.measurements = measured_;
+    return counters_;
+  }
+  std::unique_ptr<Environment> fork() const override {
+    auto copy = std::make_unique<MeasurableToy>(*this);
+    copy->measured_ = 0;
+    return copy;
+  }
+
+ private:
+  EnvSpec spec_;
+  double start_ms_ = 1;
+  mutable int64_t measured_ = 0;
+  mutable EnvCounters counters_;
+};
+
+constexpr ToyConfig kToy{.blocks = 2, .start_states = 4, .horizon = 8};
+
+struct Judged {
+  Validation validation;
+  std::map<std::string, double> metrics;
+  EnvCounters counters;
+};
+
+/// An untrained policy.
+Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& config) {
+  const testing::UntrainedWorld world(environment->spec());
+  torch::manual_seed(3);
+  TrainerConfig trainer;
+  trainer.policy.width = 16;
+  const auto policy = make_trainer(world.world->spec(), trainer, 1);
+  RealJudge judge(std::move(environment), world.encoder, world.world, config, 5);
+  Judged result{judge.validate(policy->policy(), 0), {}, judge.counters()};
+  for (const auto& [name, value] : result.validation.metrics) result.metrics[name] = value;
+  return result;
+}
+
+Judged judged(bool deterministic, MeasureValidation measure) {
+  ValidationConfig config;
+  config.sampled = 3;
+  config.measure = measure;
+  return judged(std::make_shared<MeasurableToy>(kToy, deterministic), config);
+}
+
+TEST(ValidationTest, WhatIsMeasuredDecides) {
+  const Judged by_cost = judged(true, MeasureValidation::kNever);
+  const Judged measured = judged(true, MeasureValidation::kAlways);
+  EXPECT_GT(by_cost.validation.score, 0);
+  EXPECT_NEAR(measured.validation.score, by_cost.validation.score / 2, 1e-9);
+  for (const char* name : {"greedy", "sampled", "sampled_best"}) {
+    const std::string of = name;
+    EXPECT_EQ(measured.metrics.at(of + "_improvement"), by_cost.metrics.at(of + "_improvement")) << name;
+    EXPECT_NEAR(measured.metrics.at(of + "_measured"), measured.metrics.at(of + "_improvement") / 2, 1e-9) << name;
+    EXPECT_THAT(by_cost.metrics, Not(Contains(Key(of + "_measured"))));
+  }
+  EXPECT_EQ(by_cost.counters.measurements, 0);
+  EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3)) << "the best state of each episode for real";
+}
+
+TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
+  EXPECT_EQ(judged(true, MeasureValidation::kAuto).counters.measurements, 0);
+  EXPECT_EQ(judged(false, MeasureValidation::kAuto).counters.measurements, 16);
+  EXPECT_EQ(judged(false, MeasureValidation::kNever).counters.measurements, 0);
+}
+
+TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
+  ValidationConfig config;
+  config.measure = MeasureValidation::kAlways;
+  EXPECT_THROW(judged(std::make_shared<ToyEnvironment>(kToy), config), InputError);
+}
+
+}  // namespace
+}  // namespace reverie
