@@ -41,6 +41,13 @@ rm rounds/round-2/training.pt
 "$reverie" optimize other.onnx --method policy --policy policy_on/policy.pt --budget 2 \
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy that went on does not play"
 
+# Where validation's costs are measured, graphs are as well, and decide.
+export REVERIE_CACHE=$here/cache
+"$reverie" dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
+  --set dream.updates=0 --set dream.validation.sampled=1 >measured.txt
+grep -q '"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
+  fail "validation measures no graphs: $(cat measured.txt)"
+
 # The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
 symbolic() {
   "$reverie" dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
