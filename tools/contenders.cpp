@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/exec/cpu/cpu_executor.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
 

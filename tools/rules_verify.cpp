@@ -49,8 +49,11 @@ Verification verified(const Rule& rule, const Arguments& arguments) {
   Verification result;
   result.check = check_examples(rule, arguments.draws, arguments.seed);
   result.report = prove(rule, arguments.proof);
-  if (!arguments.write)
-    result.unconfirmed = unconfirmed(rule.pattern().proof, result.report.proof);
+  if (!arguments.write) {
+    RuleProof stated = rule.pattern().proof;
+    if (!arguments.proof.with_axioms) stated.axioms.reset();
+    result.unconfirmed = unconfirmed(stated, result.report.proof);
+  }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -1,0 +1,51 @@
+#include <gmock/gmock.h>
+
+#include "core/base/error.h"
+#include "core/cost/measured.h"
+#include "core/rules/prove/prove.h"
+#include "core/search/search.h"
+#include "tests/support/random_graph.h"
+
+/// What stands in for libraries that a build does without; linked here in place of what uses them.
+namespace reverie {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Use>
+std::string refusal(Use use) {
+  try {
+    use();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
+  const auto cpu = make_machine("cpu");
+  EXPECT_EQ(cpu->name(), "cpu");
+  EXPECT_EQ(cpu->profile(), "cpu");
+  const Graph graph = RandomGraph::make(1, 5);
+  EXPECT_THAT(refusal([&] { measure_end_to_end(graph); }), HasSubstr("needs oneDNN"));
+  EXPECT_THAT(refusal([] { make_cost_model("cpu"); }), HasSubstr("needs oneDNN"));
+}
+
+TEST(WithoutZ3, ProofsByAxiomsAreRefusedAndThoseOverTheFieldAreNot) {
+  const RuleSet rules = RuleSet::builtin();
+  EXPECT_THAT(refusal([&] { prove(rules[0]); }), HasSubstr("--no-axioms"));
+  EXPECT_TRUE(prove(rules[0], {.with_axioms = false}).field.proved());
+}
+
+TEST(WithoutCbc, SaturationEndsWithWhatItTakesOutGreedily) {
+  const RewriteState start(RandomGraph::make(7, 25),
+                           std::make_shared<const RuleSet>(RuleSet::builtin()),
+                           make_cost_model("roofline:t4"));
+  const SearchResult result = saturation_ilp_search(start, {});
+  EXPECT_EQ(result.best_cost, saturation_greedy_search(start, {}).best_cost);
+  EXPECT_THAT(result.saturation->extraction, HasSubstr("without CBC"));
+  EXPECT_FALSE(result.optimal);
+}
+
+}  // namespace
+}  // namespace reverie
