@@ -3,11 +3,14 @@
 # and says how well that predicts whole networks before and after they are optimized.
 #
 #   tools/gpu_check.sh [STAGE...] [--models DIR] [--out DIR] [--build DIR] [--cost SOURCE] [--depth N] [--seconds S]
+#                      [--policy FILE] [--learning ON]
 #
-# Stages, all in this order by default: build (without LibTorch, into --build, build-gpu), test, profile (the
-# operators that rewriting of the models reaches, into OUT/SOURCE.h5), report (OUT/report.md). A stage that is not
-# done after about S seconds (500) ends with status 3, and the same command goes on. SOURCE is cuda (the default) or
-# cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed.
+# Stages, all in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
+# which CMAKE_PREFIX_PATH helps to find), test, profile (the operators that rewriting of the models reaches, into
+# OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
+# can have trained anywhere on costs of that table, and what LibTorch's eager mode takes on the same device). A stage
+# that is not done after about S seconds (500) ends with status 3, and the same command goes on. SOURCE is cuda (the
+# default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed.
 set -euo pipefail
 
 source "$(dirname "$0")/../experiments/options.sh"
@@ -16,10 +19,13 @@ build=$root/build-gpu
 cost=cuda
 depth=3
 seconds=500
-read_options "models out build cost depth seconds" "" "$@"
+policy=
+learning=OFF
+read_options "models out build cost depth seconds policy learning" "" "$@"
 [[ ${#names[@]} -gt 0 ]] || names=(build test profile report)
 reverie=$build/reverie
 table=$out/${cost//:/-}.h5
+eager=eager; [[ $cost != cuda* ]] || eager=eager:cuda
 operators=$out/operators-depth$depth.txt
 
 not_done() { echo "gpu_check.sh: $1 is not done; the same command goes on" >&2; exit 3; }
@@ -34,7 +40,8 @@ within_time() {  # STAGE COMMAND...
 }
 
 stage_build() {
-  [[ -f $build/build.ninja ]] || cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING=OFF -DREVERIE_BENCHMARKS=OFF
+  [[ -f $build/build.ninja ]] ||
+    cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING="$learning" -DREVERIE_BENCHMARKS=OFF
   within_time build ninja -C "$build" reverie reverie_cuda test_gpu
 }
 
@@ -50,19 +57,31 @@ stage_profile() {
   [[ $(number complete "$line") == true ]] || not_done profile
 }
 
+# A section of the report: every model by METHOD, confirmed on MACHINE.
+section() {  # TITLE METHOD MACHINE OPTION...
+  local file=$out/$2-on-${3//:/-}.md
+  within_time report "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
+    --cost "table:$table" --method "$2" --machine "$3" --seconds 20 "${@:4}" >"$file"
+  printf '\n## %s\n\n' "$1" >>"$out/sections.md"
+  cat "$file" >>"$out/sections.md"
+}
+
 stage_report() {
-  local method
   need_models
-  for method in taso beam; do
-    within_time report "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
-      --cost "table:$table" --machine "$cost" --method "$method" --seconds 20 >"$out/$method.md"
-  done
+  : >"$out/sections.md"
+  section "TASO's search" taso "$cost"
+  section "Beam search" beam "$cost"
+  [[ -z $policy ]] || section "The policy" policy "$cost" --policy "$policy"
+  if "$reverie" --help | grep -q dream_train; then  # built with LibTorch
+    section "TASO's search, in LibTorch's eager mode" taso "$eager" --contenders 1
+  fi
   {
     printf '# %s\n\n```\n' "$cost"
     "$reverie" inspect "$table" | sed '/by operator/,$d'
     printf '```\n'
-    for method in taso beam; do printf '\n## %s\n\n' "$method"; cat "$out/$method.md"; done
+    cat "$out/sections.md"
   } >"$out/report.md"
+  rm "$out/sections.md"
   echo "$out/report.md"
 }
 

@@ -3,11 +3,12 @@
 # well the sum over operators predicts them.
 #
 #   experiments/search/end_to_end.sh [--models DIR] [--out DIR] [--cost SOURCE] [--machine NAME] [--method NAME]
-#                                    [--contenders N] [--seconds S] [--budget N] [--seed N] [NAME...]
+#                                    [--policy FILE] [--contenders N] [--seconds S] [--budget N] [--seed N]
+#                                    [NAME...]
 #
-# One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost and method;
+# One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost, machine and method;
 # models that stand there already are not run again. S bounds the runs of one model (default 60). Graphs run where
-# costs are measured, or on the machine NAME.
+# costs are measured, or on the machine NAME. The method policy plays FILE, as `dream_train` wrote it.
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
@@ -15,16 +16,17 @@ out=$root/runs/end_to_end
 cost=cpu
 machine=
 method=taso
+policy=
 contenders=4
 seconds=60
 budget=100
 seed=1
 
-read_options "models out cost machine method contenders seconds budget seed" "" "$@"
+read_options "models out cost machine method policy contenders seconds budget seed" "" "$@"
 need_models
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out"
-results=$out/$(tr ":/" "--" <<<"$cost")-$method-budget$budget-seed$seed.jsonl
+results=$out/$(tr ":/" "--" <<<"$cost${machine:+-on-$machine}")-$method${policy:+-$(cksum <"$policy" | cut -d' ' -f1)}-budget$budget-seed$seed.jsonl
 touch "$results"
 
 known() { grep -F "\"model\":\"$models/$1.onnx\"" "$results" | tail -1; }
@@ -33,7 +35,7 @@ for name in "${names[@]}"; do
   [[ -n $(known "$name" || true) ]] && continue
   line=$("$reverie" optimize "$models/$name.onnx" --method "$method" --cost "$cost" --confirm \
            --contenders "$contenders" --set confirm_seconds="$seconds" --set verify_inputs=1 \
-           --set machine="$machine" \
+           --set machine="$machine" ${policy:+--policy "$policy"} \
            --budget "$budget" --seed "$seed" --quiet --json | tail -1)
   echo "$line" >>"$results"
 done
@@ -66,3 +68,5 @@ $3 > 0 && $9 == "true" { printf "{\"change_by_sum\":%.9g,\"change_of_time\":%s}\
 END { printf "\n%d of %d gain beyond the interval; the others stay as they are.\n", gained, models }'
 [[ ! -s $sums ]] || "$reverie" summarize "$sums" --correlate sum time
 [[ ! -s $changes ]] || "$reverie" summarize "$changes" --correlate change_by_sum change_of_time
+for name in "${names[@]}"; do known "$name" || true; done | grep -o '"estimated_share_[a-z]*":[^,]*' | cut -d: -f2 |
+  awk '$1 > most { most = $1 } END { printf "\nOf a sum over operators at most %.1f %% is estimated.\n", 100 * most }'
