@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/processor.h"
 #include "core/cost/machine.h"
 #include "core/cost/single_operator.h"
 #include "core/exec/cpu/cpu_executor.h"

@@ -80,7 +80,5 @@ class CpuExecutor : public Executor {
 std::string cpu_library();
 /// Threads that a plan with CpuOptions::threads == `threads` uses.
 int cpu_threads(int threads);
-/// The processor's model name as its vendor gives it, or "unknown".
-std::string cpu_model();
 
 }  // namespace reverie
