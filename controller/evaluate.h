@@ -37,7 +37,7 @@ struct EvaluationConfig {
     v.field("measure", measure, "Measure originals and results end to end");
     v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
     v.field("machine", machine,
-            "Where: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: where costs are measured, else cpu");
+            "Where: " + known_machines() + "; empty: where costs are measured, else cpu");
     v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
     v.field("guided", guided,
             "The policy also guides beam search and tree search, with as many expansions as taso");

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/cost/machine.h"
 #include "core/cost/profile.h"
 #include "core/search/signatures.h"
 #include "env/factory/environment_factory.h"
@@ -102,7 +103,7 @@ void register_profile(CLI::App& app) {
       "profile", "Measure every operator that rewriting can reach: MODEL... -> cost table");
   command->add_option("MODEL", options->models, "ONNX models");
   command->add_option("--out", options->out, "The cost table, gone on with where it is there; or the list");
-  command->add_option("--cost", options->cost, "Where to measure: cpu, cpu:<threads>, cuda, cuda:<precision>")
+  command->add_option("--cost", options->cost, "Where to measure: " + known_machines())
       ->capture_default_str();
   command->add_option("--search-depth", options->reach.depth,
                       "Rewrites on top of one another; 0: the operators of the models alone")

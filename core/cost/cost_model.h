@@ -79,8 +79,8 @@ Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
 /// Sum over the nodes that are work.
 Cost graph_cost(CostModel& model, const Graph& graph);
 
-/// "roofline:<device>", "cpu", "cpu:<threads>", "table:FILE" or "fitted:FILE". InputError lists the known
-/// names. A source that measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
+/// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE". InputError
+/// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
 
 }  // namespace reverie

@@ -1,6 +1,10 @@
 #include "core/cost/machine.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/exec/cuda/cuda_device.h"
@@ -8,51 +12,87 @@
 namespace reverie {
 namespace {
 
-constexpr char kCpu[] = "cpu", kCuda[] = "cuda";
+using Argument = MachineKind::Argument;
 
-struct Name {
-  std::string kind, argument;  ///< "cpu:4": "cpu" and "4"
-  bool has_argument = false;
+std::string before_colon(const std::string& name) { return name.substr(0, name.find(':')); }
 
-  explicit Name(const std::string& name)
-      : kind(name.substr(0, name.find(':'))), has_argument(kind.size() < name.size()) {
-    if (has_argument) argument = name.substr(kind.size() + 1);
-  }
-};
+Argument after_colon(const std::string& name) {
+  const size_t colon = name.find(':');
+  return colon == std::string::npos ? Argument() : name.substr(colon + 1);
+}
 
-int number_of_threads(const std::string& text) {
-  int threads = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, threads);
-  if (error != std::errc() || stopped != end || threads < 1)
-    throw InputError("'{}' is no number of threads; an example is cpu:4", text);
-  return threads;
+std::shared_ptr<Machine> make_cuda(const Argument& precision) {
+  device::CudaOptions options;
+  if (precision) options.precision = device::precision_named(*precision);
+  return device_machine("cuda", "h200", device::open_cuda(options));
+}
+
+std::vector<MachineKind>& kinds() {
+  static std::vector<MachineKind> all = {
+      {.names = {"cpu", "cpu:<threads>"},
+       .make = [](const Argument& threads) { return cpu_machine(threads ? threads_named(*threads) : 1); },
+       .profile = [](const Argument&) { return std::string("cpu"); }},
+      {.names = {"cuda", "cuda:<precision>"},
+       .make = make_cuda,
+       .profile = [](const Argument&) { return std::string("h200"); }},
+  };
+  return all;
+}
+
+const MachineKind* find_kind(const std::string& name) {
+  for (const MachineKind& kind : kinds())
+    if (before_colon(kind.names.front()) == before_colon(name)) return &kind;
+  return nullptr;
+}
+
+const MachineKind& kind_of(const std::string& name) {
+  if (const MachineKind* kind = find_kind(name)) return *kind;
+  throw InputError("no machine '{}'; known are {}", name, known_machines());
 }
 
 }  // namespace
 
+void register_machine(MachineKind kind) {
+  REVERIE_CHECK(!kind.names.empty() && find_kind(kind.names.front()) == nullptr,
+                "a machine that is known already");
+  kinds().push_back(std::move(kind));
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const MachineKind& kind : kinds())
+    names.insert(names.end(), kind.names.begin(), kind.names.end());
+  return names;
+}
+
+std::string known_machines() {
+  const std::vector<std::string> names = machine_names();
+  return fmt::format("{} or {}", fmt::join(std::span(names).first(names.size() - 1), ", "),
+                     names.back());
+}
+
+int threads_named(const std::string& argument) {
+  int threads = 0;
+  const char* const end = argument.data() + argument.size();
+  const auto [stopped, error] = std::from_chars(argument.data(), end, threads);
+  if (error != std::errc() || stopped != end || threads < 1)
+    throw InputError("'{}' is no number of threads; an example is cpu:4", argument);
+  return threads;
+}
+
+std::shared_ptr<Machine> make_machine(const std::string& name) {
+  return kind_of(name).make(after_colon(name));
+}
+
 std::string profile_of_machine(const std::string& name) {
-  return Name(name).kind == kCuda ? "h200" : "cpu";
+  return kind_of(name).profile(after_colon(name));
 }
 
-bool is_machine(const std::string& cost_source) {
-  const std::string kind = Name(cost_source).kind;
-  return kind == kCpu || kind == kCuda;
-}
-
-std::shared_ptr<Machine> make_machine(const std::string& text) {
-  const Name name(text);
-  if (name.kind == kCpu) return cpu_machine(name.has_argument ? number_of_threads(name.argument) : 1);
-  if (name.kind != kCuda)
-    throw InputError("no machine '{}'; known are cpu, cpu:<threads>, cuda and cuda:<precision>", text);
-  device::CudaOptions options;
-  if (name.has_argument) options.precision = device::precision_named(name.argument);
-  return device_machine(name.kind, profile_of_machine(text), device::open_cuda(options));
-}
+bool is_machine(const std::string& cost_source) { return find_kind(cost_source) != nullptr; }
 
 std::shared_ptr<Machine> machine_beside(const std::string& name, const std::string& cost_source) {
   if (!name.empty()) return make_machine(name);
-  return make_machine(is_machine(cost_source) ? cost_source : kCpu);
+  return make_machine(is_machine(cost_source) ? cost_source : "cpu");
 }
 
 }  // namespace reverie

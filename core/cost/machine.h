@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/statistics.h"
 #include "core/cost/cost_model.h"
@@ -59,10 +62,32 @@ std::shared_ptr<Machine> device_machine(const std::string& kind, const std::stri
                                         std::shared_ptr<device::Device> device);
 inline constexpr int kMostCopies = 64;
 
-/// By name: "cpu", "cpu:<threads>", "cuda", or "cuda:<precision>" with tf32, fp16 or bf16. InputError for
-/// others, and where there is no such device.
+/// What makes the machines whose names begin alike.
+struct MachineKind {
+  /// As a person reads the names: "cpu" and "cpu:<threads>". What stands before the colon is the same in all,
+  /// and no other kind's.
+  std::vector<std::string> names;
+  /// What follows the colon; nothing where there is none. InputError where there is no such machine.
+  using Argument = std::optional<std::string>;
+  std::function<std::shared_ptr<Machine>(const Argument& argument)> make;
+  /// Machine::profile, whether or not that machine is there.
+  std::function<std::string(const Argument& argument)> profile;
+};
+/// Makes a kind known beside cpu and cuda, to all that take a machine's or a source's name. For machines on
+/// libraries that core does without; called at the start of the program, before there are other threads.
+void register_machine(MachineKind kind);
+/// Names of all machines, as MachineKind::names.
+std::vector<std::string> machine_names();
+/// The same as a sentence says it: "cpu, cpu:<threads>, cuda or cuda:<precision>".
+std::string known_machines();
+/// A machine's argument that is a number of threads, at least 1. InputError where it is not.
+int threads_named(const std::string& argument);
+
+/// By name: "cpu", "cpu:<threads>", "cuda", or "cuda:<precision>" with tf32, fp16 or bf16, or what was
+/// registered. InputError for others, and where there is no such device.
 std::shared_ptr<Machine> make_machine(const std::string& name);
-/// Machine::profile of the machine of that name, which need not be there.
+/// Machine::profile of the machine of that name, which need not be there. InputError where the name is of
+/// no kind.
 std::string profile_of_machine(const std::string& name);
 /// Whether costs from this source are measured on a machine of that name.
 bool is_machine(const std::string& cost_source);

@@ -27,20 +27,11 @@ std::shared_ptr<CostModel> measured(const std::string& machine, double time_limi
   return make_measured_cost_model(options);
 }
 
+/// Beside the machines.
 const std::vector<Source>& sources() {
   static const std::vector<Source> table = {
       {"roofline:<device>",
        [](const std::string& device, double) { return make_roofline(device_profile(device)); }},
-      {"cpu", [](const std::string&, double time_limit) { return measured("cpu", time_limit); }},
-      {"cpu:<threads>",
-       [](const std::string& threads, double time_limit) {
-         return measured("cpu:" + threads, time_limit);
-       }},
-      {"cuda", [](const std::string&, double time_limit) { return measured("cuda", time_limit); }},
-      {"cuda:<precision>",
-       [](const std::string& precision, double time_limit) {
-         return measured("cuda:" + precision, time_limit);
-       }},
       {"table:<file>", [](const std::string& file, double) { return make_table_cost_model(file); }},
       {"fitted:<file>", [](const std::string& file, double) { return make_fitted_cost_model(file); }},
   };
@@ -48,7 +39,7 @@ const std::vector<Source>& sources() {
 }
 
 [[noreturn]] void refuse(const std::string& name) {
-  std::vector<std::string> known;
+  std::vector<std::string> known = machine_names();
   for (const Source& source : sources()) known.push_back(source.pattern);
   std::vector<std::string_view> devices;
   for (const DeviceProfile& profile : device_profiles()) devices.push_back(profile.name);
@@ -62,6 +53,9 @@ std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_
   const size_t colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   const std::string argument = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (is_machine(name))
+    return with_context(fmt::format("cost source '{}'", name),
+                        [&] { return measured(name, time_limit); });
   for (const Source& source : sources()) {
     if (source.kind() != kind || source.takes_argument() != (colon != std::string::npos)) continue;
     return with_context(fmt::format("cost source '{}'", name),

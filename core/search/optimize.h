@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/machine.h"
 #include "core/exec/compare.h"
 #include "core/search/confirm.h"
 #include "core/search/search.h"
@@ -38,8 +39,8 @@ struct OptimizeConfig {
     v.field("confirm_sittings", confirm_sittings,
             "Sittings of the finalists at least, as far as that time goes", at_least(6));
     v.field("machine", machine,
-            "Where graphs are measured end to end: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: "
-            "where costs are measured, else cpu");
+            "Where graphs are measured end to end: " + known_machines() +
+                "; empty: where costs are measured, else cpu");
     v.field("verify_tolerance", verify.tolerance,
             "Largest difference allowed, relative to an output's largest element", above(0));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/machine.h"
 #include "env/environment.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "env/toy/toy_environment.h"
@@ -21,7 +22,7 @@ struct MeasureConfig {
     v.field("repeats", repeats, "Pairs of runs, of a graph and its original, of which the median ratio counts", at_least(1));
     v.field("min_seconds", min_seconds, "And at least for so long", at_least(0));
     v.field("machine", machine,
-            "Where: cpu, cpu:<threads>, cuda or cuda:<precision>; empty: where costs are measured, else cpu");
+            "Where: " + known_machines() + "; empty: where costs are measured, else cpu");
   }
 };
 

@@ -129,6 +129,25 @@ TEST(Machine, IsFoundByItsName) {
   EXPECT_EQ(machine_beside("cpu", "cpu:2")->name(), "cpu");
   for (const char* wrong : {"", "gpu", "cpu:", "cuda:", "cuda:fp8", "roofline:t4"})
     EXPECT_THROW(make_machine(wrong), InputError) << wrong;
+  EXPECT_THROW(profile_of_machine("gpu"), InputError);
+}
+
+TEST(Machine, OfAnotherKindIsKnownOnceRegistered) {
+  EXPECT_FALSE(is_machine("borrowed:3"));
+  register_machine({.names = {"borrowed", "borrowed:<threads>"},
+                    .make = [](const auto& threads) { return cpu_machine(threads_named(threads.value_or("5"))); },
+                    .profile = [](const auto& threads) { return threads ? "h200" : "cpu"; }});
+  EXPECT_EQ(make_machine("borrowed")->name(), "cpu:5");
+  EXPECT_EQ(make_machine("borrowed:3")->name(), "cpu:3");
+  EXPECT_EQ(profile_of_machine("borrowed:3"), "h200");
+  EXPECT_TRUE(is_machine("borrowed:3"));
+  const TemporaryDirectory cache;
+  setenv("REVERIE_CACHE", cache.path().c_str(), 1);
+  EXPECT_EQ(make_cost_model("borrowed:3")->name(), "cpu:3");
+  unsetenv("REVERIE_CACHE");
+  EXPECT_EQ(known_machines(),
+            "cpu, cpu:<threads>, cuda, cuda:<precision>, borrowed or borrowed:<threads>");
+  EXPECT_THROW(register_machine({.names = {"cpu:<more>"}, .make = {}, .profile = {}}), InternalError);
 }
 
 }  // namespace
