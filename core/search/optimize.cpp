@@ -23,18 +23,17 @@ int64_t peak_memory_bytes() {
   return usage.ru_maxrss * kKibibyte;
 }
 
-void confirm(const Graph& graph, const OptimizeConfig& config, Optimized& result) {
+void confirm(const Graph& graph, const OptimizeConfig& config, Machine& machine, Optimized& result) {
   ContestOptions options;
   options.max_seconds = config.confirm_seconds;
   options.min_sittings = config.confirm_sittings;
   options.max_sittings = std::max(options.max_sittings, options.min_sittings);
   options.seed = config.search.seed;
   options.stop = config.search.stop;
-  const auto machine = machine_beside(config.machine, config.cost);
-  const ContestResult contest = confirm_end_to_end(graph, result.contenders, *machine, options);
+  const ContestResult contest = confirm_end_to_end(graph, result.contenders, machine, options);
   if (options.stop.requested()) return;
   result.contest = contest;
-  result.machine = machine->info();
+  result.machine = machine.info();
   take_winner(graph, result.contenders, contest.winner, result.search);
 }
 
@@ -49,6 +48,8 @@ double improvement_percent(const Cost& before, const Cost& after) {
 Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,
                    const OptimizeConfig& config) {
+  std::shared_ptr<Machine> machine;  // one that is not there is refused before the search
+  if (config.confirm) machine = machine_beside(config.machine, config.cost);
   const CostModel::Counters before = cost->counters();
   Optimized result;
   SearchOptions options = config.search;
@@ -59,7 +60,7 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;
   result.contenders = contenders_of(start, result.search, config.contenders);
-  if (config.confirm && !options.stop.requested()) confirm(graph, config, result);
+  if (config.confirm && !options.stop.requested()) confirm(graph, config, *machine, result);
   result.cost_source = cost->name();
   result.cost_lookups = cost->counters().lookups - before.lookups;
   result.measurements = cost->counters().measurements - before.measurements;

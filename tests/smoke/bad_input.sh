@@ -57,6 +57,7 @@ printf 'text' >file
 refuses 'unknown|not expected' reverie --nonsense
 refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
+refuses "no machine 'gpu'; known are cpu" reverie optimize good.onnx --confirm --set machine=gpu --quiet
 refuses 'alpha' reverie optimize good.onnx --alpha much
 refuses 'episodes.*beam.*mcts' reverie optimize good.onnx --method policy --search nonsense
 refuses '--without nonsense' reverie optimize good.onnx --without nonsense
