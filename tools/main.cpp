@@ -6,12 +6,18 @@
 #include "core/base/fast_start.h"
 #include "core/base/error.h"
 #include "tools/command.h"
+#ifdef REVERIE_LEARNING
+#include "tools/eager/eager_machine.h"
+#endif
 
 namespace {
 
 constexpr int kInputErrorStatus = 2;
 
 int run(int argc, char** argv) {
+#ifdef REVERIE_LEARNING
+  reverie::register_machine(reverie::eager_machines());  // first: help names all machines
+#endif
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(0, 1);
