@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/processor.h"
 #include "core/cost/single_operator.h"
-#include "core/exec/cpu/cpu_executor.h"
 #include "core/exec/cuda/cuda_device.h"
 #include "tools/eager/eager_executor.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "core/exec/cpu/builder.h"
 #include "core/exec/node_graph.h"
 
