@@ -31,7 +31,8 @@ class EagerPlan {
 
   /// Gives every floating input small random values and every other one zeros. For timing.
   void draw_inputs(Rng& rng);
-  /// One run on what the inputs hold, with such errors; on a GPU it may still be going on afterwards. For timing.
+  /// One run on what the inputs hold, with such errors; on a GPU it may still be going on afterwards. For
+  /// timing.
   void execute();
 
   /// Nodes that run on the reference kernels, counted by operator.
