@@ -55,12 +55,12 @@ contestants() {
 sums=${results%.jsonl}-sums changes=${results%.jsonl}-changes
 contestants | awk -v sums="$sums" -v changes="$changes" '
 function gain(ratio) { return 100 * (1 - ratio) }
-BEGIN { printf "| model | before: ms | after: ms | gain %% | 95%% interval | gain by sum %% |\n"
-        printf "| --- | --: | --: | --: | --- | --: |\n"
+BEGIN { printf "| model | before: ms | after: ms | gain %% | 95%% interval | sum before | sum after | gain by sum %% |\n"
+        printf "| --- | --: | --: | --: | --- | --: | --: | --: |\n"
         printf "" >sums; printf "" >changes }
 $3 == 0 { before = $4; time = $5 }
 $3 == $2 {  # the winner, or the original where nothing won
-  printf "| %s | %.3f | %.3f | %.1f | %.1f to %.1f | %.1f |\n", $1, time, $5, gain($6), gain($8), gain($7), gain($4 / before)
+  printf "| %s | %.3f | %.3f | %.1f | %.1f to %.1f | %.3f | %.3f | %.1f |\n", $1, time, $5, gain($6), gain($8), gain($7), before, $4, gain($4 / before)
   ++models; gained += $3 > 0
 }
 $3 == 0 || $3 == $2 { printf "{\"sum\":%s,\"time\":%s}\n", $4, $5 >sums }
