@@ -13,7 +13,7 @@ namespace reverie {
 
 /// How whole graphs are timed, end to end.
 struct MeasureConfig {
-  int repeats = 30;
+  int repeats = 15;
   double min_seconds = 0.2;
   std::string machine;
 
