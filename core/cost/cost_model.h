@@ -19,7 +19,8 @@ struct Cost {
   int64_t flops = 0;
   int64_t bytes = 0;     ///< memory traffic
   int64_t launches = 0;  ///< kernels started
-  /// The part of `runtime` that a source which measures, reads or fits measurements had none for and estimated.
+  /// The part of `runtime` that a source which measures, reads or fits measurements had none for and
+  /// estimated.
   Picoseconds estimated = {};
 
   Cost& operator+=(const Cost& other);
@@ -80,7 +81,8 @@ Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
 Cost graph_cost(CostModel& model, const Graph& graph);
 
 /// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE". InputError
-/// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates; 0: no limit.
+/// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates;
+/// 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
 
 }  // namespace reverie

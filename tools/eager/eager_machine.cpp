@@ -128,6 +128,8 @@ EagerSetting setting_named(const MachineKind::Argument& argument) {
   if (argument != "cuda") return {torch::kCPU, argument ? threads_named(*argument) : 1};
   if (!torch::cuda::is_available())
     throw InputError("LibTorch {} has no CUDA device here", TORCH_VERSION);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
   return {torch::Device(torch::kCUDA, 0), at::get_num_threads()};
 }
 
