@@ -40,6 +40,7 @@ command_of() {  # MODEL ARM BUDGET SEED
     policy_*)
       [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh --cost cpu"
       echo "$optimize --method policy --policy $(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt --cost cpu" ;;
+    symbolic) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' model_free_scratch $3 $(($3 / 2)) $4" ;;
     model_free) echo "$optimize --method ppo --set ppo.network=candidates --cost roofline:cpu" ;;
     model_free_graph) echo "$optimize --method ppo --cost roofline:cpu" ;;
     model_free_shaped) echo "$optimize --method ppo --set ppo.network=candidates --set ppo.shaped=true --set ppo.ppo.learning_rate=0.001 --set ppo.ppo.minibatch=32 --cost roofline:cpu" ;;
