@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/exec/cuda/module/clock.h"
 #include "core/exec/cuda/module/kernels.h"
 
 namespace reverie::device::cuda {
@@ -28,12 +29,6 @@ std::string module_version() {
     if (std::isdigit(static_cast<unsigned char>(word[0])) && word.find('.') != std::string::npos)
       return word;
   return "";
-}
-
-int attribute(cudaDeviceAttr name, int ordinal) {
-  int value = 0;
-  check(cudaDeviceGetAttribute(&value, name, ordinal), "cudaDeviceGetAttribute");
-  return value;
 }
 
 std::string libraries() {
@@ -65,7 +60,7 @@ class CudaDevice final : public Device {
             .library = libraries(),
             .memory_bytes = static_cast<int64_t>(properties.totalGlobalMem),
             .cache_bytes = properties.l2CacheSize,
-            .clock_mhz = attribute(cudaDevAttrClockRate, ordinal) / 1000};
+            .clock_mhz = clock_mhz_now(ordinal)};
   }
 
   Precision precision() const override { return context_->precision; }
