@@ -69,7 +69,8 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       seed_(seed) {}
 
 bool RealJudge::measures() const {
-  if (config_.measure == MeasureValidation::kAuto) return !environment_->spec().deterministic;
+  if (config_.measure == MeasureValidation::kAuto)
+    return !environment_->spec().deterministic && environment_->measurable();
   return config_.measure == MeasureValidation::kAlways;
 }
 

@@ -7,7 +7,8 @@
 
 namespace reverie {
 
-/// Whether validation measures end to end; automatic: where the environment's costs or rewards are measured.
+/// Whether validation measures end to end; automatic: where the environment's costs or rewards are measured,
+/// and whole graphs can be.
 enum class MeasureValidation { kAuto, kAlways, kNever };
 inline EnumNames<MeasureValidation> enum_names(MeasureValidation) {
   return {{MeasureValidation::kAuto, "auto"},

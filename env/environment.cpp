@@ -8,7 +8,7 @@
 namespace reverie {
 
 double Environment::measured_gain() const {
-  throw InputError("the environment '{}' has nothing to measure", spec().name);
+  throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);
 }
 
 bool allows(const ActionMask& mask, const Action& action) {

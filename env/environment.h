@@ -163,9 +163,11 @@ class Environment {
   /// collecting agent and by greedy baselines.
   virtual std::vector<double> gains(int primary) const = 0;
 
+  /// Whether `measured_gain` can be asked for, from whichever start.
+  virtual bool measurable() const { return false; }
   /// Percent of the start's run time that the best state of the episode saves, both measured end to end on
-  /// hardware (positive gains). Counts as measurements what it took. InputError where the environment has
-  /// nothing to measure, which is what the default says.
+  /// hardware (positive gains). Counts as measurements what it took. InputError where the environment is not
+  /// measurable.
   virtual double measured_gain() const;
 
   virtual const EnvCounters& counters() const = 0;

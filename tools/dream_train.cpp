@@ -6,6 +6,7 @@
 
 #include "controller/iterate.h"
 #include "core/base/error.h"
+#include "core/cost/machine.h"
 #include "datasets/rollouts.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
@@ -64,13 +65,23 @@ Json counters_json(const EnvCounters& counters) {
           {"measurements", counters.measurements}};
 }
 
-void print_json(const TrainingResult& result, const Options& options,
-                const Config& config) {
+/// What the score is by: a source of costs, or the machine that whole graphs were measured on.
+std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const std::string& source) {
+  const bool measured =
+      std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
+                  [](const auto& metric) { return metric.first == "greedy_measured"; });
+  if (!measured) return source;
+  return "end to end on " + machine_name_beside(collected_config(info).env.measure.machine, source);
+}
+
+void print_json(const TrainingResult& result, const Options& options, const Config& config,
+                const std::string& judge) {
   Json line = {{"out", options.common.out},
                {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
                {"updates", result.updates},
                {"best_update", result.best_update},
                {"score", result.best_score},
+               {"judged_by", judge},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
                {"symbolic_steps", result.symbolic_steps},
@@ -79,17 +90,11 @@ void print_json(const TrainingResult& result, const Options& options,
   fmt::print("{}\n", line.dump());
 }
 
-bool is_measured(const TrainingResult& result) {
-  return std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
-                     [](const auto& metric) { return metric.first == "greedy_measured"; });
-}
-
 void print_text(const TrainingResult& result, const Options& options, const Config& config,
-                const std::string& source) {
+                const std::string& judge) {
   fmt::print("{}/policy.pt: the policy after {} of {} updates, score {:.2f} (percent better than the "
-             "start, midway between its greedy and its mean sampled episode) for real, {}\n",
-             options.common.out, result.best_update, result.updates, result.best_score,
-             is_measured(result) ? "measured end to end" : "by " + source);
+             "start, midway between its greedy and its mean sampled episode) for real by {}\n",
+             options.common.out, result.best_update, result.updates, result.best_score, judge);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
@@ -156,8 +161,9 @@ void run(const Options& options) {
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
-  if (options.common.json) print_json(result, options, config);
-  else print_text(result, options, config, step.validation->spec().cost_source);
+  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec().cost_source);
+  if (options.common.json) print_json(result, options, config, judge);
+  else print_text(result, options, config, judge);
 }
 
 }  // namespace

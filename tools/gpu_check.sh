@@ -40,8 +40,7 @@ within_time() {  # STAGE COMMAND...
 }
 
 stage_build() {
-  [[ -f $build/build.ninja ]] ||
-    cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING="$learning" -DREVERIE_BENCHMARKS=OFF
+  cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING="$learning" -DREVERIE_BENCHMARKS=OFF
   within_time build ninja -C "$build" reverie reverie_cuda test_gpu
 }
 
@@ -66,13 +65,16 @@ section() {  # TITLE METHOD MACHINE OPTION...
   cat "$file" >>"$out/sections.md"
 }
 
+learns() { "$reverie" --help | grep -q dream_train; }  # built with LibTorch
+
 stage_report() {
   need_models
+  [[ -z $policy ]] || learns || refuse "--policy needs a build with LibTorch: build with --learning ON"
   : >"$out/sections.md"
   section "TASO's search" taso "$cost"
   section "Beam search" beam "$cost"
   [[ -z $policy ]] || section "The policy" policy "$cost" --policy "$policy"
-  if "$reverie" --help | grep -q dream_train; then  # built with LibTorch
+  if learns; then
     section "TASO's search, in LibTorch's eager mode" taso "$eager" --contenders 1
   fi
   {

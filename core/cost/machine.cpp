@@ -21,6 +21,12 @@ Argument after_colon(const std::string& name) {
   return colon == std::string::npos ? Argument() : name.substr(colon + 1);
 }
 
+std::shared_ptr<Machine> make_cpu(const Argument& threads) {
+  auto cpu = cpu_machine(threads ? threads_named(*threads) : 1);
+  cpu->info();  // refused here where nothing can run on it
+  return cpu;
+}
+
 std::shared_ptr<Machine> make_cuda(const Argument& precision) {
   device::CudaOptions options;
   if (precision) options.precision = device::precision_named(*precision);
@@ -30,7 +36,7 @@ std::shared_ptr<Machine> make_cuda(const Argument& precision) {
 std::vector<MachineKind>& kinds() {
   static std::vector<MachineKind> all = {
       {.names = {"cpu", "cpu:<threads>"},
-       .make = [](const Argument& threads) { return cpu_machine(threads ? threads_named(*threads) : 1); },
+       .make = make_cpu,
        .profile = [](const Argument&) { return std::string("cpu"); }},
       {.names = {"cuda", "cuda:<precision>"},
        .make = make_cuda,
@@ -90,9 +96,13 @@ std::string profile_of_machine(const std::string& name) {
 
 bool is_machine(const std::string& cost_source) { return find_kind(cost_source) != nullptr; }
 
+std::string machine_name_beside(const std::string& name, const std::string& cost_source) {
+  if (!name.empty()) return name;
+  return is_machine(cost_source) ? cost_source : "cpu";
+}
+
 std::shared_ptr<Machine> machine_beside(const std::string& name, const std::string& cost_source) {
-  if (!name.empty()) return make_machine(name);
-  return make_machine(is_machine(cost_source) ? cost_source : "cpu");
+  return make_machine(machine_name_beside(name, cost_source));
 }
 
 }  // namespace reverie

@@ -94,5 +94,6 @@ bool is_machine(const std::string& cost_source);
 /// The machine that measures whole graphs beside costs from `cost_source`: that of this name, or where it
 /// is empty the one that measures the costs, or else the processor.
 std::shared_ptr<Machine> machine_beside(const std::string& name, const std::string& cost_source);
+std::string machine_name_beside(const std::string& name, const std::string& cost_source);
 
 }  // namespace reverie

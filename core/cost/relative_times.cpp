@@ -1,5 +1,7 @@
 #include "core/cost/relative_times.h"
 
+#include <optional>
+
 #include "core/ir/structural_hash.h"
 
 namespace reverie {
@@ -16,7 +18,7 @@ uint64_t hash_of(const Graph& graph) { return StructuralHash(graph).value(); }
 
 struct RelativeTimes::Original {
   Original(const Graph& original, const EndToEndOptions& options)
-      : graph(original), timer(original, options) {
+      : graph(original), options(options) {
     known.emplace(hash_of(original), Known{original, 1});
   }
 
@@ -25,13 +27,15 @@ struct RelativeTimes::Original {
     const auto [begin, end] = known.equal_range(hash);
     for (auto entry = begin; entry != end; ++entry)
       if (isomorphic(entry->second.graph, rewritten)) return {entry->second.ratio, 0};
-    const double ratio = timer.ratio(rewritten).median;
+    if (!timer) timer.emplace(graph, options);
+    const double ratio = timer->ratio(rewritten).median;
     known.emplace(hash, Known{rewritten, ratio});
     return {ratio, 1};
   }
 
   Graph graph;
-  PairedTimer timer;
+  EndToEndOptions options;
+  std::optional<PairedTimer> timer;  // once there is something to time
   std::unordered_multimap<uint64_t, Known> known;  // by hash
 };
 

@@ -293,8 +293,18 @@ double RewriteEnvironment::relative_time(const Graph& graph) const {
   return time.ratio;
 }
 
+bool RewriteEnvironment::measurable() const {
+  const auto runs = [](const Start& start) {
+    const Graph& graph = start.state.graph();
+    const std::vector<NodeId> nodes = graph.nodes();
+    return std::none_of(nodes.begin(), nodes.end(),
+                        [&](NodeId node) { return &graph.op(node) == &opaque_op(); });
+  };
+  return shared_->measure && std::all_of(shared_->starts.begin(), shared_->starts.end(), runs);
+}
+
 double RewriteEnvironment::measured_gain() const {
-  if (!shared_->measure) return Environment::measured_gain();
+  if (!measurable()) return Environment::measured_gain();
   return 100 * (1 - relative_time(best_state().graph()));
 }
 

@@ -100,6 +100,8 @@ class RewriteEnvironment : public Environment {
   ActionMask mask() const override;
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
+  /// Nodes that the program cannot run cannot be measured either.
+  bool measurable() const override;
   double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;

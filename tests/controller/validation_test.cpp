@@ -17,9 +17,11 @@ using ::testing::Not;
 /// Measures half of what costs promise, or nothing at all where nothing is promised.
 class MeasurableToy : public ToyEnvironment {
  public:
-  MeasurableToy(const ToyConfig& config, bool deterministic) : ToyEnvironment(config), spec_(ToyEnvironment::spec()) {
+  MeasurableToy(const ToyConfig& config, bool deterministic, bool measurable)
+      : ToyEnvironment(config), spec_(ToyEnvironment::spec()), measurable_(measurable) {
     spec_.deterministic = deterministic;
   }
+  bool measurable() const override { return measurable_; }
   const EnvSpec& spec() const override { return spec_; }
   void reset(uint64_t seed) override {
     ToyEnvironment::reset(seed);
@@ -42,6 +44,7 @@ class MeasurableToy : public ToyEnvironment {
 
  private:
   EnvSpec spec_;
+  bool measurable_;
   double start_ms_ = 1;
   mutable int64_t measured_ = 0;
   mutable EnvCounters counters_;
@@ -68,11 +71,11 @@ Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& 
   return result;
 }
 
-Judged judged(bool deterministic, MeasureValidation measure) {
+Judged judged(bool deterministic, MeasureValidation measure, bool measurable = true) {
   ValidationConfig config;
   config.sampled = 3;
   config.measure = measure;
-  return judged(std::make_shared<MeasurableToy>(kToy, deterministic), config);
+  return judged(std::make_shared<MeasurableToy>(kToy, deterministic, measurable), config);
 }
 
 TEST(ValidationTest, WhatIsMeasuredDecides) {
@@ -94,6 +97,7 @@ TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
   EXPECT_EQ(judged(true, MeasureValidation::kAuto).counters.measurements, 0);
   EXPECT_EQ(judged(false, MeasureValidation::kAuto).counters.measurements, 16);
   EXPECT_EQ(judged(false, MeasureValidation::kNever).counters.measurements, 0);
+  EXPECT_EQ(judged(false, MeasureValidation::kAuto, false).counters.measurements, 0) << "nor can it";
 }
 
 TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {

@@ -45,7 +45,7 @@ rm rounds/round-2/training.pt
 export REVERIE_CACHE=$here/cache
 "$reverie" dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
   --set dream.updates=0 --set dream.validation.sampled=1 >measured.txt
-grep -q '"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
+grep -q '"judged_by":"end to end on cpu".*"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
   fail "validation measures no graphs: $(cat measured.txt)"
 
 # The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.

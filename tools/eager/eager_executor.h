@@ -29,7 +29,7 @@ class EagerPlan {
   /// As Executor::run. InputError too where LibTorch refuses a node.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
-  /// Gives every floating input small random values and every other one zeros. For timing.
+  /// Gives every float32 input small random values and every other one zeros. For timing.
   void draw_inputs(Rng& rng);
   /// One run on what the inputs hold, with such errors; on a GPU it may still be going on afterwards. For
   /// timing.

@@ -206,8 +206,24 @@ TEST(RewriteEnvironmentMeasures, TheBestStateOfTheEpisodeAgainstItsStart) {
   EXPECT_EQ(env->counters().measurements, 2);
 }
 
+TEST(RewriteEnvironmentMeasures, NoGraphWithNodesThatCannotBeRun) {
+  Graph graph = chains({{"Sqrt", "Exp"}});
+  const ValueId last = graph.outputs()[0].value;
+  const std::vector<TensorType> types = {graph.type(last)};
+  const auto attributes = std::make_shared<const Attributes>(Attributes{
+      {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", std::string("p")}});
+  graph.add_output("odd", graph.output(graph.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
+  std::vector<StartGraph> starts = {{"plain", chains({{"Sqrt"}})}, {"odd", graph}};
+  const RewriteEnvironment env(std::move(starts), unary_rules(), unary_cost(), with_reward(RewardKind::kRuntime),
+                               [](const Graph&, const Graph&) { return RelativeTime{}; });
+  EXPECT_FALSE(env.measurable());
+  EXPECT_THROW(env.measured_gain(), InputError);
+}
+
 TEST(RewriteEnvironmentMeasures, NothingWithoutAMeasure) {
-  EXPECT_THROW(make({kMixed}, with_reward(RewardKind::kRuntime))->measured_gain(), InputError);
+  const auto env = make({kMixed}, with_reward(RewardKind::kRuntime));
+  EXPECT_FALSE(env->measurable());
+  EXPECT_THROW(env->measured_gain(), InputError);
 }
 
 TEST(RewriteRewards, MeasuredNeedsAMeasure) {
