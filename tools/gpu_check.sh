@@ -65,7 +65,7 @@ section() {  # TITLE METHOD MACHINE OPTION...
   cat "$file" >>"$out/sections.md"
 }
 
-learns() { "$reverie" --help | grep -q dream_train; }  # built with LibTorch
+learns() { [[ $("$reverie" --help) == *dream_train* ]]; }  # built with LibTorch
 
 stage_report() {
   need_models
