@@ -43,7 +43,18 @@ inline void expect_agreement(Executor& executor, const Graph& graph, double low,
   }
 }
 
-/// Inputs of another number or type than the graph's are errors that a person can read.
+inline Graph opaque_graph() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4}));
+  const Attributes attributes{
+      {"op", std::string("Magic")}, {"domain", std::string()}, {"proto", std::string()}};
+  const NodeId opaque = graph.add_node(opaque_op(), std::vector{x},
+                                       std::make_shared<const Attributes>(attributes), std::vector{f32({4})});
+  graph.add_output("y", graph.output(opaque));
+  return graph;
+}
+
+/// Inputs of another number or type than the graph's, and opaque nodes, are errors that a person can read.
 inline void expect_refusals(Executor& executor) {
   Graph graph;
   const ValueId x = graph.add_input("x", f32({2, 3}));
@@ -53,6 +64,18 @@ inline void expect_refusals(Executor& executor) {
   EXPECT_THROW(executor.run(graph, other_shape), InputError);
   EXPECT_THROW(executor.run(graph, other_dtype), InputError);
   EXPECT_THROW(executor.run(graph, {}), InputError);
+  const Graph opaque = opaque_graph();
+  EXPECT_THROW(executor.run(opaque, drawn_inputs(opaque, 1)), InputError);
+}
+
+/// An output that is an input, beside one that nothing reads.
+inline void expect_inputs_pass_through(Executor& executor) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({4}));
+  graph.add_input("unused", f32({2}));
+  graph.add_output("y", graph.add("Identity", {x}));
+  const std::vector<Tensor> inputs = drawn_inputs(graph, 1);
+  EXPECT_EQ(executor.run(graph, inputs)[0].to_doubles(), inputs[0].to_doubles());
 }
 
 /// What every executor has to hold. An implementation instantiates it with

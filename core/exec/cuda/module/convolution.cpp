@@ -119,13 +119,10 @@ class GraphBuilder {
     const auto y = written(is_last);
     const auto convolution = window();
     Descriptor operation(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-    const auto refer = [&](cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t to) {
-      operation.set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, to);
-    };
-    refer(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
-    refer(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, filter);
-    refer(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
-    refer(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, filter);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y);
+    operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, convolution);
     operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, 1.0f);
     operation.set(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, 0.0f);
     operations_.push_back(keep(std::move(operation)));
@@ -143,12 +140,9 @@ class GraphBuilder {
     const auto mode = pointwise(step.mode);
     const auto y = written(is_last);
     Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    const auto refer = [&](cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t to) {
-      operation.set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, to);
-    };
-    refer(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
-    refer(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-    refer(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, mode);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
     operation.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, 1.0f);
     if (step.addend != 0) {
       Dims dims = result_dims_;
@@ -156,7 +150,7 @@ class GraphBuilder {
         std::fill(dims.begin(), dims.end(), 1);
         dims[1] = call_.filters;
       }
-      refer(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(step.addend, dims));
+      operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, tensor(step.addend, dims));
       operation.set(CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, 1.0f);
     }
     operations_.push_back(keep(std::move(operation)));

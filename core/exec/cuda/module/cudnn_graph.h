@@ -23,9 +23,10 @@ class Descriptor {
   }
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
            const void* values);
-  void set(cudnnBackendAttributeName_t name, const Descriptor& other) {
-    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
+  void set(cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t other) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other);
   }
+  void set(cudnnBackendAttributeName_t name, const Descriptor& other) { set(name, other.get()); }
   void set(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
     set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
   }
