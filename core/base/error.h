@@ -20,6 +20,12 @@ class InputError : public std::runtime_error {
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 
+/// A device failed for good: whatever it is asked next fails too.
+class DeviceError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 /// A broken invariant: a bug in this program, never a person's mistake.
 class InternalError : public std::logic_error {
  public:

@@ -121,6 +121,8 @@ class MeasuredCosts : public CachedCosts {
     MedianInterval time;
     try {
       time = options_.machine->time_operator(signature, options_.timing);
+    } catch (const DeviceError&) {
+      throw;
     } catch (const InputError&) {
       return {};
     }

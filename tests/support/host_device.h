@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -174,7 +175,7 @@ inline void run(const LayerNormalization& call, Memory memory) {
 }  // namespace host_calls
 
 /// A device that is this process: its memory is this machine's, its queue runs when asked to wait, and its
-/// clock counts what it is asked to do. It can be short of memory and refuse calls.
+/// clock counts what it is asked to do. It can be short of memory, refuse calls and fail for good.
 class HostDevice : public device::Device {
  public:
   explicit HostDevice(device::Precision precision = device::Precision::kFloat32)
@@ -184,6 +185,7 @@ class HostDevice : public device::Device {
   // What a test sets.
   std::function<bool(const device::Call&)> refuses = [](const device::Call&) { return false; };
   int64_t memory_limit = int64_t{1} << 40;
+  int works_for = std::numeric_limits<int>::max();  ///< launches before it fails for good
   int64_t workspace = 0;  ///< that every kernel asks for, and fills with NaNs
   /// Seconds that a launch takes on the device's clock, without what it does.
   std::function<double(const device::Call&)> time_of = [](const device::Call&) { return 1e-6; };
@@ -242,6 +244,7 @@ class HostDevice : public device::Device {
   }
   void synchronize() override {
     drain();
+    if (launches > works_for) throw DeviceError("host device: failed for good");
     if (std::exchange(bad_index_, false)) throw InputError("Gather: an index is out of range");
   }
   double seconds(const std::function<void()>& launches) override {

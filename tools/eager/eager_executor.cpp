@@ -13,14 +13,26 @@ namespace {
 using eager::Number;
 using eager::kAbsent;
 
+bool failed_for_good(const torch::Device& where) {
+  if (!where.is_cuda()) return false;
+  try {
+    torch::cuda::synchronize(where.index());
+    return false;
+  } catch (const c10::Error&) {
+    return true;
+  }
+}
+
 /// What LibTorch refuses, as a line: all it was asked for is what the graph says.
 template <typename Body>
-void refusing(Body&& body) {
+void refusing(const torch::Device& where, Body&& body) {
   try {
     body();
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
-    throw InputError("LibTorch: {}", text.substr(0, text.find('\n')));
+    const std::string line = fmt::format("LibTorch: {}", text.substr(0, text.find('\n')));
+    if (failed_for_good(where)) throw DeviceError(line);
+    throw InputError(line);
   }
 }
 
@@ -127,7 +139,7 @@ void EagerPlan::Impl::execute() {
 }
 
 EagerPlan::EagerPlan(const Graph& graph, const WeightSource& weights, torch::Device device) {
-  refusing([&] { impl_ = std::make_unique<Impl>(graph, weights, device); });
+  refusing(device, [&] { impl_ = std::make_unique<Impl>(graph, weights, device); });
 }
 EagerPlan::~EagerPlan() = default;
 EagerPlan::EagerPlan(EagerPlan&&) noexcept = default;
@@ -137,7 +149,7 @@ std::vector<Tensor> EagerPlan::run(std::span<const Tensor> tensors) {
   Impl& plan = *impl_;
   plan.interface.check(tensors);
   std::vector<Tensor> results;
-  refusing([&] {
+  refusing(plan.device, [&] {
     plan.set_inputs(tensors);
     plan.execute();
     for (size_t i = 0; i < plan.outputs.size(); ++i)
@@ -156,12 +168,18 @@ void EagerPlan::draw_inputs(Rng& rng) {
       for (float& value : tensor.data<float>()) value = static_cast<float>(rng.uniform(-1, 1));
     drawn.push_back(std::move(tensor));
   }
-  impl_->set_inputs(drawn);
+  refusing(impl_->device, [&] { impl_->set_inputs(drawn); });
 }
 
 void EagerPlan::execute() {
-  refusing([&] { impl_->execute(); });
+  refusing(impl_->device, [&] { impl_->execute(); });
 }
+
+void EagerPlan::wait() {
+  if (!impl_->device.is_cuda()) return;
+  refusing(impl_->device, [&] { torch::cuda::synchronize(impl_->device.index()); });
+}
+
 const std::map<std::string, int>& EagerPlan::fallbacks() const { return impl_->fallbacks; }
 
 bool EagerExecutor::supports(const Graph& graph, NodeId node) const {

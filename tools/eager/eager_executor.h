@@ -26,7 +26,7 @@ class EagerPlan {
   EagerPlan(EagerPlan&&) noexcept;
   EagerPlan& operator=(EagerPlan&&) noexcept;
 
-  /// As Executor::run. InputError too where LibTorch refuses a node.
+  /// As Executor::run. InputError too where LibTorch refuses a node, DeviceError where a GPU failed for good.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
   /// Gives every float32 input small random values and every other one zeros. For timing.
@@ -34,6 +34,8 @@ class EagerPlan {
   /// One run on what the inputs hold, with such errors; on a GPU it may still be going on afterwards. For
   /// timing.
   void execute();
+  /// Until that run is over, with its errors.
+  void wait();
 
   /// Nodes that run on the reference kernels, counted by operator.
   const std::map<std::string, int>& fallbacks() const;

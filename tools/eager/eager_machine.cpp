@@ -32,20 +32,17 @@ class EagerThreads {
 struct EagerSetting {
   torch::Device device;
   int threads;
-
-  void wait() const {
-    if (device.is_cuda()) torch::cuda::synchronize(device.index());
-  }
-  /// Of so many runs one after another.
-  double seconds_of(EagerPlan& plan, int runs) const {
-    wait();
-    const double seconds = time_once([&] {
-      for (int i = 0; i < runs; ++i) plan.execute();
-      wait();
-    });
-    return std::max(seconds, 1e-9);
-  }
 };
+
+/// Of so many runs one after another.
+double seconds_of(EagerPlan& plan, int runs) {
+  plan.wait();
+  const double seconds = time_once([&] {
+    for (int i = 0; i < runs; ++i) plan.execute();
+    plan.wait();
+  });
+  return std::max(seconds, 1e-9);
+}
 
 /// Run once, so that what LibTorch sets up at an operator's first call is there.
 EagerPlan ready_eagerly(const Graph& graph, const WeightSource& weights, uint64_t seed,
@@ -54,7 +51,7 @@ EagerPlan ready_eagerly(const Graph& graph, const WeightSource& weights, uint64_
   Rng rng(seed);
   plan.draw_inputs(rng);
   plan.execute();
-  setting.wait();
+  plan.wait();
   return plan;
 }
 
@@ -65,7 +62,7 @@ class EagerGraph : public ReadyGraph {
 
   double seconds_of_run() override {
     const EagerThreads threads(setting_.threads);
-    return setting_.seconds_of(plan_, 1);
+    return seconds_of(plan_, 1);
   }
   int fallbacks() const override {
     int total = 0;
@@ -117,7 +114,7 @@ class EagerMachine : public Machine {
       throw InputError("{} has no operator for {}", name(), signature.text());
     if (setting_.device.is_cpu()) return time_repeatedly([&] { plan.execute(); }, options);
     constexpr int kRuns = 16;  // as inside of a graph, the host is ahead of the device
-    return time_samples([&] { return setting_.seconds_of(plan, kRuns) / kRuns; }, kRuns, options);
+    return time_samples([&] { return seconds_of(plan, kRuns) / kRuns; }, kRuns, options);
   }
 
  private:

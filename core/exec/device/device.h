@@ -53,8 +53,8 @@ class Recording {
 };
 
 /// Something with memory of its own that runs what it is asked for in order. Not for use by several
-/// threads at once. Failures of the device are InputErrors with one line, and where memory runs out the
-/// line has the sizes.
+/// threads at once. What it refuses is an InputError with one line, with the sizes where memory runs out; a
+/// DeviceError where it failed for good.
 class Device {
  public:
   virtual ~Device() = default;

@@ -89,6 +89,20 @@ TEST(DeviceMachine, WhatItHasNoKernelForIsEstimated) {
                InputError);
 }
 
+TEST(DeviceMachine, NothingIsEstimatedInPlaceOfADeviceThatFailed) {
+  const TemporaryDirectory directory;
+  const auto device = timed_device();
+  const MeasureOptions options = on(device, directory.path());
+  {
+    const auto model = make_measured_cost_model(options);
+    model->cost(relu_of(64));
+    device->works_for = device->launches;
+    EXPECT_THROW(model->cost(relu_of(128)), DeviceError);
+    EXPECT_EQ(model->counters().estimates, 0);
+  }
+  EXPECT_EQ(read_cost_table(measured_table_path(options)).entries.size(), 1u);
+}
+
 TEST(DeviceMachine, TheTableKeepsWhereItComesFrom) {
   const TemporaryDirectory directory;
   const MeasureOptions options = on(timed_device(), directory.path());

@@ -8,10 +8,18 @@
 namespace reverie::device::cuda {
 namespace {
 
+/// After a fault in a kernel, say, every call returns the error of the first.
+bool failed_for_good() {
+  size_t available = 0, total = 0;
+  return cudaMemGetInfo(&available, &total) != cudaSuccess;
+}
+
 [[noreturn]] void fail(const char* what, const char* name, std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  if (text.empty()) throw InputError("CUDA: {} failed: {}", what, name);
-  throw InputError("CUDA: {} failed: {}: {}", what, name, text);
+  const std::string line =
+      fmt::format("CUDA: {} failed: {}{}{}", what, name, text.empty() ? "" : ": ", text);
+  if (failed_for_good()) throw DeviceError(line);
+  throw InputError(line);
 }
 
 }  // namespace

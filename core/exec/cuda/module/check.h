@@ -10,7 +10,8 @@
 /// Every status is checked, and every handle owned.
 namespace reverie::device::cuda {
 
-/// InputError "CUDA: <what> failed: <name>: <text>" for anything but success.
+/// For anything but success InputError "CUDA: <what> failed: <name>: <text>", DeviceError where the GPU will
+/// not serve this process any more.
 void check(cudaError_t status, const char* what);
 void check(cudnnStatus_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
