@@ -141,7 +141,7 @@ void register_collect(CLI::App& app) {
   CLI::App* command = app.add_subcommand("collect", "Play episodes and keep them: MODEL... -> rollouts");
   add_common_options<CollectStepConfig>(*command, options->common);
   command->add_option("models", options->models, "ONNX files, or toy")->type_name("MODEL");
-  command->add_option("--cost", options->cost, "Cost source: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
+  command->add_option("--cost", options->cost, "Cost source: " + known_cost_sources());
   command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
       ->type_name("NAME=DIMS")->expected(1)->take_all();
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")

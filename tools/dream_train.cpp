@@ -181,7 +181,7 @@ void register_dream_train(CLI::App& app) {
                       "policy.pt to go on from, instead of imitating the best episodes first")
       ->type_name("FILE");
   command->add_option("--validate-cost", options->validate_cost,
-                      "Cost source of validation: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
+                      "Cost source of validation: " + known_cost_sources());
   command->add_option("--iterate", options->iterate,
                       "Rounds of collect, fit and dream; the first has the data and M given")
       ->check(CLI::Range(1, 1000));

@@ -115,8 +115,7 @@ void register_evaluate(CLI::App& app) {
   command->add_option("models", options->models, "ONNX files")->type_name("MODEL")->required();
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
       ->type_name("FILE")->required();
-  command->add_option("--cost", options->cost,
-                      "Cost source: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
+  command->add_option("--cost", options->cost, "Cost source: " + known_cost_sources());
   command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
       ->type_name("NAME=DIMS")->expected(1)->take_all();
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")

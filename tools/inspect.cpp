@@ -163,7 +163,8 @@ void register_inspect(CLI::App& app) {
   command->add_option("FILE", options->file,
                       "ONNX model, rollout directory, checkpoint, cost table or fitted costs")
       ->required();
-  command->add_option("--cost", options->cost, "Where costs come from")->capture_default_str();
+  command->add_option("--cost", options->cost, "Where costs come from: " + known_cost_sources())
+      ->capture_default_str();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");
   command->add_flag("--json", options->json, "One object of JSON");

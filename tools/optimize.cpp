@@ -350,7 +350,7 @@ void register_optimize(CLI::App& app) {
                       "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
       ->type_name("FILE");
   add_key(*command, options, "--cost", "cost",
-          "Where costs come from: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
+          "Where costs come from: " + known_cost_sources());
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");

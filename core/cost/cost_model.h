@@ -84,5 +84,7 @@ Cost graph_cost(CostModel& model, const Graph& graph);
 /// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates;
 /// 0: no limit.
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit = 0);
+/// The names as a sentence says them: "roofline:<device>, table:<file>, fitted:<file>, cpu, ... or cuda".
+std::string known_cost_sources();
 
 }  // namespace reverie

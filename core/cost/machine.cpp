@@ -64,15 +64,10 @@ void register_machine(MachineKind kind) {
   kinds().push_back(std::move(kind));
 }
 
-std::vector<std::string> machine_names() {
+std::string known_machines() {
   std::vector<std::string> names;
   for (const MachineKind& kind : kinds())
     names.insert(names.end(), kind.names.begin(), kind.names.end());
-  return names;
-}
-
-std::string known_machines() {
-  const std::vector<std::string> names = machine_names();
   return fmt::format("{} or {}", fmt::join(std::span(names).first(names.size() - 1), ", "),
                      names.back());
 }

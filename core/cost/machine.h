@@ -76,9 +76,7 @@ struct MachineKind {
 /// Makes a kind known beside cpu and cuda, to all that take a machine's or a source's name. For machines on
 /// libraries that core does without; called at the start of the program, before there are other threads.
 void register_machine(MachineKind kind);
-/// Names of all machines, as MachineKind::names.
-std::vector<std::string> machine_names();
-/// The same as a sentence says it: "cpu, cpu:<threads>, cuda or cuda:<precision>".
+/// Names of all machines as a sentence says them: "cpu, cpu:<threads>, cuda or cuda:<precision>".
 std::string known_machines();
 /// A machine's argument that is a number of threads, at least 1. InputError where it is not.
 int threads_named(const std::string& argument);

@@ -39,15 +39,19 @@ const std::vector<Source>& sources() {
 }
 
 [[noreturn]] void refuse(const std::string& name) {
-  std::vector<std::string> known = machine_names();
-  for (const Source& source : sources()) known.push_back(source.pattern);
   std::vector<std::string_view> devices;
   for (const DeviceProfile& profile : device_profiles()) devices.push_back(profile.name);
-  throw InputError("no cost source '{}'; known are {} with <device> one of {}", name,
-                   fmt::join(known, ", "), fmt::join(devices, ", "));
+  throw InputError("no cost source '{}'; known are {}, with <device> one of {}", name,
+                   known_cost_sources(), fmt::join(devices, ", "));
 }
 
 }  // namespace
+
+std::string known_cost_sources() {
+  std::vector<std::string> patterns;
+  for (const Source& source : sources()) patterns.push_back(source.pattern);
+  return fmt::format("{}, {}", fmt::join(patterns, ", "), known_machines());
+}
 
 std::shared_ptr<CostModel> make_cost_model(const std::string& name, double time_limit) {
   const size_t colon = name.find(':');

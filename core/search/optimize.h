@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "core/exec/compare.h"
 #include "core/search/confirm.h"
@@ -26,7 +27,7 @@ struct OptimizeConfig {
   template <class V>
   void fields(V& v) {
     v.field("method", method, "How to search");
-    v.field("cost", cost, "Where costs come from");
+    v.field("cost", cost, "Where costs come from: " + known_cost_sources());
     search.fields(v);
     v.field("verify_inputs", verify.inputs,
             "Random inputs on which both graphs are compared; 0: nothing is, and nothing can be written",

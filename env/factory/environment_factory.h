@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "env/environment.h"
 #include "env/rewrite/rewrite_environment.h"
@@ -42,7 +43,7 @@ struct EnvironmentConfig {
     v.field("models", models, "ONNX files, each a start graph; or toy, the environment for tests");
     v.field("shapes", shapes, "Extents of inputs with symbolic dimensions: name=1,3,224,224");
     v.field("rules", rules, "Rule files; empty for the library that ships");
-    v.field("cost", cost, "Where costs come from: roofline:<device>, cpu, cuda, table:<file> or fitted:<file>");
+    v.field("cost", cost, "Where costs come from: " + known_cost_sources());
     rewrite.fields(v);
     v.section("measure", measure, "Measurements of whole graphs: the reward measured_every_k, and validation");
     v.section("toy", toy, "The toy environment");

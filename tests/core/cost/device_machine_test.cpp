@@ -161,6 +161,7 @@ TEST(Machine, OfAnotherKindIsKnownOnceRegistered) {
   unsetenv("REVERIE_CACHE");
   EXPECT_EQ(known_machines(),
             "cpu, cpu:<threads>, cuda, cuda:<precision>, borrowed or borrowed:<threads>");
+  EXPECT_THAT(known_cost_sources(), HasSubstr("fitted:<file>, " + known_machines()));
   EXPECT_THROW(register_machine({.names = {"cpu:<more>"}, .make = {}, .profile = {}}), InternalError);
 }
 
