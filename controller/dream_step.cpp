@@ -15,14 +15,18 @@ struct Models {
   std::shared_ptr<WorldModel> world() const { return members.front(); }
 };
 
-Models load_models(const std::string& path, const EnvSpec& spec, torch::Device device) {
+Models load_models(const std::string& path, const EnvSpec& spec, double mask_margin,
+                   torch::Device device) {
   Models models;
   models.checkpoint = load_checkpoint(path, "world");
   require_same_actions(path, models.checkpoint, spec);
   models.encoder = load_encoder(models.checkpoint);
   models.members = load_members(models.checkpoint);
   models.encoder->to_device(device);
-  for (const auto& member : models.members) member->to_device(device);
+  for (const auto& member : models.members) {
+    member->to_device(device);
+    member->set_mask_margin(mask_margin);
+  }
   return models;
 }
 
@@ -50,7 +54,7 @@ LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const Dr
 
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
-  const Models models = load_models(run.world, data.spec(), run.device);
+  const Models models = load_models(run.world, data.spec(), config.dream.mask_margin, run.device);
   const LatentEpisodes episodes = encoded(data, models, run);
   const auto environment = place_to_learn(episodes, models, config, run);
   RealJudge judge(run.validation, models.encoder, models.world(), config.validation, config.seed);

@@ -12,6 +12,7 @@ namespace reverie {
 
 struct DreamConfig {
   double temperature = 1;
+  double mask_margin = 0;
   int depth = 6;
   int depth_start = 0;
   double depth_growth = 0.5;
@@ -25,6 +26,9 @@ struct DreamConfig {
   void fields(V& v) {
     v.field("temperature", temperature, "Temperature of the mixture; 0 takes the likeliest",
             at_least(0));
+    v.field("mask_margin", mask_margin,
+            "Log-odds of a choice above which a dreamt mask has it: the more, the surer. Holds for validation's "
+            "dreams too", at_least(0));
     v.field("depth", depth, "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
             "horizon alone", at_least(0));
     v.field("depth_start", depth_start,

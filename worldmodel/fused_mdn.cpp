@@ -39,6 +39,11 @@ struct FusedMdn::Recurrent {
 FusedMdn::FusedMdn(MdnRnn network)
     : network_(std::move(network)), sources_(sources_of(*network_)) {}
 
+void FusedMdn::set_mask_margin(double margin) {
+  mask_margin_ = margin;
+  seen_.clear();
+}
+
 void FusedMdn::refresh() {
   std::vector<std::pair<const void*, uint32_t>> now;
   for (const torch::Tensor& source : sources_)
@@ -53,6 +58,8 @@ void FusedMdn::refresh() {
       class_first(before, m.spec.env.primary_actions()).to(m.head->bias.device());
   head_ = m.head->weight.index_select(0, order).t();
   head_bias_ = m.head->bias.index_select(0, order);
+  head_bias_.narrow(0, before + CountCode::kNone * m.spec.env.primary_actions(), m.spec.env.no_op())
+      .add_(mask_margin_);
   input_ = torch::Tensor();
   seen_ = std::move(now);
 }

@@ -62,6 +62,10 @@ class WorldModel {
   virtual StepExpectation expect(LatentState& state, const LatentMask& mask,
                                  const LatentActions& actions) = 0;
 
+  /// From now on `step` gives an action choices only where any are likelier than none by a factor of
+  /// exp(margin), at least; NO-OP apart. 0 at first: where they are likelier.
+  virtual void set_mask_margin(double margin) = 0;
+
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
   /// Adds everything that `load_world_model` needs, tensors under "world".
@@ -88,6 +92,7 @@ class MdnWorldModel : public WorldModel {
                           double temperature, torch::Generator noise) override;
   StepExpectation expect(LatentState& state, const LatentMask& mask,
                          const LatentActions& actions) override;
+  void set_mask_margin(double margin) override { fused_.set_mask_margin(margin); }
   void to_device(torch::Device device) override { network_->to(device); }
   torch::Device device() const override { return network_->reward_scale.device(); }
   void store(Checkpoint& checkpoint) const override;

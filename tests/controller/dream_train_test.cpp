@@ -266,6 +266,7 @@ class GenerousWorld : public WorldModel {
   StepExpectation expect(LatentState& state, const LatentMask&, const LatentActions&) override {
     return {torch::zeros_like(state.latents.z), torch::full({state.latents.z.size(0)}, 2.0f)};
   }
+  void set_mask_margin(double) override {}
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }
   void store(Checkpoint&) const override {}

@@ -54,6 +54,7 @@ class Opinion : public WorldModel {
     const auto change = state.hidden * actions.primary.eq(1).unsqueeze(1) * opinion_;
     return {change.expand({-1, 2}), torch::zeros({actions.primary.size(0)})};
   }
+  void set_mask_margin(double) override {}
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }
   void store(Checkpoint&) const override {}

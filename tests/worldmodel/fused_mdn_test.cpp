@@ -103,6 +103,29 @@ TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
   expect_as_in_training(c, fused);
 }
 
+TEST(FusedMdn, AMarginTakesChoicesOutOfTheMaskButNoOp) {
+  Case c;
+  FusedMdn fused(c.network);
+  torch::Tensor h, cell;
+  const MdnOutput likeliest = c.expected(h, cell);
+  const int64_t no_op = c.network->spec.env.no_op();
+  const auto counts_at = [&](double margin) {
+    fused.set_mask_margin(margin);
+    torch::Tensor next_h = c.hidden, next_c = c.cell;
+    return fused.step(c.in, next_h, next_c).counts;
+  };
+  for (const double margin : {0.7, 2.0, 0.0}) {
+    auto logits = likeliest.counts.clone();
+    logits.select(-1, CountCode::kNone).narrow(-1, 0, no_op).add_(margin);
+    EXPECT_TRUE(torch::equal(counts_at(margin), CountCode::decode(c.in.counts, logits.argmax(-1),
+                                                                  c.network->spec.env.max_secondary)));
+  }
+  const auto sure = counts_at(1e6);
+  EXPECT_EQ(sure.narrow(1, 0, no_op).max().item<int64_t>(), 0);
+  EXPECT_TRUE(torch::equal(sure.select(1, no_op), counts_at(0).select(1, no_op)));
+  EXPECT_GT(sure.select(1, no_op).max().item<int64_t>(), 0);
+}
+
 TEST(FusedMdn, LeavesWhatItWasGivenAndWhatItGaveOut) {
   Case c;
   FusedMdn fused(c.network);
