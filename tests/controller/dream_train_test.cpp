@@ -38,6 +38,16 @@ struct DreamScene {
     return run_dream_step(*data, config, run);
   }
 
+  /// With a network M of its own that believes in no end.
+  Checkpoint endless() const {
+    Checkpoint checkpoint = world.checkpoint();
+    MdnRnn network(world.config, world.world->spec());
+    torch::NoGradGuard guard;
+    network->head->bias[network->columns()[0] + network->columns()[1]] = -20;
+    MdnWorldModel(network).store(checkpoint);
+    return checkpoint;
+  }
+
   TemporaryDirectory directory;
   std::shared_ptr<ToyEnvironment> toy;
   UntrainedWorld world;
@@ -62,13 +72,7 @@ TEST(DreamTrainTest, AnEnsembleEndsDreamsAndSaysHowMany) {
   scene.config.dream.disagreement_quantile = 0.6;
   EXPECT_THROW(scene.train("one"), InputError);
   torch::manual_seed(9);
-  Checkpoint first = scene.world.checkpoint(), other;
-  for (Checkpoint* member : {&first, &other}) {
-    MdnRnn network(scene.world.config, scene.world.world->spec());
-    torch::NoGradGuard guard;
-    network->head->bias[network->columns()[0] + network->columns()[1]] = -20;  // no end
-    MdnWorldModel(network).store(*member);
-  }
+  const Checkpoint first = scene.endless(), other = scene.endless();
   save_checkpoint(scene.directory / "world.pt", join_members(first, {other}));
   scene.train("two");
   const auto rows = read_metrics(scene.directory / "two/metrics.jsonl");
@@ -80,6 +84,19 @@ TEST(DreamTrainTest, AnEnsembleEndsDreamsAndSaysHowMany) {
   scene.train("off");
   EXPECT_FALSE(read_metrics(scene.directory / "off/metrics.jsonl")[1].values.contains(
       "train/ended_by_disagreement"));
+}
+
+TEST(DreamTrainTest, UnderAMarginNothingIsDreamtThatIsNotSure) {
+  DreamScene scene;
+  torch::manual_seed(9);
+  save_checkpoint(scene.directory / "world.pt", scene.endless());
+  const auto phantoms = [&](double margin, const std::string& out) {
+    scene.config.dream.mask_margin = margin;
+    scene.train(out);
+    return read_metrics(scene.directory / (out + "/metrics.jsonl")).back().values.at("real/phantom_share");
+  };
+  EXPECT_GT(phantoms(0, "likeliest"), 0.1);
+  EXPECT_EQ(phantoms(1e6, "sure"), 0);  // NO-OP is all that is left after a step
 }
 
 TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
