@@ -27,8 +27,8 @@ struct DreamConfig {
     v.field("temperature", temperature, "Temperature of the mixture; 0 takes the likeliest",
             at_least(0));
     v.field("mask_margin", mask_margin,
-            "Log-odds of a choice above which a dreamt mask has it: the more, the surer. Holds for validation's "
-            "dreams too", at_least(0));
+            "A dreamt mask has choices where some number of them is likelier than none by this much, in logarithms. "
+            "Validation's dreams too", at_least(0));
     v.field("depth", depth, "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
             "horizon alone", at_least(0));
     v.field("depth_start", depth_start,

@@ -62,8 +62,8 @@ class WorldModel {
   virtual StepExpectation expect(LatentState& state, const LatentMask& mask,
                                  const LatentActions& actions) = 0;
 
-  /// From now on `step` gives an action choices only where any are likelier than none by a factor of
-  /// exp(margin), at least; NO-OP apart. 0 at first: where they are likelier.
+  /// From now on `step` gives an action choices only where M finds some number of them likelier than none by
+  /// a factor of exp(margin); NO-OP apart. 0 at first.
   virtual void set_mask_margin(double margin) = 0;
 
   virtual void to_device(torch::Device device) = 0;
