@@ -54,7 +54,7 @@ struct TrainingRun {
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
-  bool validate_start = true;                    ///< before the first update too
+  bool validate_start = true;                    ///< before the first update too; without updates always
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;

@@ -30,9 +30,9 @@ class Iteration {
         gather(round);
         fit_world(round);
         next.world = next.directory + "/world/world.pt";
-        next.policy = last_policy(round - 1);
+        next.policy = config_.from_best ? best_policy() : last_policy(round - 1);
         next.imitate = config_.imitate;
-        next.validate_start = false;  // the round before ended with it
+        next.validate_start = false;  // it was validated in the round that it is from
       }
       world_ = next.world;
       const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
@@ -52,7 +52,8 @@ class Iteration {
     return fmt::format("{}/round-{}", run_.directory, round);
   }
 
-  /// With which a round ended: the one validated best may stay where it is for ever.
+  std::string best_policy() const { return run_.directory + "/policy.pt"; }
+  /// With which a round ended.
   std::string last_policy(int64_t round) const { return directory(round) + "/last.pt"; }
 
   /// Lets the policy of the round before play.
@@ -95,7 +96,7 @@ class Iteration {
       best_ = result;
       best_.best_update += updates_;
       taken_ = true;
-      write_file(run_.directory + "/policy.pt", read_file(where + "/policy.pt"));
+      write_file(best_policy(), read_file(where + "/policy.pt"));
     }
     updates_ += result.updates;
     training_ += result.training;

@@ -3,6 +3,7 @@
 #include "controller/dream_step.h"
 #include "core/base/files.h"
 #include "core/cost/fitted.h"
+#include "env/rewrite/rewrite_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/unary_world.h"
