@@ -58,9 +58,10 @@ class Iteration {
 
   /// Lets the policy of the round before play.
   void gather(int64_t round) {
-    const auto agent =
-        make_policy_agent(load_trained_policy(last_policy(round - 1), run_.device),
-                          static_cast<uint64_t>(round));
+    const TrainedPolicy last = load_trained_policy(last_policy(round - 1), run_.device);
+    last.world->set_mask_margin(step_.dream.mask_margin);
+    const auto agent = make_policy_agent(
+        last, {static_cast<uint64_t>(round), config_.dreamt, step_.dream.temperature});
     const CollectedRound collected =
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
     sources_.push_back(collected.episodes);

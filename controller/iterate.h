@@ -18,6 +18,7 @@ struct IterateConfig {
   int64_t epochs = 6;
   bool imitate = false;
   bool from_best = false;
+  double dreamt = 0;
 
   template <class V> void fields(V& v) {
     v.field("rounds", rounds, "Rounds of collect, fit and dream; the first has data and M already",
@@ -31,6 +32,9 @@ struct IterateConfig {
     v.field("from_best", from_best,
             "Whether each further round goes on from the policy validated best so far instead of the last one, "
             "which still collects");
+    v.field("dreamt", dreamt,
+            "Share of the collected episodes that are dreamt first, then played for real as far as their actions "
+            "exist: M is fitted to where it fails", between(0, 1));
   }
 };
 

@@ -6,20 +6,14 @@
 namespace reverie {
 namespace {
 
-struct DreamtEpisode {
-  std::vector<Action> actions;
-  double reward = 0;
-  bool over = false;
-};
-
 /// The real start states in latent space.
 LatentObservation start_observation(Encoder& encoder, WorldModel& world,
-                                    std::span<const std::unique_ptr<Environment>> environments,
+                                    std::span<const Environment* const> environments,
                                     LatentState& state) {
   std::vector<Observation> observations;
   std::vector<const Observation*> pointers;
   std::vector<const ActionMask*> masks;
-  for (const auto& environment : environments) observations.push_back(environment->observe());
+  for (const Environment* environment : environments) observations.push_back(environment->observe());
   for (const Observation& observation : observations) {
     pointers.push_back(&observation);
     masks.push_back(&observation.mask);
@@ -65,17 +59,14 @@ void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& c
   int64_t first = -1;
   bool over = false;
   for (size_t step = 0; step < dreamt.actions.size(); ++step) {
-    const ActionMask mask = environment.mask();
-    const Action& action = dreamt.actions[step];
-    const bool exists =
-        !over && action.secondary < static_cast<int>(mask.counts[static_cast<size_t>(action.primary)]);
-    if (!exists) {
+    const auto action =
+        over ? std::nullopt : existing_action(environment.mask(), dreamt.actions[step]);
+    if (!action) {
       ++check.phantoms;
       if (first < 0) first = static_cast<int64_t>(step);
       continue;
     }
-    const StepResult result = environment.step(
-        {action.primary, secondary_choice(mask, action.primary, action.secondary)});
+    const StepResult result = environment.step(*action);
     check.real_return += result.reward;
     over = result.terminated || result.truncated;
   }
@@ -88,6 +79,19 @@ void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& c
 
 }  // namespace
 
+std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
+                                      Policy& policy, bool greedy, double temperature, Rng& rng) {
+  torch::NoGradGuard no_grad;
+  LatentState state;
+  const LatentObservation start = start_observation(encoder, world, starts, state);
+  return dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
+}
+
+std::optional<Action> existing_action(const ActionMask& mask, const Action& dreamt) {
+  if (dreamt.secondary >= static_cast<int>(mask.counts[static_cast<size_t>(dreamt.primary)])) return std::nullopt;
+  return Action{dreamt.primary, secondary_choice(mask, dreamt.primary, dreamt.secondary)};
+}
+
 Metrics DreamCheck::metrics() const {
   return {{"phantom_share", phantom_share()},
           {"first_phantom", first_phantom},
@@ -99,16 +103,13 @@ Metrics DreamCheck::metrics() const {
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,
                        double temperature, Rng& rng, EnvCounters& counters) {
-  torch::NoGradGuard no_grad;
   std::vector<std::unique_ptr<Environment>> environments;
+  std::vector<const Environment*> starts;
   for (const uint64_t seed : seeds) {
-    environments.push_back(prototype.fork());
+    starts.push_back(environments.emplace_back(prototype.fork()).get());
     environments.back()->reset(seed);
   }
-  LatentState state;
-  const LatentObservation start = start_observation(encoder, world, environments, state);
-  const auto dreamt =
-      dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
+  const auto dreamt = dream_from(starts, encoder, world, policy, greedy, temperature, rng);
   DreamCheck check;
   for (size_t i = 0; i < dreamt.size(); ++i) {
     replay(*environments[i], dreamt[i], check);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "controller/policy.h"
 #include "core/base/metrics.h"
@@ -9,6 +11,21 @@
 #include "worldmodel/world_model.h"
 
 namespace reverie {
+
+/// Actions chosen in a dream, NO-OP included; the secondary part of each counts the choices that the dreamt mask has.
+struct DreamtEpisode {
+  std::vector<Action> actions;
+  double reward = 0;
+  bool over = false;
+};
+
+/// Dreams one episode from where each environment stands: M alone, at `temperature`, until it believes in the end,
+/// NO-OP or the horizon.
+std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
+                                      Policy& policy, bool greedy, double temperature, Rng& rng);
+
+/// A dreamt action for the real state of this mask; nullopt where it is a phantom: there is no such choice.
+std::optional<Action> existing_action(const ActionMask& mask, const Action& dreamt);
 
 /// How far a policy's dreams can be lived: action sequences chosen in the dream, replayed for real.
 struct DreamCheck {
@@ -27,8 +44,7 @@ struct DreamCheck {
   Metrics metrics() const;
 };
 
-/// Dreams one episode from the real start state of each seed (M alone, at `temperature`, until it
-/// believes in the end, NO-OP or the horizon) and replays it on forks of `prototype`. `counters`
+/// Dreams one episode from the real start state of each seed and replays it on forks of `prototype`. `counters`
 /// gains the real work.
 DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
                        const Environment& prototype, std::span<const uint64_t> seeds, bool greedy,

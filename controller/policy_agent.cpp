@@ -1,5 +1,6 @@
 #include "controller/policy_agent.h"
 
+#include "controller/phantoms.h"
 #include "controller/rollout.h"
 #include "worldmodel/graph_batch.h"
 
@@ -8,48 +9,66 @@ namespace {
 
 class PolicyAgent : public CollectAgent {
  public:
-  PolicyAgent(TrainedPolicy trained, uint64_t salt)
-      : trained_(std::move(trained)), salt_(salt) {}
+  PolicyAgent(TrainedPolicy trained, const PolicyAgentConfig& config)
+      : trained_(std::move(trained)), config_(config) {}
 
-  std::string begin(const Environment&, Rng& rng) override {
+  std::string begin(const Environment& env, Rng& rng) override {
     step_ = 0;
-    rng_ = rng.fork(salt_);
-    return "policy";
+    rng_ = rng.fork(config_.salt);
+    dreamt_.reset();
+    if (config_.dreamt == 0 || rng_.uniform() >= config_.dreamt) return "policy";
+    const Environment* const start[] = {&env};
+    dreamt_ = dream_from(start, *trained_.encoder, *trained_.world, *trained_.policy, false,
+                         config_.temperature, rng_).front();
+    return "dreamt";
   }
 
   Action act(const Environment& env, const Observation& observation, Rng&) override {
+    const int step = step_++;
+    return dreamt_ ? dreamt_action(env.spec(), observation.mask, static_cast<size_t>(step))
+                   : sampled_action(env.spec(), observation, step);
+  }
+
+  std::unique_ptr<CollectAgent> fork() const override {
+    return std::make_unique<PolicyAgent>(trained_, config_);
+  }
+
+ private:
+  Action dreamt_action(const EnvSpec& spec, const ActionMask& mask, size_t step) const {
+    const Action no_op{spec.no_op(), 0};
+    if (step >= dreamt_->actions.size()) return no_op;
+    return existing_action(mask, dreamt_->actions[step]).value_or(no_op);
+  }
+
+  Action sampled_action(const EnvSpec& spec, const Observation& observation, int step) {
     torch::NoGradGuard no_grad;
     WorldModel& world = *trained_.world;
     const std::vector<const Observation*> one = {&observation};
     const std::vector<const ActionMask*> masks = {&observation.mask};
-    const Latents latents = to_device(trained_.encoder->encode(one, env.spec()), world.device());
-    const LatentMask mask = to_device(batch_masks(masks, env.spec()), world.device());
-    if (step_ == 0) state_ = world.begin(latents);
+    const Latents latents = to_device(trained_.encoder->encode(one, spec), world.device());
+    const LatentMask mask = to_device(batch_masks(masks, spec), world.device());
+    if (step == 0) state_ = world.begin(latents);
     state_.latents = latents;
-    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / env.spec().horizon)
-                           .to(world.device());
+    const auto to_go =
+        torch::full({1}, 1.0f - static_cast<float>(step) / spec.horizon).to(world.device());
     const LatentActions actions =
         trained_.policy->act(observation_of(state_, mask, to_go), false, rng_).actions;
     world.advance(state_, mask, actions);
     return real_action(observation.mask, actions, 0);
   }
 
-  std::unique_ptr<CollectAgent> fork() const override {
-    return std::make_unique<PolicyAgent>(trained_, salt_);
-  }
-
- private:
   TrainedPolicy trained_;
-  uint64_t salt_;
+  PolicyAgentConfig config_;
   Rng rng_{0};
   LatentState state_;
+  std::optional<DreamtEpisode> dreamt_;
   int step_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained, uint64_t salt) {
-  return std::make_unique<PolicyAgent>(std::move(trained), salt);
+std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained, const PolicyAgentConfig& config) {
+  return std::make_unique<PolicyAgent>(std::move(trained), config);
 }
 
 }  // namespace reverie

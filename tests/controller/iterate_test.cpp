@@ -45,6 +45,7 @@ struct Rounds {
     const auto environment = toy->fork();
     const auto player = agent.fork();
     for (int i = 0; i < episodes; ++i) add_played(*played, *environment, *player, 100 + i);
+    for (const Episode& episode : played->episodes()) agents.insert(episode.agent);
     return {played, environment->counters()};
   }
 
@@ -95,6 +96,7 @@ struct Rounds {
   DreamStepConfig step;
   IterateConfig config;
   std::vector<std::string> collected;
+  std::set<std::string> agents;
 };
 
 TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
@@ -157,6 +159,16 @@ TEST(IterateTest, ARoundGoesOnFromTheLastPolicyOrFromTheBest) {
     EXPECT_EQ(goes_on_from(out, "last.pt"), !from_best);
     EXPECT_EQ(goes_on_from(out, "policy.pt"), from_best);
   }
+}
+
+TEST(IterateTest, DreamtEpisodesAreCollectedWhereTheyShall) {
+  Rounds rounds;
+  rounds.run("none");
+  EXPECT_THAT(rounds.agents, ::testing::ElementsAre("policy"));
+  rounds.agents.clear();
+  rounds.config.dreamt = 1;
+  rounds.run("all");
+  EXPECT_THAT(rounds.agents, ::testing::ElementsAre("dreamt"));
 }
 
 TEST(IterateTest, MetricsCountOnFromRoundToRound) {

@@ -1,0 +1,130 @@
+#include "controller/phantoms.h"
+
+#include <gmock/gmock.h>
+
+#include "controller/policy_agent.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/untrained_world.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::UntrainedWorld;
+
+/// A policy that always takes the first location of the first rule, existing or not.
+class Blind : public Policy {
+ public:
+  std::string name() const override { return "blind"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const auto zero = torch::zeros({observation.z.size(0)}, torch::kInt64);
+    return {{zero, zero}, torch::zeros({observation.z.size(0)}), {}};
+  }
+};
+
+TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});  // start 5 has two even blocks: merge exists twice
+  UntrainedWorld untrained(toy.spec());
+  Blind policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5, 21};
+  const DreamCheck check = check_dream(*untrained.encoder, *untrained.world, policy, toy, seeds,
+                                       true, 0, rng, counters);
+  EXPECT_EQ(check.episodes, 2);
+  EXPECT_EQ(counters.resets, 2);
+  EXPECT_EQ(check.actions - check.phantoms, counters.steps);
+  if (check.phantoms > 0) { EXPECT_EQ(check.first_phantom, 2); }
+  EXPECT_LE(counters.steps, 4);
+}
+
+/// Believes that every action, NO-OP too, is worth 2 and changes nothing.
+class GenerousWorld : public WorldModel {
+ public:
+  explicit GenerousWorld(LatentSpec spec) : spec_(std::move(spec)) {}
+  const LatentSpec& spec() const override { return spec_; }
+  void advance(LatentState&, const LatentMask&, const LatentActions&) override {}
+  WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions&, double,
+                       torch::Generator) override {
+    const int64_t size = mask.counts.size(0);
+    return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
+  }
+  StepExpectation expect(LatentState& state, const LatentMask&, const LatentActions&) override {
+    return {torch::zeros_like(state.latents.z), torch::full({state.latents.z.size(0)}, 2.0f)};
+  }
+  void set_mask_margin(double) override {}
+  void to_device(torch::Device) override {}
+  torch::Device device() const override { return torch::kCPU; }
+  void store(Checkpoint&) const override {}
+
+ private:
+  LatentSpec spec_;
+};
+
+/// The first valid action once, then NO-OP.
+class OneThenStop : public Policy {
+ public:
+  std::string name() const override { return "one, then stop"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const int64_t last = observation.mask.counts.size(1) - 1;
+    const auto first = (observation.mask.counts > 0).to(torch::kInt64).argmax(1);
+    const auto primary = torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
+    return {{primary, torch::zeros_like(primary)}, torch::zeros({primary.size(0)}), {}};
+  }
+};
+
+TEST(CheckDreamTest, WhatNoOpIsBelievedToBeWorthCounts) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});
+  const UntrainedWorld untrained(toy.spec());
+  GenerousWorld world(untrained.world->spec());
+  OneThenStop policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5, 21};
+  const DreamCheck check =
+      check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
+  EXPECT_EQ(check.actions, 4);
+  EXPECT_EQ(check.dream_return, 4);
+}
+
+/// Merges in a world that believes them to be there for ever: start 5 of the toy has two.
+struct Dreamer {
+  Dreamer()
+      : toy(ToyConfig{2, 16, 6}), untrained(toy.spec()),
+        policy{untrained.encoder, std::make_shared<GenerousWorld>(untrained.world->spec()), std::make_shared<Blind>()} {}
+
+  RecordedEpisode play(double dreamt) {
+    return record_episode(toy, *make_policy_agent(policy, {.salt = 1, .dreamt = dreamt}), 5, Rng(1));
+  }
+
+  ToyEnvironment toy;
+  UntrainedWorld untrained;
+  TrainedPolicy policy;
+};
+
+TEST(PolicyAgentTest, ADreamtEpisodeIsPlayedUpToTheFirstPhantom) {
+  Dreamer dreamer;
+  const Episode episode = dreamer.play(1).episode;
+  EXPECT_EQ(episode.agent, "dreamt");
+  std::vector<int> taken;
+  for (const Transition& step : episode.steps) taken.push_back(step.action.primary);
+  EXPECT_THAT(taken, ElementsAre(0, 0, dreamer.toy.spec().no_op()));
+  EXPECT_TRUE(episode.steps.back().terminated);
+}
+
+TEST(PolicyAgentTest, TheShareIsOfEpisodes) {
+  Dreamer dreamer;
+  dreamer.policy.policy = std::make_shared<OneThenStop>();
+  EXPECT_EQ(dreamer.play(0).episode.agent, "policy");
+  const auto agent = make_policy_agent(dreamer.policy, {.salt = 1, .dreamt = 0.25});
+  int dreamt = 0;
+  for (uint64_t i = 0; i < 400; ++i) {
+    Rng rng(i);
+    dreamer.toy.reset(5);
+    dreamt += agent->begin(dreamer.toy, rng) == "dreamt";
+  }
+  EXPECT_NEAR(dreamt, 100, 40);
+}
+
+}  // namespace
+}  // namespace reverie
