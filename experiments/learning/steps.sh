@@ -3,6 +3,7 @@
 #
 #   experiments/learning/steps.sh MODEL TRAIN DIRECTORY ARM SEED [KEY=VALUE]...
 #
+# V, M and C learn on DEVICE of the environment (cpu where it is not set).
 # It learns on TRAIN, models separated by commas, and is played on MODEL. A setting goes to the step that it is for, by its first word; of settings that are given twice the last
 # holds. An arm without a setting for dream_train ends with its collection: an agent that learned by itself
 # (collect.agent=ppo), judged by the episodes that it collected. Settings that begin with `tune.` are for learning on after
@@ -77,11 +78,12 @@ if [[ -z $(settings_of dream iterate) ]]; then
     "$(number mean_improvement_percent "$collected")" "$before" "$(number seconds "$(object agent_training "$collected")")"
   exit
 fi
-step train_vae vae "$rollouts"
+learn=(--device "${DEVICE:-cpu}")
+step train_vae vae "$rollouts" "${learn[@]}"
 encoder=$made fitted_v=$said
-step train_mdnrnn "mdnrnn open_loop" "$rollouts" --encoder "$encoder/encoder.pt"
+step train_mdnrnn "mdnrnn open_loop" "$rollouts" --encoder "$encoder/encoder.pt" "${learn[@]}"
 world=$made fitted_m=$said
-step dream_train "dream iterate" "$rollouts" --world "$world/world.pt"
+step dream_train "dream iterate" "$rollouts" --world "$world/world.pt" "${learn[@]}"
 policy=$made trained=$said
 if [[ ${#tuned[@]} -gt 0 ]]; then
   for key in "${!tuned[@]}"; do given[$key]=${tuned[$key]}; done
@@ -90,9 +92,9 @@ if [[ ${#tuned[@]} -gt 0 ]]; then
   step collect "env collect ppo" "$model"
   rollouts=$made collected=$said
   before=$(number steps "$(object agent_training "$collected")")
-  step train_mdnrnn "mdnrnn open_loop" "$rollouts" --from "$world/world.pt"
+  step train_mdnrnn "mdnrnn open_loop" "$rollouts" --from "$world/world.pt" "${learn[@]}"
   world=$made fitted_m=$said fitted_v='"seconds":0'
-  step dream_train "dream iterate" "$rollouts" --world "$world/world.pt" --policy "$policy/policy.pt"
+  step dream_train "dream iterate" "$rollouts" --world "$world/world.pt" --policy "$policy/policy.pt" "${learn[@]}"
   policy=$made trained=$said
 fi
 

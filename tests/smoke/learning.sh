@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Arms of the learning experiments, from one command to the table: experiments/learning/run.sh on a small model.
+# Usage: learning.sh REVERIE
+set -u
+reverie=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failures=0
+fails() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+mkdir models
+"$reverie" model squeezenet_small --light --out models/small.onnx >/dev/null || exit 1
+cat >two.arms <<'END'
+* collect.episodes=6 env.horizon=8 vae.epochs=1 mdnrnn.epochs=1 dream.updates=0 iterate.rounds=1
+* dream.validation.sampled=1 dream.validation.dreams=1
+*large collect.episodes=8
+imitation
+dream dream.updates=1
+END
+arms() {
+  REVERIE=$reverie "$root/experiments/learning/run.sh" two.arms --models models --out out --seeds 1 "$@" small >table 2>err
+}
+
+arms || fails "run.sh: $(cat err)"
+[[ $(grep -c '"collect_episodes":6,' out/two.jsonl) -eq 2 ]] || fails "not every arm has a line of 6 episodes"
+[[ $(ls -d out/steps/*-collect-*/ out/steps/*-train_mdnrnn-*/ | wc -l) -eq 2 ]] || fails "arms do not share their steps"
+[[ $(ls -d out/steps/*-dream_train-*/ | wc -l) -eq 2 ]] || fails "arms share a policy"
+grep -q '^| dream | 1 | ' table || fails "no table: $(cat table)"
+mv table first
+arms || fails "again: $(cat err)"
+cmp -s table first || fails "the same runs give another table"
+arms --size large --only dream || fails "large: $(cat err)"
+[[ $(grep -c '"collect_episodes":8,' out/two-large.jsonl) -eq 1 ]] || fails "the large size is not taken"
+arms --size huge && fails "a size that the arms do not have is taken"
+grep -q 'no arm \*huge' err || fails "not said: $(cat err)"
+[[ $failures -eq 0 ]] && echo "learning.sh: all as expected"
+exit $((failures > 0))
