@@ -7,8 +7,8 @@
 # Every arm has N expansions (default 1000) or S seconds on each model with each of its seeds. A run is
 # one line of JSON in OUT/runs (default runs/estimated), those of a setting together OUT/SETTING.jsonl,
 # and the same command goes on where it was stopped (experiments/queue.sh). Prints the tables, which go to
-# OUT/SETTING.md; --tables alone makes them anew. The best known is that of all settings in OUT. First the
-# graphs are listed on which at least a percentage point lies between greedy and the best known.
+# OUT/SETTING.md; --tables alone makes them anew. The best known is that of all settings in OUT. The
+# first table lists the graphs on which at least a percentage point lies between greedy and the best known.
 # Graphs that are found are not compared with their originals here, which would take most of the time.
 # --jobs runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
 set -euo pipefail
