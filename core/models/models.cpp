@@ -35,6 +35,12 @@ constexpr ModelOptions vit_b_16() {
   return options;
 }
 
+constexpr ModelOptions squeezenet(int64_t image) {
+  ModelOptions options = vision(image);
+  options.layers = 8;
+  return options;
+}
+
 constexpr ModelOptions without_classes(ModelOptions options, int64_t layers = 0) {
   options.classes = 0;
   options.layers = layers;
@@ -43,8 +49,8 @@ constexpr ModelOptions without_classes(ModelOptions options, int64_t layers = 0)
 
 const std::array<ModelKind, 15>& kinds() {
   static const std::array<ModelKind, 15> table = {{
-      {"squeezenet1_1", "SqueezeNet 1.1", vision(224), models::squeezenet1_1},
-      {"squeezenet_small", "SqueezeNet 1.1 on 64 x 64 images", vision(64), models::squeezenet1_1},
+      {"squeezenet1_1", "SqueezeNet 1.1", squeezenet(224), models::squeezenet1_1},
+      {"squeezenet_small", "SqueezeNet 1.1 on 64 x 64 images", squeezenet(64), models::squeezenet1_1},
       {"resnet18", "ResNet-18", vision(224), models::resnet18},
       {"resnet50", "ResNet-50", vision(224), models::resnet50},
       {"resnext50", "ResNeXt-50 32x4d", vision(224), models::resnext50},

@@ -15,7 +15,7 @@ struct ModelOptions {
   int64_t image = 0;    ///< side of the square input image
   double width = 0;     ///< multiplies the numbers of channels
   int64_t classes = 0;
-  int64_t layers = 0;   ///< encoder layers, time steps, or cells per stack
+  int64_t layers = 0;   ///< encoder layers, time steps, cells per stack, or fire modules
   int64_t hidden = 0;
   int64_t heads = 0;
   int64_t inner = 0;    ///< width inside of the feed-forward part
@@ -30,7 +30,7 @@ struct ModelOptions {
     v.field("image", image, "Side of the input image");
     v.field("width", width, "Factor on the numbers of channels");
     v.field("classes", classes, "Number of classes");
-    v.field("layers", layers, "Encoder layers, time steps, or cells per stack");
+    v.field("layers", layers, "Encoder layers, time steps, cells per stack, or fire modules");
     v.field("hidden", hidden, "Width of the hidden state");
     v.field("heads", heads, "Attention heads");
     v.field("inner", inner, "Width inside of the feed-forward part");

@@ -1,3 +1,6 @@
+#include <array>
+#include <span>
+
 #include "core/models/builder.h"
 
 namespace reverie::models {
@@ -20,20 +23,25 @@ ValueId fire(ModelBuilder& b, ValueId x, const std::string& name, int64_t squeez
 }  // namespace
 
 Graph squeezenet1_1(const ModelOptions& options) {
+  struct Fire {
+    int64_t squeeze, expand;
+    bool pooled_before;
+  };
+  constexpr std::array<Fire, 8> kFires = {{{16, 64, false}, {16, 64, false}, {32, 128, true}, {32, 128, false},
+                                           {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}}};
+  if (options.layers > std::ssize(kFires)) throw InputError("layers is {}, of {} fire modules", options.layers, kFires.size());
   ModelBuilder b(options);
   const Window halving = valid(3, 2);
   ValueId x = activated(b, b.image(), "features.0", b.channels(64), halving);
   x = b.max_pool(x, halving, true);
-  x = fire(b, x, "features.3", 16, 64);
-  x = fire(b, x, "features.4", 16, 64);
-  x = b.max_pool(x, halving, true);
-  x = fire(b, x, "features.6", 32, 128);
-  x = fire(b, x, "features.7", 32, 128);
-  x = b.max_pool(x, halving, true);
-  x = fire(b, x, "features.9", 48, 192);
-  x = fire(b, x, "features.10", 48, 192);
-  x = fire(b, x, "features.11", 64, 256);
-  x = fire(b, x, "features.12", 64, 256);
+  int place = 3;  // in torchvision's sequence
+  for (const Fire& module : std::span(kFires).first(static_cast<size_t>(options.layers))) {
+    if (module.pooled_before) {
+      x = b.max_pool(x, halving, true);
+      ++place;
+    }
+    x = fire(b, x, fmt::format("features.{}", place++), module.squeeze, module.expand);
+  }
   return b.finish(b.pooled(activated(b, x, "classifier.1", options.classes, same(1))));
 }
 

@@ -204,6 +204,17 @@ TEST(Models, RefuseWhatDoesNotFit) {
   EXPECT_THAT(error_of("resnet18", small), HasSubstr("image of resnet18 should be positive"));
 }
 
+TEST(Squeezenet, HasAsManyFireModulesAsAskedFor) {
+  ModelOptions options;
+  options.layers = 3;
+  int convolutions = 0;
+  for (const auto& [key, count] : histogram(build_model("squeezenet1_1", options)))
+    if (key.starts_with("Conv ")) convolutions += count;
+  EXPECT_EQ(convolutions, 2 + 3 * 3);
+  options.layers = 9;
+  EXPECT_THAT(error_of("squeezenet1_1", options), HasSubstr("layers is 9, of 8 fire modules"));
+}
+
 TEST(Models, BuildAllPresets) {
   for (const ModelKind& kind : all_models())
     EXPECT_GT(build_model(kind.name).node_count(), 10) << kind.name;
