@@ -55,9 +55,12 @@ class Machine {
 std::shared_ptr<Machine> cpu_machine(int threads = 1);
 
 /// A device under the name of its kind ("cuda"; with its precision where that is not fp32), as `profile`.
-/// Operators are timed in a recording that runs them on several copies of all their memory in turn, as many
-/// as exceed twice the device's cache, kMostCopies at most: what a copy left in the cache is gone when its
-/// turn comes again. Graphs are timed as one recording, or launch by launch where nodes run on the host.
+/// Operators are timed in a recording that runs them once on each of several copies of all their memory, as
+/// many as exceed twice the device's cache, kMostCopies at most. Memory of twice the cache is written just
+/// before, so that nothing of the copies is in it (but what another operator wrote, to be written back), and that
+/// the device is busy until the host has queued the recording: its latency is not in the time. Graphs are timed as
+/// one recording right behind another run of it; where nodes run on the host launch by launch, and then what these
+/// take and all transfers are in the time.
 std::shared_ptr<Machine> device_machine(const std::string& kind, const std::string& profile,
                                         std::shared_ptr<device::Device> device);
 inline constexpr int kMostCopies = 64;

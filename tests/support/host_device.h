@@ -174,8 +174,9 @@ inline void run(const LayerNormalization& call, Memory memory) {
 
 }  // namespace host_calls
 
-/// A device that is this process: its memory is this machine's, its queue runs when asked to wait, and its
-/// clock counts what it is asked to do. It can be short of memory, refuse calls and fail for good.
+/// A device that is this process: its memory is this machine's, its queue runs when asked to wait. Its clock
+/// counts what it is asked to do, and the host's what that takes to ask for it; its cache holds the blocks of memory
+/// that were used last. It can be short of memory, refuse calls and fail for good.
 class HostDevice : public device::Device {
  public:
   explicit HostDevice(device::Precision precision = device::Precision::kFloat32)
@@ -189,15 +190,19 @@ class HostDevice : public device::Device {
   int64_t workspace = 0;  ///< that every kernel asks for, and fills with NaNs
   /// Seconds that a launch takes on the device's clock, without what it does.
   std::function<double(const device::Call&)> time_of = [](const device::Call&) { return 1e-6; };
+  double seconds_of_set = 1e-5;
+  double latency = 0;  ///< seconds from the host's wish that a kernel or recording be launched to the queue
 
   // What a test reads.
   int64_t allocated = 0;
   int64_t most_allocated = 0;
   int launches = 0;
+  int warm_launches = 0;  ///< that found all their memory in the cache
+  std::vector<std::byte> last_upload;
 
   device::DeviceInfo info() override {
     return {.name = "host device", .driver = "1", .library = "loops 1.0", .memory_bytes = memory_limit,
-            .cache_bytes = 1 << 16, .clock_mhz = 1000};
+            .cache_bytes = kCacheBytes, .clock_mhz = 1000};
   }
   device::Precision precision() const override { return precision_; }
 
@@ -215,6 +220,7 @@ class HostDevice : public device::Device {
   }
   void release(std::byte* memory) override {
     drain();
+    std::erase(cached_, memory);
     allocated -= blocks_.at(memory).bytes;
     blocks_.erase(memory);
   }
@@ -228,7 +234,11 @@ class HostDevice : public device::Device {
     std::copy_n(from, to.size(), to.data());
   }
   void set(std::byte* memory, std::byte value, int64_t bytes) override {
-    submit([=] { std::fill_n(memory, bytes, value); });
+    submit([this, memory, value, bytes] {
+      std::fill_n(memory, bytes, value);
+      is_warm(std::vector{memory});
+      clock_ += seconds_of_set;
+    });
   }
 
   std::unique_ptr<device::Kernel> prepare(const device::Call& call) override {
@@ -244,18 +254,21 @@ class HostDevice : public device::Device {
   }
   void synchronize() override {
     drain();
+    host_clock_ = std::max(host_clock_, clock_);
     if (launches > works_for) throw DeviceError("host device: failed for good");
     if (std::exchange(bad_index_, false)) throw InputError("Gather: an index is out of range");
   }
   double seconds(const std::function<void()>& launches) override {
-    synchronize();
-    const double before = clock_;
+    double begin = 0;
+    submit([this, &begin] { begin = clock_; });
     launches();
     synchronize();
-    return clock_ - before;
+    return clock_ - begin;
   }
 
  private:
+  static constexpr int64_t kCacheBytes = 1 << 16;
+
   struct Block {
     std::unique_ptr<std::byte[]> memory;
     int64_t bytes = 0;
@@ -266,9 +279,11 @@ class HostDevice : public device::Device {
     HostKernel(HostDevice& device, device::Call call) : device_(device), call_(std::move(call)) {}
     int64_t workspace_bytes() const override { return device_.workspace; }
     void launch(std::span<std::byte* const> memory, std::byte* workspace) override {
+      device_.wait_to_launch();
       device_.submit([device = &device_, call = call_, workspace,
                       at = std::vector<std::byte*>(memory.begin(), memory.end())] {
         ++device->launches;
+        device->warm_launches += device->is_warm(at);
         device->clock_ += device->time_of(call);
         if (device->workspace > 0) std::fill_n(workspace, device->workspace, std::byte{0xff});
         std::visit([&](const auto& one) { device->run(one, at); }, call);
@@ -283,6 +298,7 @@ class HostDevice : public device::Device {
   struct HostRecording : device::Recording {
     explicit HostRecording(HostDevice& d) : device(d) {}
     void launch() override {
+      device.wait_to_launch();
       for (const auto& one : work) device.submit(one);
     }
     HostDevice& device;
@@ -293,8 +309,31 @@ class HostDevice : public device::Device {
     REVERIE_CHECK(!recording_, "waits while it is recorded");
     for (const auto& work : std::exchange(queue_, {})) work();
   }
+  void wait_to_launch() {
+    if (recording_ == nullptr) host_clock_ += latency;
+  }
   void submit(std::function<void()> work) {
-    (recording_ != nullptr ? *recording_ : queue_).push_back(std::move(work));
+    if (recording_ != nullptr) return recording_->push_back(std::move(work));
+    queue_.push_back([this, queued_at = host_clock_, work = std::move(work)] {
+      clock_ = std::max(clock_, queued_at);
+      work();
+    });
+  }
+  /// Whether the blocks with this memory are all in the cache, into which they come now.
+  bool is_warm(const std::vector<std::byte*>& memory) {
+    bool is_warm = true;
+    for (std::byte* at : memory) {
+      std::byte* block = std::prev(blocks_.upper_bound(at))->first;
+      is_warm &= std::erase(cached_, block) > 0;
+      cached_.push_back(block);
+    }
+    int64_t bytes = 0;
+    const auto first = std::find_if(cached_.rbegin(), cached_.rend(), [&](std::byte* block) {
+      bytes += blocks_.at(block).bytes;
+      return bytes > kCacheBytes;
+    });
+    cached_.erase(cached_.begin(), first.base());
+    return is_warm;
   }
   template <typename T>
   void run(const T& call, std::span<std::byte* const> memory) {
@@ -310,7 +349,8 @@ class HostDevice : public device::Device {
   std::vector<std::function<void()>> queue_;
   std::vector<std::function<void()>>* recording_ = nullptr;
   bool bad_index_ = false;
-  double clock_ = 0;
+  double clock_ = 0, host_clock_ = 0;
+  std::vector<std::byte*> cached_;  ///< blocks, the last used at the end
 };
 
 }  // namespace reverie::testing

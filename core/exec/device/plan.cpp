@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <utility>
 
 #include "core/base/error.h"
 #include "core/exec/arena.h"
 #include "core/exec/device/builder.h"
 #include "core/exec/device/device_executor.h"
+#include "core/exec/device/device_memory.h"
+#include "core/exec/draw.h"
 #include "core/exec/graph_interface.h"
 #include "core/exec/reference/reference.h"
 
@@ -14,27 +15,11 @@ using device::Buffer;
 using device::BufferId;
 using device::Builder;
 using device::Device;
+using device::DeviceMemory;
 using device::HostNode;
 using device::Step;
 
 namespace {
-
-/// A piece of a device's memory, given back at the end.
-class DeviceMemory {
- public:
-  DeviceMemory(Device& device, int64_t bytes) : device_(&device), at_(device.allocate(bytes)) {}
-  ~DeviceMemory() {
-    if (at_ != nullptr) device_->release(at_);
-  }
-  DeviceMemory(DeviceMemory&& other) noexcept
-      : device_(other.device_), at_(std::exchange(other.at_, nullptr)) {}
-  DeviceMemory& operator=(DeviceMemory&&) = delete;
-  std::byte* get() const { return at_; }
-
- private:
-  Device* device_;
-  std::byte* at_;
-};
 
 /// float32 in the type that the device stores it in.
 TensorType stored(TensorType type, const Device& device) {

@@ -64,17 +64,37 @@ TEST(DeviceMachine, AnOperatorTakesWhatOneRunOfItTakes) {
   EXPECT_EQ(model->name(), "host");
 }
 
-TEST(DeviceMachine, RunsOnCopiesBeyondTheCache) {
+TEST(DeviceMachine, NothingThatAnOperatorUsesIsInTheCache) {
+  const int64_t cache = HostDevice().info().cache_bytes;
+  for (const int64_t elements : {int64_t{8}, int64_t{1024}, cache}) {
+    const auto device = timed_device();
+    on(device).machine->time_operator(relu_of(elements), kQuick);
+    EXPECT_GT(device->launches, 5);
+    EXPECT_EQ(device->warm_launches, 0) << elements;
+  }
+}
+
+TEST(DeviceMachine, RunsSmallOperatorsOnManyCopiesAndLargeOnesOnTwo) {
   const int64_t cache = HostDevice().info().cache_bytes;
   const auto copies = [&](int64_t elements) {
     const auto device = timed_device();
     on(device).machine->time_operator(relu_of(elements), kQuick);
-    return device->most_allocated / (2 * elements * static_cast<int64_t>(sizeof(float)));
+    const int64_t operators = device->most_allocated - 2 * cache;
+    return operators / (2 * elements * static_cast<int64_t>(sizeof(float)));
   };
   EXPECT_EQ(copies(64), kMostCopies);
-  EXPECT_GT(copies(1024) * 2 * 1024 * static_cast<int64_t>(sizeof(float)), 2 * cache);
-  EXPECT_LT(copies(1024), kMostCopies);
+  EXPECT_EQ(copies(1024), 2 * cache / (2 * 1024 * static_cast<int64_t>(sizeof(float))) + 1);
   EXPECT_EQ(copies(cache), 2);
+}
+
+TEST(DeviceMachine, WhatTheHostTakesToLaunchIsNotInTheTime) {
+  const auto device = timed_device();
+  device->latency = 6e-6;
+  const MeasureOptions options = on(device);
+  EXPECT_NEAR(options.machine->time_operator(relu_of(64), kQuick).median, 2e-6, 1e-12);
+  const EndToEnd time = measure_end_to_end(
+      chain(), {.repeats = 5, .min_seconds = 0, .machine = options.machine});
+  EXPECT_EQ(time.high, Picoseconds::from_seconds(7e-6));
 }
 
 TEST(DeviceMachine, WhatItHasNoKernelForIsEstimated) {
