@@ -7,7 +7,7 @@
 #include "core/exec/cuda/cuda_device.h"
 #include "core/exec/device/device_executor.h"
 #include "core/models/models.h"
-#include "tests/core/exec/conformance.h"
+#include "tests/core/exec/device/low_precision.h"
 #include "tests/support/host_device.h"
 
 namespace reverie {
@@ -17,7 +17,6 @@ using device::Precision;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::drawn_inputs;
-using testing::expect_agreement;
 using testing::HostDevice;
 using testing::OperatorCase;
 using testing::operator_cases;
@@ -42,29 +41,8 @@ INSTANTIATE_TEST_SUITE_P(Cuda, ExecutorConformance, conformance_parameters([] {
 
 namespace {
 
-/// Tolerances of a single operator, as README states them.
-double tolerance_of(Precision precision) {
-  if (precision == Precision::kTf32) return 2e-3;
-  return precision == Precision::kFloat16 ? 4e-3 : 3e-2;
-}
-
-bool is_all_float(const Graph& graph) {
-  for (const NodeId node : graph.nodes())
-    for (const ValueId value : graph.outputs(node))
-      if (graph.type(value).dtype != DType::kFloat32) return false;
-  return true;
-}
-
 TEST(Cuda, EveryOperatorAtLowerPrecision) {
-  for (const Precision precision :
-       {Precision::kTf32, Precision::kFloat16, Precision::kBFloat16})
-    for (const OperatorCase& one : operator_cases()) {
-      const bool jumps = one.name == "Floor" || one.name == "Ceil";  // rounding moves across an integer
-      if (!is_all_float(one.graph) || jumps) continue;
-      SCOPED_TRACE(fmt::format("{} {}", name_of(precision), one.name));
-      DeviceExecutor executor("cuda", gpu(precision), true);
-      expect_agreement(executor, one.graph, one.low, one.high, tolerance_of(precision));
-    }
+  testing::expect_operators_agree_at_lower_precision(gpu);
 }
 
 /// What the host device, which has every kernel, leaves to the host is all that a GPU does.

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/core/exec/conformance.h"
+#include "tests/core/exec/device/low_precision.h"
 #include "tests/support/host_device.h"
 
 namespace reverie {
@@ -133,13 +133,17 @@ TEST(DeviceExecutor, ALaunchCanBeRecorded) {
   EXPECT_EQ(device.launches, before + 2 * plan.kernels());
 }
 
-TEST(DeviceExecutor, LowerPrecisionIsWithinItsTolerance) {
-  for (const auto& [precision, tolerance] :
-       {std::pair{Precision::kFloat16, 4e-3}, std::pair{Precision::kBFloat16, 3e-2}}) {
+TEST(DeviceExecutor, EveryOperatorAtLowerPrecision) {
+  testing::expect_operators_agree_at_lower_precision(
+      [](Precision precision) { return std::make_shared<HostDevice>(precision); });
+}
+
+TEST(DeviceExecutor, AGraphAtLowerPrecisionIsHalfAsLarge) {
+  const Graph graph = network();
+  for (const Precision precision : {Precision::kFloat16, Precision::kBFloat16}) {
     auto device = std::make_shared<HostDevice>(precision);
     DeviceExecutor executor("host", device, true);
-    const Graph graph = network();
-    expect_agreement(executor, graph, -1, 1, tolerance);
+    expect_agreement(executor, graph, -1, 1, testing::tolerance_of(precision));
     EXPECT_EQ(2 * DevicePlan(*device, graph).weight_bytes(),
               DevicePlan(*std::make_shared<HostDevice>(), graph).weight_bytes());
   }
