@@ -56,6 +56,14 @@ void write_list(const Operators& operators, const std::string& out) {
   }
 }
 
+void print_reasons(const ProfileResult& result) {
+  constexpr size_t kMost = 20;
+  for (size_t i = 0; i < result.reasons.size() && i < kMost; ++i)
+    fmt::print("not measured: {}: {}\n", result.reasons[i].signature, result.reasons[i].reason);
+  if (result.reasons.size() > kMost)
+    fmt::print("not measured: {} more\n", result.reasons.size() - kMost);
+}
+
 void measure(const Operators& operators, const Options& options) {
   if (options.out.empty()) throw InputError("--out TABLE says where the measurements go");
   Progress progress("profile", std::ssize(operators), "operators", progress_style(options.quiet));
@@ -69,6 +77,7 @@ void measure(const Operators& operators, const Options& options) {
   fmt::print("{}: {} operators measured, {} known before, {} that cannot be run alone{}\n", options.out,
              result.measured, result.known, result.unmeasured,
              result.complete ? "" : "; not complete, the same command goes on");
+  print_reasons(result);
   if (options.json)
     fmt::print("{}\n", Json{{"table", options.out},
                             {"cost_source", options.cost},

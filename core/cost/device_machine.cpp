@@ -95,7 +95,7 @@ class DeviceMachine : public Machine {
     copies.push_back(ready_plan(*device_, graph, materialized, signature.hash()));
     const DevicePlan& first = copies.front();
     if (!first.fallbacks().empty())
-      throw InputError("{} has no kernel for {}", name(), signature.text());
+      throw InputError("{} has no kernel for {}", name(), signature.op->name);
     const int count = copies_beyond_cache(first.weight_bytes() + first.arena_bytes());
     while (static_cast<int>(copies.size()) < count)
       copies.push_back(ready_plan(*device_, graph, materialized, signature.hash()));

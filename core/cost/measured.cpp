@@ -123,7 +123,8 @@ class MeasuredCosts : public CachedCosts {
       time = options_.machine->time_operator(signature, options_.timing);
     } catch (const DeviceError&) {
       throw;
-    } catch (const InputError&) {
+    } catch (const InputError& error) {
+      tell_unmeasured(signature.text(), error.what());
       return {};
     }
     return TableEntry{.runtime = Picoseconds::from_seconds(time.median),
@@ -133,6 +134,14 @@ class MeasuredCosts : public CachedCosts {
             .flops = work.flops,
             .bytes = work.bytes,
             .launches = work.launches};
+  }
+
+  void tell_unmeasured(const std::string& signature, const std::string& reason) {
+    constexpr int kFew = 3;
+    if (options_.on_unmeasured) return options_.on_unmeasured(signature, reason);
+    if (++unmeasured_ <= kFew)
+      fmt::print(stderr, "estimated, not measured on {}: {}: {}\n", name(), signature, reason);
+    if (unmeasured_ == kFew + 1) fmt::print(stderr, "estimated, not measured on {}: more\n", name());
   }
 
   void save_now_and_then() {
@@ -159,6 +168,7 @@ class MeasuredCosts : public CachedCosts {
   DeviceProfile device_;
   ScaledEstimates scaled_;
   bool unsaved_ = false;
+  int unmeasured_ = 0;
   const std::chrono::steady_clock::time_point made_at_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point saved_at_ = made_at_;
 };

@@ -26,6 +26,9 @@ struct MeasureOptions {
   double time_limit = 0;
   /// Directory of the cost table; "" keeps measurements in memory alone.
   std::string directory = cache_directory();
+  /// Told of each operator that could not be run, and why, before it is estimated; by default the first few are
+  /// said on stderr.
+  std::function<void(const std::string& signature, const std::string& reason)> on_unmeasured = {};
   /// The table itself, instead of one in the directory. InputError where it is there and of another device.
   std::string table = {};
 };

@@ -19,13 +19,17 @@ CostTable table_so_far(const std::string& path) {
 ProfileResult profile_operators(const std::map<std::string, OpSignature>& operators,
                                 const ProfileOptions& options) {
   const CostTable before = table_so_far(measured_table_path(options.measure));
-  const auto costs = make_measured_cost_model(options.measure);
+  ProfileResult result{.operators = std::ssize(operators)};
+  MeasureOptions measure = options.measure;
+  measure.on_unmeasured = [&](const std::string& signature, const std::string& reason) {
+    result.reasons.push_back({signature, reason});
+  };
+  const auto costs = make_measured_cost_model(measure);
   const auto began = std::chrono::steady_clock::now();
   const auto out_of_time = [&] {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
     return options.max_seconds > 0 && passed.count() >= options.max_seconds;
   };
-  ProfileResult result{.operators = std::ssize(operators)};
   int64_t done = 0;
   for (const auto& [text, signature] : operators) {
     if (before.entries.contains(text)) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/base/stop.h"
 #include "core/cost/measured.h"
@@ -17,11 +18,17 @@ struct ProfileOptions {
   std::function<void(int64_t done)> on_progress;
 };
 
+/// What could not be run, and what the machine said.
+struct Unmeasured {
+  std::string signature, reason;
+};
+
 struct ProfileResult {
   int64_t operators = 0;   ///< asked for
   int64_t known = 0;       ///< the table had before
   int64_t measured = 0;
   int64_t unmeasured = 0;  ///< that the machine cannot run alone on made-up inputs
+  std::vector<Unmeasured> reasons = {};  ///< of these, opaque operators apart
   /// False where time or stop came first: the same call goes on.
   bool complete = true;
 };

@@ -11,6 +11,7 @@ namespace {
 using device::Call;
 using device::Precision;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::HostDevice;
 
 constexpr TimingOptions kQuick = {.warm_up_seconds = 0, .min_samples = 5, .max_seconds = 0};
@@ -107,6 +108,19 @@ TEST(DeviceMachine, WhatItHasNoKernelForIsEstimated) {
   EXPECT_THROW(on(device).machine->time_operator(signature_of(chain(), chain().producer(
                    chain().inputs(chain().producer(chain().outputs()[0].value))[0])), kQuick),
                InputError);
+}
+
+TEST(DeviceMachine, SaysOfTheFirstFewWhyTheyAreEstimated) {
+  const auto device = timed_device();
+  const auto model = make_measured_cost_model(on(device));
+  device->memory_limit = device->allocated;
+  ::testing::internal::CaptureStderr();
+  for (const int64_t elements : {8, 16, 32, 64, 128}) model->cost(relu_of(elements));
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(model->counters().estimates, 5);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 4);
+  EXPECT_THAT(said, HasSubstr("Relu(float32 8): out of memory: "));
+  EXPECT_THAT(said, Not(HasSubstr("float32 64")));
 }
 
 TEST(DeviceMachine, NothingIsEstimatedInPlaceOfADeviceThatFailed) {

@@ -55,7 +55,7 @@ TEST(Profile, GoesOnWhereItWasStopped) {
             Picoseconds::from_seconds(1e-6));
 }
 
-TEST(Profile, CountsWhatCannotBeMeasured) {
+TEST(Profile, SaysWhatCannotBeMeasuredAndWhy) {
   const TemporaryDirectory directory;
   const auto device = std::make_shared<HostDevice>();
   device->refuses = [](const device::Call& call) {
@@ -66,6 +66,9 @@ TEST(Profile, CountsWhatCannotBeMeasured) {
   EXPECT_EQ(result.measured, 2);
   EXPECT_EQ(result.unmeasured, 1);
   EXPECT_TRUE(result.complete);
+  ASSERT_EQ(result.reasons.size(), 1u);
+  EXPECT_EQ(result.reasons[0].signature, kThree[2]);
+  EXPECT_EQ(result.reasons[0].reason, "host has no kernel for Softmax");
 }
 
 TEST(Profile, ATableOfAnotherDeviceIsLeftAlone) {
