@@ -42,12 +42,13 @@ Dims image(int64_t outer, int64_t inner, const Extents& extents, int axes) {
 /// Operations on tensors, each writing the next one's operand.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(const Convolution& call)
+  GraphBuilder(const Convolution& call, Failure& failure)
       : call_(call),
+        failure_(failure),
         axes_(spatial_axes(call.window)),
         result_dims_(image(call.batch, call.filters, call.window.out, axes_)) {}
 
-  /// false where the library does not want the graph.
+  /// False where the library refuses the graph, or failed.
   bool build(const std::vector<Step>& steps, const Context& context) {
     try {
       build_graph(steps, context);
@@ -64,7 +65,7 @@ class GraphBuilder {
   struct Refusal {};
 
   cudnnBackendDescriptor_t keep(Descriptor descriptor) {
-    if (!descriptor.can_finalize()) throw Refusal();
+    if (!descriptor.can_finalize(failure_)) throw Refusal();
     return kept_.emplace_back(std::move(descriptor)).get();
   }
 
@@ -158,6 +159,7 @@ class GraphBuilder {
   }
 
   const Convolution& call_;
+  Failure& failure_;
   int axes_;
   Dims result_dims_;
   std::vector<Descriptor> kept_;
@@ -173,8 +175,8 @@ struct Plan {
 };
 
 std::optional<Plan> plan_of(const Context& context, const Convolution& call,
-                            const std::vector<Step>& steps) {
-  GraphBuilder builder(call);
+                            const std::vector<Step>& steps, Failure& failure) {
+  GraphBuilder builder(call, failure);
   if (!builder.build(steps, context)) return std::nullopt;
   std::vector<Descriptor> graph = builder.take();
   size_t available = 0, total = 0;
@@ -182,7 +184,7 @@ std::optional<Plan> plan_of(const Context& context, const Convolution& call,
   const int64_t limit = std::min(kWorkspaceLimit, static_cast<int64_t>(available / 4));
   const bool full_float32 =
       call.dtype == DType::kFloat32 && context.precision != Precision::kTf32;
-  auto execution = plan_for(context, graph.back(), full_float32, limit);
+  auto execution = plan_for(context, graph.back(), full_float32, limit, failure);
   if (!execution) return std::nullopt;
   std::vector<int64_t> ids = {kX, kFilter, kResult};
   for (const Step& step : steps)
@@ -244,11 +246,15 @@ KernelPtr prepare(const ContextPtr& context, const Convolution& call) {
   const auto volume = [](const Extents& extents) { return extents[0] * extents[1] * extents[2]; };
   if (call.batch * call.filters * volume(window.out) == 0) return nothing_to_do();
   if (!is_16_or_32_bit_float(call.dtype) || call.channels * volume(window.in) == 0) return nullptr;
+  Failure failure;
   if (const auto steps = fused_steps(call); !steps.empty())
-    if (auto plan = plan_of(*context, call, steps))
+    if (auto plan = plan_of(*context, call, steps, failure))
       return std::make_unique<ConvolutionKernel>(context, std::move(*plan));
-  auto plan = plan_of(*context, call, {});
-  if (!plan) return nullptr;
+  auto plan = plan_of(*context, call, {}, failure);
+  if (!plan) {
+    failure.rethrow();
+    return nullptr;
+  }
   return in_sequence(std::make_unique<ConvolutionKernel>(context, std::move(*plan)),
                      prepare_epilogue(context, epilogue_of(call)));
 }

@@ -3,31 +3,32 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/error.h"
+
 namespace reverie::device::cuda {
 namespace {
 
 using Note = cudnnBackendNumericalNote_t;
 
 /// All that the library's heuristics of this kind propose, the most promising first.
-std::vector<Descriptor> proposals(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+std::vector<Descriptor> proposals(const Descriptor& graph, cudnnBackendHeurMode_t mode,
+                                  Failure& failure) {
   Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
-  int64_t count = 0;
-  if (!heuristics.can_finalize() ||
-      cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                               CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
-                               nullptr) != CUDNN_STATUS_SUCCESS)
-    return {};
+  const auto get_results = [&](int64_t most, int64_t* count, void* results) {
+    return failure.succeeded(
+        cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, most, count, results),
+        "cudnnBackendGetAttribute of engines");
+  };
+  int64_t count = 0, filled = 0;
+  if (!heuristics.can_finalize(failure) || !get_results(0, &count, nullptr) || count == 0) return {};
   std::vector<Descriptor> configurations;
   std::vector<cudnnBackendDescriptor_t> raw;
   for (int64_t i = 0; i < count; ++i)
     raw.push_back(configurations.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-  int64_t filled = 0;
-  if (count == 0 || cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                             CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &filled,
-                                             raw.data()) != CUDNN_STATUS_SUCCESS)
-    return {};
+  if (!get_results(count, &filled, raw.data())) return {};
   configurations.erase(configurations.begin() + std::min(filled, count), configurations.end());
   return configurations;
 }
@@ -57,12 +58,13 @@ bool is_exact_enough(const Descriptor& configuration, bool full_float32) {
   });
 }
 
-std::optional<ExecutionPlan> finalized(const Context& context, Descriptor configuration) {
+std::optional<ExecutionPlan> finalized(const Context& context, Descriptor configuration,
+                                       Failure& failure) {
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   const cudnnHandle_t handle = context.cudnn.get();
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-  if (!plan.can_finalize()) return std::nullopt;
+  if (!plan.can_finalize(failure)) return std::nullopt;
   int64_t bytes = 0, count = 0;
   check(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                  CUDNN_TYPE_INT64, 1, &count, &bytes),
@@ -85,21 +87,30 @@ void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType
 
 void Descriptor::finalize() { check(cudnnBackendFinalize(get()), "cudnnBackendFinalize"); }
 
-bool Descriptor::can_finalize() {
-  const cudnnStatus_t status = cudnnBackendFinalize(get());
-  const bool is_refusal =
-      status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_EXECUTION_FAILED;
-  if (!is_refusal) check(status, "cudnnBackendFinalize");
-  return !is_refusal;
+bool Descriptor::can_finalize(Failure& failure) {
+  return failure.succeeded(cudnnBackendFinalize(get()), "cudnnBackendFinalize");
+}
+
+bool Failure::succeeded(cudnnStatus_t status, const char* what) {
+  if (is_refusal(status)) return false;
+  try {
+    check(status, what);
+    return true;
+  } catch (const DeviceError&) {
+    throw;
+  } catch (const InputError&) {
+    last_ = std::current_exception();
+    return false;
+  }
 }
 
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
-                                      bool full_float32, int64_t workspace_limit) {
+                                      bool full_float32, int64_t workspace_limit, Failure& failure) {
   std::optional<ExecutionPlan> least;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (Descriptor& configuration : proposals(graph, mode)) {
+    for (Descriptor& configuration : proposals(graph, mode, failure)) {
       if (!is_exact_enough(configuration, full_float32)) continue;
-      auto plan = finalized(context, std::move(configuration));
+      auto plan = finalized(context, std::move(configuration), failure);
       if (!plan) continue;
       if (plan->workspace_bytes <= workspace_limit) return plan;
       if (!least || plan->workspace_bytes < least->workspace_bytes) least = std::move(plan);

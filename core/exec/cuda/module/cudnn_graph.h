@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,27 @@
 
 /// The part of cuDNN's graph interface that is needed here.
 namespace reverie::device::cuda {
+
+/// Whether the library does not want what it was given, rather than being out of order itself, out of memory or
+/// not all there.
+constexpr bool is_refusal(cudnnStatus_t status) {
+  return status >= CUDNN_STATUS_BAD_PARAM && status < CUDNN_STATUS_INTERNAL_ERROR &&
+         status != CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE;
+}
+
+/// What went wrong while one way after another was tried, refusals apart.
+class Failure {
+ public:
+  /// Of a call. DeviceError as check.
+  bool succeeded(cudnnStatus_t status, const char* what);
+  /// InputError where there was any.
+  void rethrow() const {
+    if (last_) std::rethrow_exception(last_);
+  }
+
+ private:
+  std::exception_ptr last_;
+};
 
 /// A descriptor of the library. Attributes are set, then it is finalized, then others may refer to
 /// it.
@@ -32,8 +54,8 @@ class Descriptor {
   }
 
   void finalize();
-  /// False where the library does not want it; InputError where the library itself does not work.
-  bool can_finalize();
+  /// False where the library refuses it, or failed.
+  bool can_finalize(Failure& failure);
 
  private:
   std::unique_ptr<void, Destroy<cudnnBackendDestroyDescriptor>> raw_;
@@ -48,9 +70,9 @@ struct ExecutionPlan {
 
 /// The first plan of the library's own order that needs `workspace_limit` bytes at most; where
 /// there is none, that with the least workspace. `full_float32`: none that rounds float32 operands.
-/// Partial sums are never of less than float32. Nothing is launched.
+/// Partial sums are never of less than float32. Nothing is launched. `failure` takes what went wrong on the way.
 std::optional<ExecutionPlan> plan_for(const Context& context, const Descriptor& graph,
-                                      bool full_float32, int64_t workspace_limit);
+                                      bool full_float32, int64_t workspace_limit, Failure& failure);
 
 /// Puts the plan in the queue: tensor ids[i] is at pointers[i].
 void execute(const Context& context, const ExecutionPlan& plan, const std::vector<int64_t>& ids,

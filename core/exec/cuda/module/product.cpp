@@ -109,7 +109,8 @@ std::optional<cublasLtMatmulHeuristicResult_t> algorithm_for(const Context& cont
       context.cublas.get(), problem.description.get(), problem.b.get(), problem.a.get(),
       problem.result.get(), problem.result.get(), preference_for(call).get(),
       static_cast<int>(results.size()), results.data(), &count);
-  if (status != CUBLAS_STATUS_SUCCESS) return std::nullopt;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
   for (int i = 0; i < count; ++i)
     if (const auto& result = results[static_cast<size_t>(i)]; result.state == CUBLAS_STATUS_SUCCESS)
       return result;
