@@ -225,9 +225,8 @@ class HostDevice : public device::Device {
     blocks_.erase(memory);
   }
   void upload(std::byte* to, std::span<const std::byte> from) override {
-    submit([to, copy = std::vector<std::byte>(from.begin(), from.end())] {
-      std::copy(copy.begin(), copy.end(), to);
-    });
+    last_upload.assign(from.begin(), from.end());
+    submit([to, copy = last_upload] { std::copy(copy.begin(), copy.end(), to); });
   }
   void download(std::span<std::byte> to, const std::byte* from) override {
     synchronize();

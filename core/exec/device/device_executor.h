@@ -31,7 +31,8 @@ class DevicePlan {
   /// As Executor::run.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
 
-  /// Gives every floating input small random values and every other one zeros. For timing.
+  /// Gives every float32 input small random values, integers random numbers of rows of the tables that they index
+  /// (0 or 1 where they index none), and float64 zeros. For timing.
   void draw_inputs(Rng& rng);
   /// Puts one run in the device's queue, on what the memory of the inputs holds; waits for the device
   /// where a node runs on the host. For timing.

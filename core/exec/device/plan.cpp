@@ -45,6 +45,7 @@ struct DevicePlan::Impl {
   bool poison;
   GraphInterface interface;
   std::vector<BufferId> inputs, outputs;
+  std::vector<int64_t> index_limits;  ///< by input: what numbers a table's rows is below this
   std::map<std::string, int> fallbacks;
   std::vector<Step> steps;
   std::vector<DeviceMemory> blocks;  ///< of weights, then the arena
@@ -59,6 +60,10 @@ DevicePlan::Impl::Impl(Device& d, const Graph& graph, const WeightSource& weight
   builder.build();
   inputs = builder.inputs;
   outputs = builder.outputs;
+  const Graph* const graphs[] = {&graph};
+  const DrawPlan roles(graphs);
+  for (const std::string& name : interface.input_names)
+    index_limits.push_back(roles.input(name).index_limit);
   fallbacks = builder.fallbacks;
   for (const auto& [op, count] : fallbacks) say_fallback("device", op);
   place(builder);
@@ -177,8 +182,11 @@ void DevicePlan::draw_inputs(Rng& rng) {
     const TensorType& type = impl_->interface.input_types[i];
     Tensor tensor(type);
     std::fill(tensor.bytes().begin(), tensor.bytes().end(), std::byte{0});
-    if (type.dtype == DType::kFloat32)
+    if (type.dtype == DType::kFloat32) {
       for (float& value : tensor.data<float>()) value = static_cast<float>(rng.uniform(-1, 1));
+    } else if (!is_floating(type.dtype)) {
+      tensor = draw(type, {.index_limit = impl_->index_limits[i]}, rng.fork(i));
+    }
     impl_->upload(tensor, impl_->memory_of(impl_->inputs[i]));
   }
 }

@@ -20,9 +20,13 @@ INSTANTIATE_TEST_SUITE_P(Device, ExecutorConformance, conformance_parameters([] 
 namespace {
 
 using device::Precision;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Lt;
 using ::testing::Pair;
 using testing::drawn_inputs;
 using testing::expect_agreement;
@@ -115,6 +119,24 @@ TEST(DeviceExecutor, APlanRunsAgainAndAgainAndGivesItsMemoryBack) {
     EXPECT_EQ(device.allocated, plan.weight_bytes() + plan.arena_bytes());
   }
   EXPECT_EQ(device.allocated, 0);
+}
+
+TEST(DeviceExecutor, RowsOfATableAreDrawnAtRandom) {
+  HostDevice device;
+  Graph graph;
+  const ValueId table = graph.add_input("t", f32({40, 2}));
+  const ValueId rows = graph.add_input("i", of(DType::kInt64, {100}));
+  graph.add_output("y", graph.add("Gather", {table, rows}));
+  DevicePlan plan(device, graph);
+  Rng rng(1);
+  plan.draw_inputs(rng);
+  std::vector<int64_t> drawn(100);
+  ASSERT_EQ(device.last_upload.size(), drawn.size() * sizeof(int64_t));
+  std::memcpy(drawn.data(), device.last_upload.data(), device.last_upload.size());
+  EXPECT_THAT(drawn, Each(AllOf(Ge(0), Lt(40))));
+  EXPECT_GT(std::set<int64_t>(drawn.begin(), drawn.end()).size(), 25u);
+  plan.launch();
+  EXPECT_NO_THROW(device.synchronize());
 }
 
 TEST(DeviceExecutor, ALaunchCanBeRecorded) {
