@@ -186,9 +186,15 @@ inline std::vector<OperatorCase> window_cases() {
       CaseBuilder("LayerNormalization", {f32({2, 5, 6}), f32({1}), f32({6})}).named("one_scale"),
       CaseBuilder("Softmax", {f32({3, 4, 5})}).within(-5, 5),
       CaseBuilder("Softmax", {f32({3, 4, 5})}).with("axis", int64_t{1}).within(-50, 50).named("axis"),
+      CaseBuilder("Softmax", {f32({6, 4, 5})}).with("axis", int64_t{0}).within(-5, 5).named("first_axis"),
+      CaseBuilder("Softmax", {f32({2, 300, 7})}).with("axis", int64_t{1}).within(-5, 5).named("long_axis"),
+      CaseBuilder("LayerNormalization", {f32({3, 700}), f32({700}), f32({700})}).named("long"),
       CaseBuilder("ReduceMean", {f32({2, 3, 20})}).with("axes", Ints{-1}),
       CaseBuilder("ReduceMean", {f32({2, 3, 4, 5})})
           .with("axes", Ints{1, 3}).with("keepdims", int64_t{0}).named("two_axes"),
+      CaseBuilder("ReduceMean", {f32({3, 2, 700})}).with("axes", Ints{-1}).named("long_rows"),
+      CaseBuilder("ReduceSum", {f32({150, 70})}).within(0, 1).with("axes", Ints{0}).named("long_columns"),
+      CaseBuilder("ReduceMax", {f32({12, 9, 50})}).with("axes", Ints{0, 2}).named("long_two_axes"),
       CaseBuilder("ReduceSum", {f32({2, 3, 4})}).named("all"),
       CaseBuilder("ReduceSum", {f32({3, 1, 4})}).with("axes", Ints{1}).named("nothing"),
       CaseBuilder("ReduceMax", {f32({2, 3, 4})}).with("axes", Ints{0}),
@@ -222,6 +228,8 @@ inline std::vector<OperatorCase> elementwise_cases() {
     binary({4, 1}, {1, 6}, "both");
     binary({}, {}, "scalars");
   }
+  cases.push_back(CaseBuilder("Add", {f32({4, 3, 16}), f32({16})}).named("long_row"));
+  cases.push_back(CaseBuilder("Mul", {f32({4, 3, 16}), f32({3, 1})}).named("long_rows_by_column"));
   cases.push_back(CaseBuilder("Add", {of(DType::kInt64, {4, 6}), of(DType::kInt64, {6})}).named("int64"));
   cases.push_back(CaseBuilder("Mul", {of(DType::kFloat64, {4}), of(DType::kFloat64, {4})}).named("float64"));
   for (const double exponent : {2.0, 0.5, 3.0, -1.5}) {
@@ -233,7 +241,12 @@ inline std::vector<OperatorCase> elementwise_cases() {
   }
   cases.push_back(CaseBuilder("Pow", {f32({4, 6}), f32({6})}).within(0.1, 2).named("tensor"));
   cases.push_back(CaseBuilder("Equal", {of(DType::kInt64, {9}), of(DType::kInt64, {9})}));
-  cases.push_back(CaseBuilder("Less", {f32({4, 6}), f32({6})}));
+  for (const char* op : {"Greater", "GreaterOrEqual", "Less", "LessOrEqual"}) {
+    cases.push_back(CaseBuilder(op, {f32({4, 6}), f32({6})}));
+    cases.push_back(CaseBuilder(op, {of(DType::kInt64, {4, 6}), of(DType::kInt64, {6})}).named("int64"));
+  }
+  for (const char* op : {"And", "Or"})
+    cases.push_back(CaseBuilder(op, {of(DType::kBool, {4, 6}), of(DType::kBool, {6})}));
   cases.push_back(CaseBuilder("Not", {of(DType::kBool, {9})}));
   cases.push_back(CaseBuilder("Where", {of(DType::kBool, {4, 1}), f32({4, 6}), f32({})}));
   cases.push_back(CaseBuilder("Cast", {f32({4, 6})}).with("to", std::string("int32")).within(-9, 9));
@@ -256,6 +269,10 @@ inline std::vector<OperatorCase> movement_cases() {
           .with("axis", int64_t{0}).named("int64"),
       CaseBuilder("Transpose", {f32({2, 3, 4, 5})}).with("perm", Ints{0, 2, 1, 3}),
       CaseBuilder("Transpose", {f32({3, 5})}).named("matrix"),
+      CaseBuilder("Transpose", {f32({2, 40, 70})}).with("perm", Ints{0, 2, 1}).named("tiles"),
+      CaseBuilder("Transpose", {f32({2, 9, 3, 12})}).with("perm", Ints{3, 2, 0, 1}).named("tiles_of_planes"),
+      CaseBuilder("Transpose", {of(DType::kBool, {33, 47})}).named("tiles_bool"),
+      CaseBuilder("Transpose", {of(DType::kInt64, {33, 47})}).named("tiles_int64"),
       CaseBuilder("Transpose", {of(DType::kBool, {3, 5})}).named("bool"),
       CaseBuilder("Transpose", {of(DType::kInt64, {3, 5})}).named("int64"),
       CaseBuilder("Split", {f32({2, 9, 4})}).with("axis", int64_t{1}).with("split", Ints{2, 3, 4}),
@@ -265,6 +282,8 @@ inline std::vector<OperatorCase> movement_cases() {
           .with("starts", Ints{4, 0}).with("ends", Ints{-100, 6}).with("steps", Ints{-1, 2})
           .named("steps"),
       CaseBuilder("Gather", {f32({6, 5}), index}),
+      CaseBuilder("Gather", {f32({6, 64}), index}).named("long_rows"),
+      CaseBuilder("Gather", {of(DType::kBool, {6, 5}), index}).named("bool"),
       CaseBuilder("Gather", {f32({3, 6, 5}), of(DType::kInt32, {4})}).with("axis", int64_t{1}).named("axis"),
       CaseBuilder("Pad", {f32({2, 3})}).with("pads", Ints{1, 0, 2, 3}).with("value", 0.5),
       CaseBuilder("Pad", {f32({1, 3, 4, 5})}).with("pads", Ints{0, 1, 2, 0, 0, 0, 1, 3}).named("image"),
