@@ -8,9 +8,10 @@
 # Stages, all in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
 # which CMAKE_PREFIX_PATH helps to find), test, profile (the operators that rewriting of the models reaches, into
 # OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
-# can have trained anywhere on costs of that table, and what LibTorch's eager mode takes on the same device). A stage
-# that is not done after about S seconds (500) ends with status 3, and the same command goes on. SOURCE is cuda (the
-# default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed.
+# can have trained anywhere on costs of that table, and what LibTorch's eager mode takes on the same device). SOURCE is
+# cuda (the default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is
+# needed. A stage has S seconds (500) in all, and ends with status 3 where that is not enough. The same command goes on
+# with what was compiled, measured, and reported of a model; tests, and the search for the operators, begin anew.
 set -euo pipefail
 
 source "$(dirname "$0")/../experiments/options.sh"
@@ -25,41 +26,46 @@ read_options "models out build cost depth seconds policy learning" "" "$@"
 [[ ${#names[@]} -gt 0 ]] || names=(build test profile report)
 reverie=$build/reverie
 table=$out/${cost//:/-}.h5
+profiled=${table%.h5}-profile.txt
 eager=eager; [[ $cost != cuda* ]] || eager=eager:cuda
 operators=$out/operators-depth$depth.txt
 
-not_done() { echo "gpu_check.sh: $1 is not done; the same command goes on" >&2; exit 3; }
+not_done() { echo "gpu_check.sh: $1 not done in $seconds s; ${2:-the same command goes on}" >&2; exit 3; }
 
-# Ends a command that takes too long. What it has done by then is kept by itself.
-within_time() {  # STAGE COMMAND...
-  local stage=$1 status=0
-  shift
-  timeout --signal=INT --kill-after=60 "$seconds" "$@" || status=$?
-  [[ $status -ne 124 ]] || not_done "$stage"
+left() { echo $((SECONDS < deadline ? deadline - SECONDS : 1)); }  # of the stage's seconds
+
+# Ends a command that takes longer than what is left. What it has done by then is kept by itself.
+within_time() {  # WHAT HOW_TO_GO_ON COMMAND...
+  local what=$1 how=$2 status=0
+  shift 2
+  timeout --signal=INT --kill-after=60 "$(left)" "$@" || status=$?
+  [[ $status -ne 124 && $status -ne 137 ]] || not_done "$what" "$how"
   return "$status"
 }
 
 stage_build() {
   cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING="$learning" -DREVERIE_BENCHMARKS=OFF
-  within_time build ninja -C "$build" reverie reverie_cuda test_gpu
+  within_time "build is" "" ninja -C "$build" reverie reverie_cuda test_gpu
 }
 
-stage_test() { within_time test "$build/test_gpu" | tee "$out/test.log" | tail -20; }
+stage_test() {
+  within_time "test is" "it begins anew: give it more by --seconds" "$build/test_gpu" | tee "$out/test.log" | tail -20
+}
 
 stage_profile() {
-  local line
   need_models
   [[ -s $operators ]] ||
-    "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$operators"
-  line=$("$reverie" profile --from "$operators" --cost "$cost" --out "$table" --seconds "$seconds" --json | tail -1)
-  echo "$line"
-  [[ $(number complete "$line") == true ]] || not_done profile
+    within_time "the search for operators is" "it begins anew: give it more by --seconds, or a lower --depth" \
+      "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$operators"
+  "$reverie" profile --from "$operators" --cost "$cost" --out "$table" --seconds "$(left)" --json >"$profiled"
+  cat "$profiled"
+  [[ $(number complete "$(tail -1 "$profiled")") == true ]] || not_done "profile is"
 }
 
 # A section of the report: every model by METHOD, confirmed on MACHINE.
 section() {  # TITLE METHOD MACHINE OPTION...
   local file=$out/$2-on-${3//:/-}.md
-  within_time report "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
+  within_time "report is" "" "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
     --cost "table:$table" --method "$2" --machine "$3" --seconds 20 "${@:4}" >"$file"
   printf '\n## %s\n\n' "$1" >>"$out/sections.md"
   cat "$file" >>"$out/sections.md"
@@ -80,6 +86,7 @@ stage_report() {
   {
     printf '# %s\n\n```\n' "$cost"
     "$reverie" inspect "$table" | sed '/by operator/,$d'
+    [[ ! -s $profiled ]] || sed '/^{/d' "$profiled"  # how many could not be measured, and why
     printf '```\n'
     cat "$out/sections.md"
   } >"$out/report.md"
@@ -94,5 +101,6 @@ for stage in "${names[@]}"; do
 done
 for stage in "${names[@]}"; do
   echo "== $stage"
+  deadline=$((SECONDS + seconds))
   "stage_$stage"
 done

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# tools/gpu_check.sh records operators and reports, with this processor in place of a GPU; a stage that is out of time
+# says so, keeps nothing half done, and is gone on with. Usage: gpu_check.sh REVERIE
+set -euo pipefail
+
+reverie=$(realpath "$1")
+root=$(cd "$(dirname "$0")/../.." && pwd)
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+cd "$directory"
+
+fail() { echo "gpu_check: $*" >&2; exit 1; }
+check() { "$root/tools/gpu_check.sh" "$@" --models models --build "$(dirname "$reverie")" --cost cpu --depth 0; }
+
+mkdir models
+"$reverie" model bert_tiny --layers 1 --out models/tiny.onnx >/dev/null
+check profile --out out >said.txt
+grep -q '^out/cpu.h5: [0-9]* operators measured, 0 known before, 0 that' said.txt || fail "profiled: $(cat said.txt)"
+
+check report --out out >/dev/null
+for text in '## TASO' '## Beam search' '| tiny |' 'operators measured'; do
+  grep -qF "$text" out/report.md || fail "the report lacks $text: $(cat out/report.md)"
+done
+
+# A stage's sections share its time.
+mkdir slow
+cat >slow/reverie <<'END'
+#!/usr/bin/env bash
+[[ $1 == optimize ]] || exit 0
+sleep 3
+echo "{\"model\":\"$2\",\"winner\":0,\"contestants\":[{\"cost_ms\":1,\"median_ms\":1,\"ratio\":1,\"ratio_low\":1," \
+  "\"ratio_high\":1,\"sittings\":1,\"finalist\":true}]}"
+END
+chmod +x slow/reverie
+reverie=slow/reverie
+status=0
+check report --out late --seconds 5 >said.txt 2>&1 || status=$?
+[[ $status -eq 3 && $(tail -1 said.txt) == *"report is not done in 5 s; the same command goes on" ]] ||
+  fail "out of time it ended with $status and said: $(cat said.txt)"
+[[ $(cat late/end_to_end/*.jsonl | wc -l) -eq 1 ]] || fail "what was done is not kept, or what was not is"
+check report --out late --seconds 5 >/dev/null || fail "it does not go on"
