@@ -64,12 +64,18 @@ refuses '--without nonsense' reverie optimize good.onnx --without nonsense
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --out new.onnx
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --contenders-out new
 refuses "'abacus'.*h200" reverie optimize good.onnx --cost roofline:abacus
+if [[ ! -e /proc/driver/nvidia/version && ! -e /dev/dxg ]]; then  # there is no driver of a GPU
+  for cost in cuda cuda:fp16; do
+    refuses 'CUDA' reverie optimize good.onnx --cost $cost --out new.onnx
+    refuses 'CUDA' reverie profile good.onnx --cost $cost --search-depth 0 --out new.h5 --quiet
+  done
+fi
 refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4
 refuses 'broken.yaml' reverie collect good.onnx --out new --config broken.yaml
 refuses 'missing.yaml' reverie collect good.onnx --out new --config missing.yaml
 refuses 'nonsense' reverie model nonsense --out new
-absent new
+absent new new.onnx new.h5
 
 # Models and rules
 for model in cut.onnx random.onnx folder.onnx missing.onnx; do
