@@ -42,6 +42,9 @@ void print_contest(const Optimized& result) {
                standing.finalist ? "" : "  screened out",
                static_cast<int>(i) == result.contest.winner ? "  kept" : "");
   }
+  if (result.contest.fallbacks > 0)
+    fmt::print("{} nodes ran on the reference kernels; beside a device that counts with all transfers\n",
+               result.contest.fallbacks);
 }
 
 Json to_json(const Optimized& result) {
@@ -51,6 +54,7 @@ Json to_json(const Optimized& result) {
   return {{"device", result.machine.device},
           {"library", result.machine.library},
           {"promised_cost_ms", result.promised.runtime.milliseconds()},
+          {"fallbacks", result.contest.fallbacks},
           {"winner", result.contest.winner},
           {"contestants", contestants}};
 }

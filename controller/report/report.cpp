@@ -58,6 +58,7 @@ Json best_json(const MethodBest& best, const std::vector<std::string>& rules) {
                         {"low_ms", best.measured.low.milliseconds()},
                         {"high_ms", best.measured.high.milliseconds()},
                         {"repeats", best.measured.repeats},
+                        {"fallbacks", best.measured.fallbacks},
                         {"ratio", best.ratio.median},
                         {"ratio_low", best.ratio.low},
                         {"ratio_high", best.ratio.high}};

@@ -77,6 +77,7 @@ class Contest {
 
   void sit(const std::vector<int>& alive) {
     const std::unique_ptr<Sitting> sitting = new_sitting_(shuffled(alive));
+    for (const int contestant : alive) fallbacks_ = std::max(fallbacks_, sitting->fallbacks(contestant));
     std::vector<std::vector<double>> rounds(times_.size());
     const auto round = [&](bool counts) {
       double total = 0;
@@ -102,7 +103,7 @@ class Contest {
   }
 
   ContestResult result(const std::vector<int>& finalists) const {
-    ContestResult result;
+    ContestResult result{.standings = {}, .winner = 0, .fallbacks = fallbacks_};
     for (size_t i = 0; i < times_.size(); ++i)
       result.standings.push_back({median(times_[i]), median_interval(ratios_[i]), false});
     for (const int i : finalists) {
@@ -119,6 +120,7 @@ class Contest {
   const ContestOptions& options_;
   Rng rng_;
   double seconds_ = 0;
+  int fallbacks_ = 0;
   std::vector<std::vector<double>> times_;   // by contestant
   std::vector<std::vector<double>> ratios_;  // by contestant, one a sitting
 };

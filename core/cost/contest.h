@@ -19,6 +19,8 @@ class Sitting {
   virtual ~Sitting() = default;
   /// Seconds of one run of a contestant that takes part.
   virtual double run(int contestant) = 0;
+  /// Its nodes that run on the reference kernels.
+  virtual int fallbacks(int) const { return 0; }
 };
 
 /// Makes the contestants of a sitting ready, in that order.
@@ -48,6 +50,9 @@ struct ContestResult {
   std::vector<Standing> standings;
   /// The fastest finalist whose whole interval lies below 1; otherwise 0, the first contestant.
   int winner = 0;
+  /// Most nodes of a contestant that ran on the reference kernels. Beside a device, these and what is moved to and
+  /// from the host for them are in the times.
+  int fallbacks = 0;
 };
 
 /// Who beats contestant 0? All take turns in an order drawn for each round, so that drift meets them

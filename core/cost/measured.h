@@ -56,7 +56,7 @@ struct EndToEnd {
   Picoseconds low;   ///< 95% interval of the median, see MedianInterval
   Picoseconds high;
   int repeats = 0;
-  int fallbacks = 0;  ///< nodes that ran on the reference kernels
+  int fallbacks = 0;  ///< nodes that ran on the reference kernels, beside a device with all transfers
 };
 
 /// One graph on the machine: compiled once, warmed up, run again and again on random inputs.

@@ -21,6 +21,7 @@ class MachineSitting : public Sitting {
   }
 
   double run(int contestant) override { return ready_.at(contestant)->seconds_of_run(); }
+  int fallbacks(int contestant) const override { return ready_.at(contestant)->fallbacks(); }
 
  private:
   std::map<int, std::unique_ptr<ReadyGraph>> ready_;

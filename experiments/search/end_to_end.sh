@@ -68,5 +68,9 @@ $3 > 0 && $9 == "true" { printf "{\"change_by_sum\":%.9g,\"change_of_time\":%s}\
 END { printf "\n%d of %d gain beyond the interval; the others stay as they are.\n", gained, models }'
 [[ ! -s $sums ]] || "$reverie" summarize "$sums" --correlate sum time
 [[ ! -s $changes ]] || "$reverie" summarize "$changes" --correlate change_by_sum change_of_time
+fallbacks=$(for name in "${names[@]}"; do known "$name" || true; done | grep -o '"fallbacks":[0-9]*' || true)
+[[ -z $fallbacks ]] || awk -F: '$2 > most { most = $2 }
+END { if (most > 0) printf "\nUp to %d nodes of a graph ran on the reference kernels: ", most
+      if (most > 0) print "these, and on a GPU all transfers for them, are in the times." }' <<<"$fallbacks"
 shares=$(for name in "${names[@]}"; do known "$name" || true; done | grep -o '"estimated_share_[a-z]*":[^,]*' || true)
 [[ -z $shares ]] || awk -F: '$2 > most { most = $2 } END { printf "\nOf a sum over operators at most %.1f %% is estimated.\n", 100 * most }' <<<"$shares"

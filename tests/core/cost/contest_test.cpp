@@ -44,6 +44,8 @@ struct FakeMachine {
              (1 + machine_.noise * machine_.rng.uniform());
     }
 
+    int fallbacks(int contestant) const override { return contestant == 0 ? 2 : 1; }
+
    private:
     FakeMachine& machine_;
     std::vector<double> times_;
@@ -55,6 +57,11 @@ ContestOptions quick() {
   options.sitting_seconds = 0;
   options.max_seconds = 1e9;
   return options;
+}
+
+TEST(Contest, CountsTheNodesOnReferenceKernels) {
+  FakeMachine machine{.seconds = {1, 0.8}};
+  EXPECT_EQ(hold_contest(2, machine.sitting_maker(), quick()).fallbacks, 2);
 }
 
 TEST(Contest, TheFastestWins) {
