@@ -2,7 +2,7 @@
 # With estimated rewards: all arms of the file `methods` at equal expansions, or at equal time.
 #
 #   experiments/estimated/run.sh [--models DIR] [--out DIR] [--cost SOURCE] [--expansions N | --seconds S]
-#                                [--methods FILE] [--jobs N] [--tables] [NAME...]
+#                                [--methods FILE] [--policies DIR] [--jobs N] [--tables] [NAME...]
 #
 # Every arm has N expansions (default 1000) or S seconds on each model with each of its seeds. A run is
 # one line of JSON in OUT/runs (default runs/estimated), those of a setting together OUT/SETTING.jsonl,
@@ -10,6 +10,8 @@
 # OUT/SETTING.md; --tables alone makes them anew. The best known is that of all settings in OUT. The
 # first table lists the graphs on which at least a percentage point lies between greedy and the best known.
 # Graphs that are found are not compared with their originals here, which would take most of the time.
+# {policy:ARM} in a line of `methods` is the policy of the run of this model, ARM and seed in --policies, a folder that
+# learning/run.sh filled (runs/learning/pays).
 # --jobs runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
 set -euo pipefail
 
@@ -20,16 +22,24 @@ cost=roofline:t4
 expansions=1000
 seconds=
 methods=$here/methods
+policies=$root/runs/learning/pays
 jobs=1
 tables=
 
-read_options "models out cost expansions seconds methods jobs" "tables" "$@"
+read_options "models out cost expansions seconds methods policies jobs" "tables" "$@"
 need_models
 [[ -z $seconds || $jobs == 1 ]] || refuse "runs at equal time must not disturb each other; leave out --jobs"
 [[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1 resnet18 resnet50 inception_v3 bert_base vit_b_16 nasrnn
                                    nasnet_a taso_resnext50)
 setting=expansions$expansions
 [[ -z $seconds ]] || setting=seconds$seconds
+
+# The file of the policy that the run of MODEL, ARM and SEED ended with.
+policy_of() {
+  local run=$policies/$1-$2-$3.json
+  [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh"
+  echo "$(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt"
+}
 
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's line begins with its setting, has the arm's
 # name as its method, and is without the rewrites.
@@ -42,6 +52,9 @@ jobs_of() {  # ARM SEEDS BUDGET OPTION...
     for ((seed = 1; seed <= seeds; ++seed)); do
       given=${*//\{seed\}/$seed}
       given=${given//\{model\}/$name}
+      if [[ $given =~ \{policy:([a-z0-9_]+)\} ]]; then
+        given=${given/"${BASH_REMATCH[0]}"/$(policy_of "$name" "${BASH_REMATCH[1]}" "$seed")} || exit
+      fi
       printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --budget %s --time-limit %s --seed %s %s" \
         "$out/runs/$setting/$name-$arm-$seed.json" "$reverie" "$models/$name.onnx" "$cost" "$budget" \
         "$limit" "$seed" "$given"
