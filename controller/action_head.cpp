@@ -1,6 +1,8 @@
 #include "controller/action_head.h"
 
 #include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "controller/segments.h"
 
@@ -20,6 +22,32 @@ torch::Tensor score(const torch::Tensor& query, const torch::Tensor& key) {
 torch::nn::Sequential key_network(int64_t inputs, int64_t width) {
   return torch::nn::Sequential(torch::nn::Linear(inputs, width), torch::nn::Tanh(),
                                torch::nn::Linear(width, width));
+}
+
+/// As which choice each choice of primary actions [N] is scored, [N, most choices]: permutations, drawn
+/// from the masks of their states [N]. Columns behind the last choice hold their own number.
+torch::Tensor shuffled_choices(const LatentMask& mask, const torch::Tensor& state,
+                               const torch::Tensor& primary) {
+  const auto all = (mask.regions.defined() ? mask.regions : mask.counts).to(torch::kCPU).contiguous();
+  const auto* bytes = static_cast<const std::byte*>(all.data_ptr());
+  const int64_t size = all[0].nbytes();
+  const auto states = state.to(torch::kCPU), primaries = primary.to(torch::kCPU),
+             counts = mask.counts.index({state, primary}).to(torch::kCPU);
+  const auto of = states.accessor<int64_t, 1>(), action = primaries.accessor<int64_t, 1>(),
+             count = counts.accessor<int64_t, 1>();
+  const auto table = torch::arange(counts.max().item<int64_t>()).repeat({counts.size(0), 1});
+  auto rows = table.accessor<int64_t, 2>();
+  for (int64_t i = 0; i < counts.size(0); ++i) {
+    Rng rng = Rng(hash_bytes(bytes + of[i] * size, size)).fork(action[i]);
+    for (int64_t left = count[i]; left > 1; --left)
+      std::swap(rows[i][left - 1], rows[i][rng.below(left)]);
+  }
+  return table.to(mask.counts.device());
+}
+
+/// Of row n of a table [N, *], the entry `column` [N].
+torch::Tensor entry_of(const torch::Tensor& table, const torch::Tensor& column) {
+  return table.gather(1, column.unsqueeze(1)).squeeze(1);
 }
 
 }  // namespace
@@ -71,7 +99,9 @@ struct ActionHeadImpl::Rows {
 
 ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
                                const ActionHeadConfig& config, int64_t region_width)
-    : max_secondary_(spec.max_secondary), score_locations_(config.score_locations) {
+    : max_secondary_(spec.max_secondary),
+      score_locations_(config.score_locations),
+      shuffle_locations_(config.shuffle_locations) {
   const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.location_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
@@ -207,16 +237,21 @@ Evaluation ActionHeadImpl::evaluate(const ActionInputs& inputs, const LatentActi
   const Groups groups = all_groups(inputs);
   const Rows rows = score_rows(inputs, groups);
 
-  const RegionActions at = locate(actions, inputs.mask);
+  const auto everyone = range_like(counts.size(0), counts);
+  LatentActions scored = actions;
+  if (shuffle_locations_)
+    scored.secondary =
+        entry_of(shuffled_choices(inputs.mask, everyone, actions.primary), actions.secondary);
+  const RegionActions at = locate(scored, inputs.mask);
   const int64_t regions = inputs.regions.defined() ? inputs.regions.size(1) : 1;
   const auto number_of = torch::full({counts.numel() * regions}, -1, counts.options())
                              .index_put({groups.pair * regions + groups.region},
                                         range_like(groups.batch.size(0), counts));
-  const auto pair = range_like(counts.size(0), counts) * counts.size(1) + actions.primary;
+  const auto pair = everyone * counts.size(1) + actions.primary;
   const auto group = number_of.index_select(0, pair * regions + at.region);
   const auto row = rows.begin.index_select(0, group) + at.index;
   Evaluation result;
-  result.log_probability = primary.gather(1, actions.primary.unsqueeze(1)).squeeze(1) +
+  result.log_probability = entry_of(primary, actions.primary) +
                            groups.log_probability.index_select(0, group) +
                            rows.log_probability.index_select(0, row);
 
@@ -239,9 +274,12 @@ Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng)
   const auto index = pick(table, greedy, rng);
   choice.actions.secondary =
       first_in_region(inputs.mask, choice.actions.primary, groups.region) + index;
-  choice.log_probability =
-      log_primary.gather(1, choice.actions.primary.unsqueeze(1)).squeeze(1) +
-      groups.log_probability + table.gather(1, index.unsqueeze(1)).squeeze(1);
+  if (shuffle_locations_) {
+    const auto scored_as = shuffled_choices(inputs.mask, groups.batch, choice.actions.primary);
+    choice.actions.secondary = entry_of(scored_as.argsort(), choice.actions.secondary);
+  }
+  choice.log_probability = entry_of(log_primary, choice.actions.primary) +
+                           groups.log_probability + entry_of(table, index);
   return choice;
 }
 
@@ -258,6 +296,14 @@ ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
   all.actions.secondary = range_like(pair.size(0), pair) - first_row.index_select(0, pair);
   all.log_probability = primary.flatten().index_select(0, pair) +
                         groups.log_probability.index_select(0, rows.group) + rows.log_probability;
+  if (shuffle_locations_) {
+    const auto pairs = range_like(choices.size(0), pair);
+    const int64_t actions = inputs.mask.counts.size(1);
+    const auto scored_as =
+        shuffled_choices(inputs.mask, pairs.floor_divide(actions), pairs.remainder(actions));
+    all.log_probability = all.log_probability.index_select(
+        0, first_row.index_select(0, pair) + scored_as.index({pair, all.actions.secondary}));
+  }
   return all;
 }
 
