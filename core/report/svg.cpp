@@ -16,25 +16,36 @@ constexpr std::array<const char*, 8> kColors = {"#0072b2", "#d55e00", "#009e73",
 constexpr std::array<const char*, 8> kDashes = {"none", "9 4",  "3 3", "9 3 3 3",
                                                 "14 5", "6 6", "2 5", "14 3 3 3"};
 
+/// Of an axis.
 struct Range {
+  bool log = false;  ///< what is at or below 0 is left out
   double low = 1e300, high = -1e300;
   void add(double value) {
+    if (log && value <= 0) return;
     low = std::min(low, value);
     high = std::max(high, value);
   }
   bool empty() const { return low > high; }
   void widen() {
-    if (high - low < 1e-12) {
-      const double pad = std::max(1e-6, std::abs(low) * 0.05);
-      low -= pad;
-      high += pad;
-    }
+    if (log ? high < low * (1 + 1e-12) : high - low < 1e-12)
+      spread(log ? 1.05 : std::max(1e-6, std::abs(low) * 0.05));
   }
   /// Room between lines and frame.
-  void pad() {
-    const double room = 0.04 * (high - low);
-    low -= room;
-    high += room;
+  void pad() { spread(log ? std::pow(high / low, 0.04) : 0.04 * (high - low)); }
+  /// Where between low (0) and high (1) a value stands.
+  double share(double value) const {
+    return log ? std::log(std::max(value, low) / low) / std::log(high / low)
+               : (value - low) / (high - low);
+  }
+  std::vector<double> ticks(int count) const {
+    const std::vector<double> powers = log ? log_ticks(low, high) : std::vector<double>();
+    return powers.size() < 3 ? round_ticks(low, high, count) : powers;
+  }
+
+ private:
+  void spread(double by) {
+    low = log ? low / by : low - by;
+    high = log ? high * by : high + by;
   }
 };
 
@@ -62,31 +73,26 @@ std::string line(double x1, double y1, double x2, double y2, const char* css) {
 /// The frame of a line chart: from data to pixels.
 struct Frame {
   Range x, y;
-  bool log_x = false;
-  double px(double value) const {
-    const double share = log_x ? std::log(std::max(value, x.low) / x.low) / std::log(x.high / x.low)
-                               : (value - x.low) / (x.high - x.low);
-    return kLeft + share * (kWidth - kLeft - kRight);
-  }
+  bool empty() const { return x.empty() || y.empty(); }
+  double px(double value) const { return kLeft + x.share(value) * (kWidth - kLeft - kRight); }
   double py(double value) const {
-    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+    return kHeight - kBottom - y.share(value) * (kHeight - kTop - kBottom);
   }
 };
 
 Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
-  Frame frame;
-  frame.log_x = axes.log_x;
+  Frame frame{.x = {.log = axes.log_x}, .y = {.log = axes.log_y}};
   for (const Series& one : series) {
     for (const auto& point : one.points)
       if (finite(point)) {
-        if (!axes.log_x || point.first > 0) frame.x.add(point.first);
+        frame.x.add(point.first);
         frame.y.add(point.second);
       }
     for (const Band& at : one.band)
       for (const double y : {at.low, at.high})
         if (std::isfinite(y)) frame.y.add(y);
   }
-  if (frame.x.empty()) return frame;
+  if (frame.empty()) return frame;
   if (axes.from_zero) frame.y.add(0);
   frame.x.widen();
   frame.y.widen();
@@ -97,13 +103,11 @@ Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
 
 std::string draw_axes(const Frame& frame, const ChartAxes& axes) {
   std::string svg;
-  for (const double tick : round_ticks(frame.y.low, frame.y.high, 5)) {
+  for (const double tick : frame.y.ticks(5)) {
     svg += line(kLeft, frame.py(tick), kWidth - kRight, frame.py(tick), "grid");
     svg += text(kLeft - 6, frame.py(tick) + 4, fmt::format("{:.4g}", tick), "right");
   }
-  const auto ticks = frame.log_x ? log_ticks(frame.x.low, frame.x.high)
-                                 : round_ticks(frame.x.low, frame.x.high, 7);
-  for (const double tick : ticks) {
+  for (const double tick : frame.x.ticks(7)) {
     svg += line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
     svg += text(frame.px(tick), kHeight - kBottom + 17, fmt::format("{:.4g}", tick), "middle");
   }
@@ -113,6 +117,16 @@ std::string draw_axes(const Frame& frame, const ChartAxes& axes) {
   svg += fmt::format("<text transform='translate(14,{:.1f}) rotate(-90)' class='middle'>{}</text>\n",
                      (kTop + kHeight - kBottom) / 2, escape_html(axes.y_label));
   return svg;
+}
+
+const char* color_of(const Series& series, size_t index) {
+  return kColors[(series.color < 0 ? index : static_cast<size_t>(series.color)) % kColors.size()];
+}
+
+/// Another one where colours come round again.
+const char* dash_of(const Series& series, size_t index) {
+  return kDashes[(series.dash < 0 ? index + index / kColors.size() : static_cast<size_t>(series.dash)) %
+                 kDashes.size()];
 }
 
 std::string polyline(const Frame& frame, const Series& series, size_t index) {
@@ -129,18 +143,24 @@ std::string polyline(const Frame& frame, const Series& series, size_t index) {
   }
   return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.8' "
                      "stroke-dasharray='{}'/>\n",
-                     points, kColors[index % kColors.size()], kDashes[index % kDashes.size()]);
+                     points, color_of(series, index), dash_of(series, index));
 }
 
-/// Entry `index` of a legend of three columns.
-std::string legend_entry(const std::string& name, size_t index) {
-  const double x = kLeft + 195.0 * static_cast<double>(index % 3);
-  const double y = kHeight + 12 + 18.0 * static_cast<double>(index / 3);
+/// Of a legend: three where all names are short enough.
+size_t columns_of(const std::vector<Series>& series) {
+  size_t longest = 0;
+  for (const Series& one : series) longest = std::max(longest, one.name.size());
+  return longest <= 24 ? 3 : longest <= 40 ? 2 : 1;
+}
+
+/// Entry `index` of a legend.
+std::string legend_entry(const Series& series, size_t index, size_t columns) {
+  const double x = kLeft + 585.0 / static_cast<double>(columns) * static_cast<double>(index % columns);
+  const double y = kHeight + 12 + 18.0 * static_cast<double>(index / columns);
   return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
                      "stroke-width='2.5' stroke-dasharray='{}'/>\n",
-                     x, y - 4, x + 26, y - 4, kColors[index % kColors.size()],
-                     kDashes[index % kDashes.size()]) +
-         text(x + 32, y, name, "left");
+                     x, y - 4, x + 26, y - 4, color_of(series, index), dash_of(series, index)) +
+         text(x + 32, y, series.name, "left");
 }
 
 /// There along the upper edge and back along the lower.
@@ -158,7 +178,7 @@ std::string shade(const Frame& frame, const Series& series, size_t index) {
   for (auto at = band.rbegin(); at != band.rend(); ++at)
     points += fmt::format("{:.1f},{:.1f} ", frame.px(at->x), frame.py(at->low));
   return fmt::format("<polygon points='{}' fill='{}' fill-opacity='0.15'/>\n", points,
-                     kColors[index % kColors.size()]);
+                     color_of(series, index));
 }
 
 }  // namespace
@@ -218,12 +238,13 @@ std::vector<double> log_ticks(double low, double high) {
 std::string line_chart(const std::string& title, const ChartAxes& axes,
                        const std::vector<Series>& series) {
   const Frame frame = frame_of(axes, series);
-  if (frame.x.empty()) return "";
-  const double legend = 18.0 * static_cast<double>((series.size() + 2) / 3);
+  if (frame.empty()) return "";
+  const size_t columns = columns_of(series);
+  const double legend = 18.0 * static_cast<double>((series.size() + columns - 1) / columns);
   std::string svg = open_svg(kWidth, kHeight + legend, title) + draw_axes(frame, axes);
   for (size_t i = 0; i < series.size(); ++i) svg += shade(frame, series[i], i);
   for (size_t i = 0; i < series.size(); ++i)
-    svg += polyline(frame, series[i], i) + legend_entry(series[i].name, i);
+    svg += polyline(frame, series[i], i) + legend_entry(series[i], i, columns);
   return svg + "</svg>\n";
 }
 

@@ -17,12 +17,14 @@ struct Series {
   std::vector<std::pair<double, double>> points;
   bool steps = false;           ///< hold the value until the next point
   std::vector<Band> band = {};  ///< shaded behind the lines, in order of x; empty: none
+  int color = -1, dash = -1;    ///< numbers of a colour and a pattern; -1: those of its place
 };
 
 struct ChartAxes {
   std::string x_label, y_label;  ///< with their units
   bool log_x = false;            ///< x at or below 0 stands at the smallest x above it
-  bool from_zero = false;        ///< y begins at 0
+  bool from_zero = false;        ///< y begins at 0, unless it is logarithmic
+  bool log_y = false;            ///< y at or below 0 stands at the lower edge
 };
 
 /// What <svg> elements below look like, as CSS; a page that shows them must have it.
@@ -31,8 +33,8 @@ extern const char* const kChartStyle;
 std::string svg_file(const std::string& chart);
 
 /// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
-/// left out. Empty when no series has a point. Each line has a dash pattern of its own, so that
-/// equal ones show through each other.
+/// left out. Empty when no series has a point (above 0 where an axis is logarithmic). Each line has
+/// a dash pattern of its own unless it asks for one, so that equal ones show through each other.
 std::string line_chart(const std::string& title, const ChartAxes& axes,
                        const std::vector<Series>& series);
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <regex>
+#include <set>
 
 namespace reverie {
 namespace {
@@ -102,6 +103,54 @@ TEST(SvgTest, StepsHoldTheirValue) {
   const auto points = drawn(line_chart("t", {"x", "y"}, {{"s", {{0, 1}, {2, 3}}, true}}));
   ASSERT_EQ(points.size(), 3u);
   EXPECT_EQ(points[1], std::make_pair(points[2].first, points[0].second));
+}
+
+TEST(SvgTest, OnALogarithmicAxisEqualFactorsAreEqualDistances) {
+  const ChartAxes axes{.x_label = "x", .y_label = "y", .from_zero = true, .log_y = true};
+  const std::string chart = line_chart("t", axes, {{"s", {{0, 1}, {1, 10}, {2, 100}, {3, -5}}}});
+  const auto points = drawn(chart);
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_NEAR(points[0].second - points[1].second, points[1].second - points[2].second, 0.2);
+  EXPECT_NEAR(points[3].second, 276, 0.1) << "what no logarithm has stands at the lower edge";
+  for (const char* tick : {">1<", ">10<", ">100<"}) EXPECT_THAT(chart, HasSubstr(tick));
+  EXPECT_THAT(line_chart("t", axes, {{"s", {{0, 31}, {1, 49}}}}), HasSubstr(">40<")) << "1, 2 and 5 are too few";
+  EXPECT_EQ(line_chart("t", axes, {{"s", {{0, 0}, {1, -1}}}}), "");
+  EXPECT_EQ(drawn(line_chart("t", axes, {{"s", {{0, 7}, {1, 7}}}})).size(), 2u);
+}
+
+/// Stroke and dash pattern of every line of the legend.
+std::vector<std::string> looks(const std::string& chart) {
+  std::vector<std::string> found;
+  const std::regex look("stroke='(#[0-9a-f]*)' stroke-width='2.5' (stroke-dasharray='[^']*')");
+  for (std::sregex_iterator l(chart.begin(), chart.end(), look), end; l != end; ++l)
+    found.push_back(l->str(1) + " " + l->str(2));
+  return found;
+}
+
+TEST(SvgTest, LinesLookDifferentUnlessTheySayHow) {
+  std::vector<Series> lines;
+  for (int i = 0; i < 20; ++i) lines.push_back({"s", {{0, 1}, {1, 2}}});
+  const std::vector<std::string> many = looks(line_chart("t", {"x", "y"}, lines));
+  EXPECT_EQ(std::set(many.begin(), many.end()).size(), 20u);
+  lines.resize(2);
+  lines[1].color = lines[1].dash = 0;
+  const std::vector<std::string> same = looks(line_chart("t", {"x", "y"}, lines));
+  ASSERT_EQ(same.size(), 2u);
+  EXPECT_EQ(same[0], same[1]);
+}
+
+TEST(SvgTest, LongNamesHaveWiderColumns) {
+  const auto last_entry = [](size_t length) {
+    const Series line{std::string(length, 'n'), {{0, 1}, {1, 2}}};
+    const std::string chart = line_chart("t", {"x", "y"}, {line, line, line, line});
+    std::smatch at;
+    const std::regex place("<text x='([0-9.]+)' y='([0-9.]+)' class='left'>n+</text>\n</svg>");
+    EXPECT_TRUE(std::regex_search(chart, at, place));
+    return std::pair(std::stod(at[1]), std::stod(at[2]));
+  };
+  EXPECT_EQ(last_entry(24), std::pair(96.0, 350.0)) << "three columns, the second row";
+  EXPECT_EQ(last_entry(25), std::pair(388.5, 350.0)) << "two columns";
+  EXPECT_EQ(last_entry(41), std::pair(96.0, 386.0)) << "one column";
 }
 
 TEST(SvgTest, BarsShowValuesUnitsAndIntervals) {
