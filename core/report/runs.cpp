@@ -76,9 +76,21 @@ void read_lines(const std::string& file, const std::string& content, std::vector
   }
 }
 
-bool fits(const FlatRun& run, const std::pair<std::string, std::string>& condition) {
-  const auto found = run.words.find(condition.first);
-  return found != run.words.end() && found->second == condition.second;
+bool fits(const FlatRun& run, const std::string& field, const std::string& value) {
+  const auto found = run.words.find(field);
+  return found != run.words.end() && found->second == value;
+}
+
+bool any_fits(const std::vector<FlatRun>& runs, const std::string& field, const std::string& value) {
+  return std::any_of(runs.begin(), runs.end(), [&](const FlatRun& run) { return fits(run, field, value); });
+}
+
+/// Between commas.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream rest(list);
+  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
+  return parts;
 }
 
 std::string values_of(const std::vector<FlatRun>& runs, const std::string& field) {
@@ -160,11 +172,16 @@ std::pair<std::string, std::string> parse_condition(const std::string& text) {
 std::vector<FlatRun> runs_where(const std::vector<FlatRun>& runs,
                                 const std::vector<std::pair<std::string, std::string>>& conditions) {
   std::vector<FlatRun> kept = runs;
-  for (const auto& condition : conditions) {
-    const std::string values = values_of(kept, condition.first);
-    std::erase_if(kept, [&](const FlatRun& run) { return !fits(run, condition); });
-    if (kept.empty())
-      throw InputError("no run has {}={}; {}", condition.first, condition.second, values);
+  for (const auto& [field, wanted] : conditions) {
+    std::vector<std::string> values = {wanted};
+    if (!any_fits(kept, field, wanted) && wanted.find(',') != std::string::npos) values = parts_of(wanted);
+    for (const std::string& value : values)
+      if (!any_fits(kept, field, value))
+        throw InputError("no run has {}={}; {}", field, value, values_of(kept, field));
+    std::erase_if(kept, [&, &name = field](const FlatRun& run) {
+      return std::none_of(values.begin(), values.end(),
+                          [&](const std::string& value) { return fits(run, name, value); });
+    });
   }
   return kept;
 }

@@ -35,8 +35,8 @@ std::vector<FlatRun> runs_at(const std::vector<FlatRun>& runs, const std::string
 /// "FIELD=VALUE" in two. InputError where there is no "=".
 std::pair<std::string, std::string> parse_condition(const std::string& text);
 
-/// The runs of which all fields have the given values. InputError when none is left, with the values
-/// that the field has.
+/// The runs of which all fields have the given values, or one of several, separated by commas, where no run
+/// has the whole as its value. InputError when no run has a value, with the values that the field has.
 std::vector<FlatRun> runs_where(const std::vector<FlatRun>& runs,
                                 const std::vector<std::pair<std::string, std::string>>& conditions);
 

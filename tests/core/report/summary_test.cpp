@@ -80,6 +80,9 @@ TEST(Runs, RefusalsNameFileAndLine) {
 TEST(Runs, ConditionsChoose) {
   const std::vector<FlatRun> runs = runs_of(two_models());
   EXPECT_EQ(runs_where(runs, {{"method", "mcts"}, {"seed", "2"}}).size(), 2u);
+  EXPECT_EQ(runs_where(runs, {{"method", "mcts"}, {"seed", "3,1"}}).size(), 4u);
+  EXPECT_EQ(runs_where(runs_of(line("a", "x,y", 1, 1) + line("a", "x", 1, 1)), {{"method", "x,y"}}).size(), 1u);
+  EXPECT_THAT(refusal([&] { runs_where(runs, {{"seed", "1,9"}}); }), HasSubstr("no run has seed=9; its"));
   EXPECT_THAT(refusal([&] { runs_where(runs, {{"seed", "9"}}); }), HasSubstr("its values are 1, 2, 3"));
   EXPECT_THAT(refusal([&] { runs_where(runs, {{"sed", "1"}}); }), HasSubstr("no run has that field"));
 }
