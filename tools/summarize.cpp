@@ -14,6 +14,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::vector<std::string> conditions;
+  std::vector<std::string> metrics = {SummaryOptions().metric};
   SummaryOptions summary;
   CurveOptions curve;
   std::vector<std::string> correlated;
@@ -26,12 +27,28 @@ struct Options {
 void write_plot(const std::vector<FlatRun>& runs, const Options& options) {
   CurveOptions curve = options.curve;
   curve.summary = options.summary;
+  curve.summary.metric = options.metrics.front();
+  curve.beside.assign(options.metrics.begin() + 1, options.metrics.end());
   if (options.plot.ends_with(".html")) return write_file(options.plot, curve_page(runs, curve));
   if (!options.plot.ends_with(".svg"))
     throw InputError("--plot {}: name a file that ends in .svg or .html", options.plot);
   const std::string chart = curve_chart(runs, curve);
   if (chart.empty()) throw InputError("--plot {}: there is nothing to draw", options.plot);
   write_file(options.plot, svg_file(chart));
+}
+
+/// Of one metric after the other.
+void write_tables(const std::vector<FlatRun>& runs, const Options& options) {
+  std::string tables, json;
+  for (const std::string& metric : options.metrics) {
+    SummaryOptions one = options.summary;
+    one.metric = metric;
+    const Summary summary = summarize(runs, one);
+    tables += (tables.empty() ? "" : "\n") + summary_markdown(summary);
+    json += summary_json(summary) + "\n";
+  }
+  if (!options.out.empty()) write_file(options.out, tables);
+  fmt::print("{}{}", tables, options.json ? json : "");
 }
 
 std::pair<std::string, double> parse_place(const std::string& text) {
@@ -53,20 +70,21 @@ void run(Options options) {
     return;
   }
   if (!options.plot.empty()) write_plot(runs, options);
-  if (!options.plot.empty() && options.out.empty() && !options.json) return;
-  const Summary summary = summarize(runs, options.summary);
-  const std::string text = summary_markdown(summary);
-  if (!options.out.empty()) write_file(options.out, text);
-  fmt::print("{}", text);
-  if (options.json) fmt::print("{}\n", summary_json(summary));
+  if (options.plot.empty() || !options.out.empty() || options.json) write_tables(runs, options);
 }
 
 void add_plot_options(CLI::App& command, Options& options) {
-  command.add_option("--plot", options.plot, "Draw the metric over --x; tables then only with --out or --json")
+  command.add_option("--plot", options.plot, "Draw the metrics over --x; tables then only with --out or --json")
       ->type_name("FILE.svg|FILE.html");
   command.add_option("--x", options.curve.x, "Field of the runs, or of the points of their traces")
       ->capture_default_str();
   command.add_flag("--log-x", options.curve.log_x, "Logarithmic");
+  command.add_flag("--log-y", options.curve.log_y, "Logarithmic");
+  command.add_flag("--straight", options.curve.straight,
+                   "Straight lines through the points of traces, which runs must have at the same x, instead of "
+                   "values that hold until the next point");
+  command.add_option("--x-label", options.curve.x_label, "Of the plot, instead of the field's name");
+  command.add_option("--y-label", options.curve.y_label, "Of the plot, instead of the metrics' names");
   command.add_option("--title", options.curve.title, "Of the plot");
 }
 
@@ -77,12 +95,14 @@ void register_summarize(CLI::App& app) {
   SummaryOptions& summary = options->summary;
   CLI::App* command = app.add_subcommand("summarize", "Tables and curves from the runs of an experiment");
   command->add_option("RESULTS", options->files, "JSON or JSON lines, see experiments/README.md")->required();
-  command->add_option("--metric", summary.metric, "Field that is compared")->capture_default_str();
+  command->add_option("--metric", options->metrics,
+                      "Fields that are compared, each in tables of its own; a plot has them side by side")
+      ->type_name("FIELD[,FIELD...]")->delimiter(',')->expected(1)->take_all()->capture_default_str();
   command->add_option("--by", summary.by, "Field whose values are compared")->capture_default_str();
   command->add_option("--strata", summary.strata, "Field whose values are tasks")->capture_default_str();
   command->add_option("--versus", summary.versus, "Method that the others are compared with");
   command->add_option("--where", options->conditions, "Of the runs only these; may be repeated")
-      ->type_name("FIELD=VALUE")->expected(1)->take_all();
+      ->type_name("FIELD=VALUE[,VALUE...]")->expected(1)->take_all();
   command->add_option("--at", options->at, "The runs as their traces have them there; the best known is that of whole runs")
       ->type_name("FIELD=VALUE");
   command->add_flag("--median", summary.median, "Of the runs of a task, instead of their mean");
@@ -100,7 +120,7 @@ void register_summarize(CLI::App& app) {
       ->type_name("X Y")->expected(2);
   add_plot_options(*command, *options);
   command->add_option("--out", options->out, "Write the tables there too")->type_name("FILE.md");
-  command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->add_flag("--json", options->json, "One line of JSON a metric at the end");
   command->callback([options] { run(*options); });
 }
 

@@ -55,6 +55,14 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// The place of a name, which is added where it is new.
+int place_of(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  const auto place = found - names.begin();
+  if (found == names.end()) names.push_back(name);
+  return static_cast<int>(place);
+}
+
 /// Places along x, evenly or by equal factors.
 std::vector<double> grid(double low, double high, const CurveOptions& options) {
   if (high <= low) return {low};
@@ -91,15 +99,46 @@ std::vector<std::string> common_tasks(const Scores& scores) {
   return common;
 }
 
+size_t task_of(const std::vector<std::string>& tasks, const RunTrace& trace) {
+  return static_cast<size_t>(std::find(tasks.begin(), tasks.end(), trace.task) - tasks.begin());
+}
+
 /// Of a method at x.
 Strata values_at(const std::vector<RunTrace>& traces, const std::string& method,
                  const std::vector<std::string>& tasks, double x) {
   Strata strata(tasks.size());
   for (const RunTrace& trace : traces)
-    if (trace.method == method)
-      strata[static_cast<size_t>(std::find(tasks.begin(), tasks.end(), trace.task) - tasks.begin())]
-          .push_back(value_at(trace, x));
+    if (trace.method == method) strata[task_of(tasks, trace)].push_back(value_at(trace, x));
   return strata;
+}
+
+/// Values hold until the next point.
+Series held_line(const std::vector<RunTrace>& traces, const std::string& method,
+                 const std::vector<std::string>& tasks, const CurveOptions& options) {
+  Series line{method, {}, true};
+  for (const double x : grid_of(traces, options))
+    add(line, x, aggregate(values_at(traces, method, tasks, x), options.summary.bootstrap));
+  return line;
+}
+
+/// Through the first points of all runs, the second ones, and so on.
+Series straight_line(const std::vector<RunTrace>& traces, const std::string& method,
+                     const std::vector<std::string>& tasks, const CurveOptions& options) {
+  Series line{method, {}, false};
+  std::vector<RunTrace> own;
+  for (const RunTrace& trace : traces)
+    if (trace.method == method) own.push_back(trace);
+  const std::vector<Point> places = own.front().points;
+  for (size_t i = 0; i < places.size(); ++i) {
+    Strata strata(tasks.size());
+    for (const RunTrace& trace : own) {
+      if (trace.points.size() != places.size() || trace.points[i].first != places[i].first)
+        throw InputError("the traces of {} do not have their points at the same {}", method, options.x);
+      strata[task_of(tasks, trace)].push_back(trace.points[i].second);
+    }
+    add(line, places[i].first, aggregate(strata, options.summary.bootstrap));
+  }
+  return line;
 }
 
 Curves trace_curves(const Scores& scores, const CurveOptions& options) {
@@ -108,12 +147,9 @@ Curves trace_curves(const Scores& scores, const CurveOptions& options) {
   std::vector<RunTrace> traces;
   for (const Score& score : scores.scores())
     if (contains(result.tasks, score.task)) traces.push_back(trace_of(score, scores, options));
-  for (const std::string& method : scores.methods()) {
-    Series line{method, {}, true};
-    for (const double x : grid_of(traces, options))
-      add(line, x, aggregate(values_at(traces, method, result.tasks, x), options.summary.bootstrap));
-    result.series.push_back(std::move(line));
-  }
+  for (const std::string& method : scores.methods())
+    result.series.push_back(options.straight ? straight_line(traces, method, result.tasks, options)
+                                             : held_line(traces, method, result.tasks, options));
   return result;
 }
 
@@ -135,19 +171,31 @@ Curves field_curves(const std::vector<FlatRun>& runs, const CurveOptions& option
     here.where.emplace_back(options.x, text);
     const Summary summary = summarize(runs, here);
     for (const SummaryRow& row : summary.rows) add(line_of(result.series, row.method), x, row.iqm);
-    for (const std::string& task : summary.common)
-      if (!contains(result.tasks, task)) result.tasks.push_back(task);
+    for (const std::string& task : summary.common) place_of(result.tasks, task);
   }
   return result;
 }
 
-std::string metric_label(const SummaryOptions& options) {
-  return options.gap_closed ? "share of the gap closed, percent" : options.metric;
+std::vector<std::string> metrics_of(const CurveOptions& options) {
+  std::vector<std::string> metrics = {options.summary.metric};
+  metrics.insert(metrics.end(), options.beside.begin(), options.beside.end());
+  return metrics;
 }
 
-}  // namespace
+std::string y_label(const CurveOptions& options) {
+  if (!options.y_label.empty()) return options.y_label;
+  return (options.summary.gap_closed ? "share of the gap closed, percent"
+                                     : fmt::format("{}", fmt::join(metrics_of(options), ", "))) +
+         (options.log_y ? ", logarithmic" : "");
+}
 
-Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+std::string x_label(const CurveOptions& options) {
+  if (!options.x_label.empty()) return options.x_label;
+  return options.log_x ? options.x + ", logarithmic" : options.x;
+}
+
+/// Of the metric of `summary`.
+Curves curves_of_metric(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   if (runs.empty()) return {};
   const FlatRun& first = runs.front();
   const bool along_trace = !first.trace.empty() && first.trace.front().count(options.x);
@@ -155,10 +203,35 @@ Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
   return trace_curves(Scores(runs, options.summary), options);
 }
 
+}  // namespace
+
+Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options) {
+  if (options.beside.empty()) return curves_of_metric(runs, options);
+  Curves all;
+  std::vector<std::string> methods;
+  const std::vector<std::string> metrics = metrics_of(options);
+  for (size_t m = 0; m < metrics.size(); ++m) {
+    CurveOptions one = options;
+    one.summary.metric = metrics[m];
+    Curves found = curves_of_metric(runs, one);
+    for (const std::string& task : found.tasks) place_of(all.tasks, task);
+    for (Series& line : found.series) {
+      line.color = place_of(methods, line.name);
+      line.dash = static_cast<int>(m);
+      line.name += ", " + metrics[m];
+      all.series.push_back(std::move(line));
+    }
+  }
+  std::stable_sort(all.series.begin(), all.series.end(),
+                   [](const Series& a, const Series& b) { return a.color < b.color; });
+  return all;
+}
+
 std::string curve_chart(const std::vector<FlatRun>& runs, const CurveOptions& options) {
-  const ChartAxes axes{.x_label = options.log_x ? options.x + ", logarithmic" : options.x,
-                       .y_label = metric_label(options.summary),
-                       .log_x = options.log_x};
+  const ChartAxes axes{.x_label = x_label(options),
+                       .y_label = y_label(options),
+                       .log_x = options.log_x,
+                       .log_y = options.log_y};
   return line_chart(options.title, axes, curves(runs, options).series);
 }
 

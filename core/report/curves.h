@@ -14,13 +14,20 @@ struct CurveOptions {
   /// the first run's trace has no such field, of the runs themselves ("budget"). In a trace the last point at or before x counts, also beyond its end: a
   /// run that is over keeps what it found.
   std::string x = "budget";
+  std::vector<std::string> beside = {};  ///< metrics that are drawn beside that of `summary`
   std::string title;
-  bool log_x = false;
+  std::string x_label, y_label;  ///< empty: the names of the fields
+  bool log_x = false, log_y = false;
+  /// Of traces: straight lines through their points, which all runs of a method must have at the same x; two
+  /// points at one x are both drawn.
+  bool straight = false;
   int points = 60;  ///< along x, of traces
 };
 
 struct Curves {
-  std::vector<Series> series;      ///< one per method, in order of appearance
+  /// One per method and metric, methods in order of appearance. Where there are several metrics, lines are
+  /// named "METHOD, METRIC", and those of a method share a colour, those of a metric a dash pattern.
+  std::vector<Series> series;
   std::vector<std::string> tasks;  ///< that they are of
 };
 

@@ -132,6 +132,8 @@ printf '{"model":"a","method":"x","seed":1,"improvement_percent":3}\n' >runs.jso
 printf '{"model":"a"\n' >torn.jsonl
 : >empty.jsonl
 refuses "runs.jsonl:1: has no field 'nonsense'; its fields are" reverie summarize runs.jsonl --metric nonsense
+refuses "runs.jsonl:1: has no field 'nonsense'" reverie summarize runs.jsonl --metric seed,nonsense --x seed --plot new.svg
+refuses "runs.jsonl:1: has no field ''" reverie summarize runs.jsonl --metric ''
 refuses "runs.jsonl:1: field 'method' is x, no number" reverie summarize runs.jsonl --metric method
 refuses 'runs.jsonl:1: x on a .*runs.jsonl:1' reverie summarize runs.jsonl runs.jsonl
 refuses "there are x" reverie summarize runs.jsonl --versus nonsense

@@ -38,4 +38,10 @@ summarize --metric candidates --lower-is-better --json | tail -1 | grep -q '"met
 summarize --correlate expansions candidates | grep -q '^Rank correlation (Spearman).*over 6 runs$' ||
   fails "no correlation"
 summarize --x expansions --log-x --plot curve.svg && head -c 5 curve.svg | grep -q '<svg ' || fails "no curve"
+summarize --x expansions --metric improvement_percent,candidates --plot both.svg
+[[ $(grep -c '<polyline' both.svg) -eq 4 ]] || fails "not a curve for each method and metric"
+grep -q '>lists, candidates</text>' both.svg || fails "the legend lacks a metric"
+summarize --metric improvement_percent --metric candidates --json >tables
+[[ $(grep -c '^| model | greedy' tables) -eq 2 && $(grep -c '^{"metric"' tables) -eq 2 ]] ||
+  fails "not a table for each metric"
 exit $failures

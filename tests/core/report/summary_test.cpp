@@ -226,6 +226,94 @@ TEST(CurvesOfATrace, HoldTheLastValue) {
   EXPECT_TRUE(found.series[0].steps);
 }
 
+/// One method with two seeds, another with one; the dream promises more than its replay gives.
+std::vector<FlatRun> dreams() {
+  const auto run = [](const std::string& method, int seed, double dream, double replayed) {
+    return line("a", method, seed, 9, fmt::format(
+        R"(,"dream":{0},"replayed":{1},"trace":[{{"updates":0,"dream":{0},"replayed":{1}}},)"
+        R"({{"updates":10,"dream":{1},"replayed":{1}}}])", dream, replayed));
+  };
+  return runs_of(run("short", 1, 40, 30) + run("short", 2, 44, 32) + run("lean", 1, 50, 20));
+}
+
+TEST(CurvesOfSeveralMetrics, AreNamedByMethodAndMetricAndShareTheMethodsColour) {
+  CurveOptions options;
+  options.x = "updates";
+  options.points = 2;
+  options.summary.metric = "dream";
+  options.beside = {"replayed"};
+  const Curves found = curves(dreams(), options);
+  std::vector<std::string> names;
+  std::vector<std::pair<int, int>> looks;
+  for (const Series& one : found.series) {
+    names.push_back(one.name);
+    looks.emplace_back(one.color, one.dash);
+  }
+  EXPECT_THAT(names, ElementsAre("short, dream", "short, replayed", "lean, dream", "lean, replayed"));
+  EXPECT_THAT(looks, ElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(1, 0), std::pair(1, 1)));
+  EXPECT_THAT(found.series[0].points, ElementsAre(std::pair(0, 42), std::pair(10, 31)));
+  EXPECT_THAT(found.series[3].points, ElementsAre(std::pair(0, 20), std::pair(10, 20)));
+  EXPECT_EQ(found.series[0].band[0].low, 40);
+  EXPECT_EQ(found.series[1].band[0].high, 32);
+  EXPECT_THAT(found.tasks, ElementsAre("a"));
+  const std::string chart = curve_chart(dreams(), options);
+  EXPECT_THAT(chart, HasSubstr(">dream, replayed</text>")) << "the axis";
+  EXPECT_THAT(chart, HasSubstr(">lean, replayed</text>")) << "the legend";
+}
+
+TEST(CurvesOfSeveralMetrics, AreThoseOfEachAlone) {
+  CurveOptions options;
+  options.x = "seed";
+  options.summary.where = {{"method", "short"}};
+  options.summary.metric = "dream";
+  options.beside = {"replayed"};
+  const Curves both = curves(dreams(), options);
+  ASSERT_EQ(both.series.size(), 2u);
+  EXPECT_THAT(both.series[0].points, ElementsAre(std::pair(1, 40), std::pair(2, 44)));
+  EXPECT_THAT(both.series[1].points, ElementsAre(std::pair(1, 30), std::pair(2, 32)));
+  options.summary.metric = "replayed";
+  options.beside.clear();
+  const Curves alone = curves(dreams(), options);
+  EXPECT_EQ(alone.series[0].name, "short") << "one metric needs no name";
+  EXPECT_EQ(alone.series[0].points, both.series[1].points);
+  options.beside = {"nonsense"};
+  EXPECT_THAT(refusal([&] { curves(dreams(), options); }), HasSubstr("has no field 'nonsense'"));
+}
+
+TEST(CurvesOfATrace, HaveLabelsOfFieldsUnlessTheyAreGiven) {
+  CurveOptions options;
+  options.x = "updates";
+  options.log_x = options.log_y = true;
+  options.summary.metric = "dream";
+  const std::string chart = curve_chart(dreams(), options);
+  EXPECT_THAT(chart, HasSubstr(">updates, logarithmic</text>"));
+  EXPECT_THAT(chart, HasSubstr(">dream, logarithmic</text>"));
+  options.x_label = "number of updates";
+  options.y_label = "return, percent";
+  EXPECT_THAT(curve_chart(dreams(), options), HasSubstr(">number of updates</text>"));
+  EXPECT_THAT(curve_chart(dreams(), options), HasSubstr(">return, percent</text>"));
+  const std::string labelled = curve_chart(dreams(), options);
+  EXPECT_THAT(labelled, Not(HasSubstr("logarithmic")));
+  options.log_y = false;
+  EXPECT_NE(curve_chart(dreams(), options), labelled) << "lines lie elsewhere";
+}
+
+TEST(CurvesOfATrace, GoStraightThroughEveryPointOnDemand) {
+  CurveOptions options;
+  options.x = "seconds";
+  options.straight = true;
+  const auto at = [](double gain) { return point(0, gain) + "," + point(2, 5) + "," + point(2, 1); };
+  const std::string agreeing = traced("x", 1, at(0)) + traced("x", 2, at(4)) + traced("y", 1, point(7, 3));
+  const Curves found = curves(runs_of(agreeing), options);
+  EXPECT_THAT(found.series[0].points, ElementsAre(std::pair(0, 2), std::pair(2, 5), std::pair(2, 1)));
+  EXPECT_THAT(found.series[1].points, ElementsAre(std::pair(7, 3)));
+  EXPECT_EQ(found.series[0].band[0].high, 4);
+  EXPECT_FALSE(found.series[0].steps);
+  for (const std::string& other : {at(0) + "," + point(9, 9), point(0, 0), point(0, 0) + "," + point(1, 1) + "," + point(2, 1)})
+    EXPECT_THAT(refusal([&] { curves(runs_of(agreeing + traced("x", 3, other)), options); }),
+                HasSubstr("the traces of x do not have their points at the same seconds"));
+}
+
 TEST(Summary, AtAPlaceTheBestKnownIsThatOfWholeRuns) {
   SummaryOptions options;
   options.gap_closed = true;
