@@ -44,4 +44,17 @@ grep -q '>lists, candidates</text>' both.svg || fails "the legend lacks a metric
 summarize --metric improvement_percent --metric candidates --json >tables
 [[ $(grep -c '^| model | greedy' tables) -eq 2 && $(grep -c '^{"metric"' tables) -eq 2 ]] ||
   fails "not a table for each metric"
+
+# Two runs of an arm, one of them a failure: (60 + 60 s + 2 * 1,000 steps) for one success.
+run() { printf '{"model":"m/%s.onnx","method":"%s","seed":%s,"improvement_percent":%s,"real_steps":1000,"policy_seconds":60,"trace":[]}\n' "$@"; }
+{ run a lean 1 42; run a lean 2 41; run a graph 1 43; run b lean 1 44; } >arms.jsonl
+break_even() { REVERIE=$reverie "$root/experiments/learning/break_even.sh" --quality 42 "$@" arms.jsonl; }
+break_even >table || fails "break_even.sh"
+grep -q '^| a | lean | 1 of 2 | 2.0 | 2.0 | 2.2 | 3.7 | 18.7 | 168.7 |$' table || fails "other times: $(cat table)"
+break_even --plot pays.svg 2>err && fails "times of two models in one plot"
+grep -q 'by --model from a b' err || fails "the models are not told: $(cat err)"
+break_even --model a --plot pays.svg >table && [[ $(wc -l <table) -eq 4 ]] || fails "other models are not left out"
+[[ $(grep -c '<polyline' pays.svg) -eq 2 ]] || fails "not a curve an arm"
+break_even --model a --only graph --plot pays.svg >/dev/null
+[[ $(grep -c '<polyline' pays.svg) -eq 1 ]] || fails "an arm that nobody asked for is drawn"
 exit $failures
