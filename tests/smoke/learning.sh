@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Arms of the learning experiments, from one command to the table: experiments/learning/run.sh on a small model.
+# Arms of the learning experiments, from one command to the table: experiments/learning/run.sh on a small model; and a search that one of their policies guides.
 # Usage: learning.sh REVERIE
 set -u
 reverie=$1
@@ -35,5 +35,15 @@ arms --size large --only dream || fails "large: $(cat err)"
 [[ $(grep -c '"collect_episodes":8,' out/two-large.jsonl) -eq 1 ]] || fails "the large size is not taken"
 arms --size huge && fails "a size that the arms do not have is taken"
 grep -q 'no arm \*huge' err || fails "not said: $(cat err)"
+
+printf 'greedy 1 1 --method greedy\nguided 1 50 --method policy --search beam --policy {policy:dream}\n' >methods
+searches() {
+  REVERIE=$reverie "$root/experiments/estimated/run.sh" --models models --out searches --methods methods \
+    --expansions 10 --policies "$1" small >table 2>err
+}
+searches out/two || fails "a policy as a guide: $(cat err)"
+grep -q '"method":"guided"' searches/expansions10.jsonl || fails "the policy guides nothing"
+searches nowhere && fails "a run that is not there is taken"
+grep -q 'there is no run nowhere/small-dream-1.json' err || fails "not said: $(cat err)"
 [[ $failures -eq 0 ]] && echo "learning.sh: all as expected"
 exit $((failures > 0))
