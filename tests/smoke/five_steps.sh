@@ -1,30 +1,32 @@
 #!/usr/bin/env bash
 # The five steps and optimize on a tiny model, each through the command line, small enough to end
-# within a minute on two cores. Usage: five_steps.sh REVERIE
+# within a minute on two cores. V, M and C learn on DEVICE of the environment, cpu by default.
+# Usage: five_steps.sh REVERIE
 set -euo pipefail
 reverie=$1
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here"
 fail() { echo "FAILED: $*" >&2; exit 1; }
+learn() { "$reverie" "$1" --device "${DEVICE:-cpu}" "${@:2}"; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
   --set env.horizon=12 --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
-"$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
-"$reverie" train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
+learn train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
+learn train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=1 --quiet
-"$reverie" dream_train rollouts --world world/world.pt --out policy --seed 1 \
+learn dream_train rollouts --world world/world.pt --out policy --seed 1 \
   --set dream.updates=1 --quiet
 rounds() {
-  "$reverie" dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
+  learn dream_train rollouts --world world/world.pt --out rounds --seed 1 --iterate 2 \
     --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --json --quiet "$@" |
     grep -o '"training":{"resets":[0-9]*,"steps":[0-9]*'
 }
 work=$(rounds)
 rm rounds/round-2/training.pt
 [[ $(rounds --resume) == "$work" ]] || fail "collected before an interrupt, and not counted: not $work"
-"$reverie" evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
+learn evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
@@ -34,23 +36,23 @@ rm rounds/round-2/training.pt
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy knows no other model"
 "$reverie" collect other.onnx --out others --seed 2 --set collect.episodes=6 --set env.horizon=9 \
   --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
-"$reverie" train_mdnrnn others --from world/world.pt --out world_on --seed 2 \
+learn train_mdnrnn others --from world/world.pt --out world_on --seed 2 \
   --set mdnrnn.epochs=1 --quiet
-"$reverie" dream_train others --world world_on/world.pt --policy policy/policy.pt --out policy_on \
+learn dream_train others --world world_on/world.pt --policy policy/policy.pt --out policy_on \
   --seed 2 --set dream.updates=1 --quiet
 "$reverie" optimize other.onnx --method policy --policy policy_on/policy.pt --budget 2 \
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy that went on does not play"
 
 # Where validation's costs are measured, graphs are as well, and decide.
 export REVERIE_CACHE=$here/cache
-"$reverie" dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
+learn dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
   --set dream.updates=0 --set dream.validation.sampled=1 >measured.txt
 grep -q '"judged_by":"end to end on cpu".*"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
   fail "validation measures no graphs: $(cat measured.txt)"
 
 # The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
 symbolic() {
-  "$reverie" dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
+  learn dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
     --set dream.updates=1 --set dream.batch=8 --json --quiet "$@"
 }
 symbolic --out symbolic --set dream.symbolic_cost=roofline:cpu >symbolic.txt
