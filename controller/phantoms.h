@@ -19,7 +19,7 @@ struct DreamtEpisode {
   bool over = false;
 };
 
-/// Dreams one episode from where each environment stands: M alone, at `temperature`, until it believes in the end,
+/// Dreams one episode from where each environment begins one: M alone, at `temperature`, until it believes in the end,
 /// NO-OP or the horizon.
 std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
                                       Policy& policy, bool greedy, double temperature, Rng& rng);

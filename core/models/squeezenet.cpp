@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <array>
 #include <span>
 
+#include "core/base/error.h"
 #include "core/models/builder.h"
 
 namespace reverie::models {
@@ -29,7 +32,8 @@ Graph squeezenet1_1(const ModelOptions& options) {
   };
   constexpr std::array<Fire, 8> kFires = {{{16, 64, false}, {16, 64, false}, {32, 128, true}, {32, 128, false},
                                            {48, 192, true}, {48, 192, false}, {64, 256, false}, {64, 256, false}}};
-  if (options.layers > std::ssize(kFires)) throw InputError("layers is {}, of {} fire modules", options.layers, kFires.size());
+  if (options.layers > std::ssize(kFires))
+    throw InputError("layers is {}, of {} fire modules", options.layers, kFires.size());
   ModelBuilder b(options);
   const Window halving = valid(3, 2);
   ValueId x = activated(b, b.image(), "features.0", b.channels(64), halving);

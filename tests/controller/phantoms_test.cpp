@@ -22,22 +22,6 @@ class Blind : public Policy {
   }
 };
 
-TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
-  ToyEnvironment toy(ToyConfig{2, 16, 6});  // start 5 has two even blocks: merge exists twice
-  UntrainedWorld untrained(toy.spec());
-  Blind policy;
-  Rng rng(1);
-  EnvCounters counters;
-  const std::vector<uint64_t> seeds = {5, 21};
-  const DreamCheck check = check_dream(*untrained.encoder, *untrained.world, policy, toy, seeds,
-                                       true, 0, rng, counters);
-  EXPECT_EQ(check.episodes, 2);
-  EXPECT_EQ(counters.resets, 2);
-  EXPECT_EQ(check.actions - check.phantoms, counters.steps);
-  if (check.phantoms > 0) { EXPECT_EQ(check.first_phantom, 2); }
-  EXPECT_LE(counters.steps, 4);
-}
-
 /// Believes that every action, NO-OP too, is worth 2 and changes nothing.
 class GenerousWorld : public WorldModel {
  public:
@@ -60,6 +44,25 @@ class GenerousWorld : public WorldModel {
  private:
   LatentSpec spec_;
 };
+
+TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});  // starts 5 and 21 have two even blocks: merge exists twice
+  const UntrainedWorld untrained(toy.spec());
+  GenerousWorld world(untrained.world->spec());
+  Blind policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5, 21};
+  const DreamCheck check =
+      check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
+  EXPECT_EQ(check.episodes, 2);
+  EXPECT_EQ(check.actions, 2 * toy.spec().horizon);
+  EXPECT_EQ(counters.resets, 2);
+  EXPECT_EQ(counters.steps, 4);
+  EXPECT_EQ(check.phantoms, check.actions - 4);
+  EXPECT_EQ(check.first_phantom, 2);
+  EXPECT_EQ(check.dream_return, 2.0 * toy.spec().horizon);
+}
 
 /// The first valid action once, then NO-OP.
 class OneThenStop : public Policy {

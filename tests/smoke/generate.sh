@@ -2,14 +2,8 @@
 # rules generate: the same bytes on any number of threads and after an interrupt, what it writes is
 # read again and holds, the embedded library is there, and wrong options are refused.
 # Usage: generate.sh REVERIE
-set -u
 source "$(dirname "$0")/../support/interrupt.sh"
-reverie=$1
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-failures=0
-fails() { echo "FAILED: $*"; failures=$((failures + 1)); }
+source "$(dirname "$0")/../support/smoke.sh"
 generate() { "$reverie" rules generate --quiet --operators matmul,add,relu,concat,split "$@"; }
 
 generate --depth 2 --out one.rules >/dev/null || fails "generate"

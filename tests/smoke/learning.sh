@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
-# Arms of the learning experiments, from one command to the table: experiments/learning/run.sh on a small model; and a search that one of their policies guides.
+# Arms of the learning experiments, from one command to the table: experiments/learning/run.sh on a small
+# model; and a search that one of their policies guides.
 # Usage: learning.sh REVERIE
-set -u
-reverie=$1
-root=$(cd "$(dirname "$0")/../.." && pwd)
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-failures=0
-fails() { echo "FAILED: $*"; failures=$((failures + 1)); }
+source "$(dirname "$0")/../support/smoke.sh"
 
 mkdir models
 "$reverie" model squeezenet_small --light --out models/small.onnx >/dev/null || exit 1
@@ -45,5 +39,4 @@ searches out/two || fails "a policy as a guide: $(cat err)"
 grep -q '"method":"guided"' searches/expansions10.jsonl || fails "the policy guides nothing"
 searches nowhere && fails "a run that is not there is taken"
 grep -q 'there is no run nowhere/small-dream-1.json' err || fails "not said: $(cat err)"
-[[ $failures -eq 0 ]] && echo "learning.sh: all as expected"
-exit $((failures > 0))
+exit $failures

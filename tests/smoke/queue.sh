@@ -1,13 +1,8 @@
 #!/usr/bin/env bash
 # experiments/queue.sh: what is done is skipped, what failed is tried again, an interrupt keeps nothing
-# of what ran, wrong lists are refused. Usage: queue.sh (arguments of the other scripts are ignored)
-set -u
-queue=$(cd "$(dirname "$0")/../../experiments" && pwd)/queue.sh
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-failures=0
-fails() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# of what ran, wrong lists are refused. Usage: queue.sh REVERIE
+source "$(dirname "$0")/../support/smoke.sh"
+queue=$root/experiments/queue.sh
 
 # Two that work, one that fails until there is a file, and one behind it.
 {

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # From searches to tables and curves: experiments/estimated/run.sh on small models, and its results by
 # reverie summarize. Usage: summarize.sh REVERIE
-set -u
-reverie=$1
-root=$(cd "$(dirname "$0")/../.." && pwd)
-here=$(mktemp -d)
-trap 'rm -rf "$here"' EXIT
-cd "$here" || exit 1
-failures=0
-fails() { echo "FAILED: $*"; failures=$((failures + 1)); }
+source "$(dirname "$0")/../support/smoke.sh"
 
 mkdir models
 for name in squeezenet_small inception_small; do
