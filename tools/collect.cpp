@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -66,7 +66,7 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
                 const std::string& out) {
   const EnvCounters& training = player.training;
   const double seconds = std::max(result.seconds, 1e-9);
-  nlohmann::ordered_json line = {
+  Json line = {
       {"out", out},
       {"environment", spec.name},
       {"cost_source", spec.cost_source},

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "core/base/json.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
 
 namespace reverie {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -48,7 +47,7 @@ void print_contest(const Optimized& result) {
 }
 
 Json to_json(const Optimized& result) {
-  Json contestants = Json::array();
+  Json::Array contestants;
   for (size_t i = 0; i < result.contest.standings.size(); ++i)
     contestants.push_back(to_json(result.contest.standings[i], cost_of(result, i)));
   return {{"device", result.machine.device},
@@ -63,7 +62,7 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
                       const ImportedModel& model, const Optimized& result,
                       const CompareOptions& verify) {
   std::filesystem::create_directories(folder);
-  Json written = Json::array();
+  Json::Array written;
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
     const bool is_best = isomorphic(contender.graph, result.search.best);

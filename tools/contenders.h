@@ -1,8 +1,8 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "core/base/json.h"
 #include "core/onnx/import.h"
 #include "core/search/optimize.h"
 
@@ -10,11 +10,11 @@ namespace reverie {
 
 /// How the contenders of a search did end to end; nothing where they were not measured.
 void print_contest(const Optimized& result);
-nlohmann::ordered_json to_json(const Optimized& result);
+Json to_json(const Optimized& result);
 
 /// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Symbolic
 /// dimensions of the file `original` stay symbolic where they can. Returns one entry for each.
-nlohmann::ordered_json write_contenders(const std::filesystem::path& folder,
+Json write_contenders(const std::filesystem::path& folder,
                                         const std::filesystem::path& original,
                                         const ImportedModel& model, const Optimized& result,
                                         const CompareOptions& verify);

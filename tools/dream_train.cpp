@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "controller/iterate.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/cost/machine.h"
 #include "datasets/rollouts.h"
 #include "tools/collect_config.h"
@@ -16,8 +16,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   CommonOptions common;

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/cost/cost_fit.h"
 #include "core/cost/graph_summary.h"
 #include "core/cost/table.h"
@@ -15,8 +15,6 @@
 namespace reverie {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct InspectOptions {
   std::string file;
   std::string cost = "roofline:cpu";
@@ -26,7 +24,7 @@ struct InspectOptions {
 };
 
 Json named_types(const std::vector<std::pair<std::string, TensorType>>& values) {
-  Json list = Json::array();
+  Json::Array list;
   for (const auto& [name, type] : values)
     list.push_back({{"name", name}, {"type", name_of(type.dtype)}, {"shape", type.shape}});
   return list;
@@ -34,7 +32,7 @@ Json named_types(const std::vector<std::pair<std::string, TensorType>>& values) 
 
 Json model_json(const std::string& file, const ImportedModel& model, const GraphSummary& summary,
                 const std::string& cost_source) {
-  Json operators = Json::array();
+  Json::Array operators;
   for (const OperatorTotal& total : summary.operators)
     operators.push_back({{"name", total.name},
                          {"nodes", total.nodes},

@@ -1,16 +1,14 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/base/json.h"
 #include "tools/inspect.h"
 #include "worldmodel/checkpoint.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMagic = "REVERIE1";  // worldmodel/checkpoint.h gives the layout
 
@@ -21,7 +19,7 @@ int64_t parameters(const Checkpoint& checkpoint) {
 }
 
 Json to_json(const std::string& file, const Checkpoint& checkpoint) {
-  Json tensors = Json::array();
+  Json::Array tensors;
   for (const auto& [name, tensor] : checkpoint.tensors)
     tensors.push_back({{"name", name}, {"shape", tensor.sizes().vec()}});
   return {{"kind", "checkpoint"},

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/base/json.h"
 #include "core/ir/text.h"
 #include "datasets/rollout_summary.h"
 #include "tools/inspect.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json to_json(const Spread& spread) {
   return {{"least", spread.least}, {"mean", spread.mean}, {"most", spread.most}};
@@ -24,7 +21,7 @@ Json to_json(const EpisodeGroup& group) {
 }
 
 Json to_json(const std::string& directory, const RolloutInfo& info, const RolloutSummary& summary) {
-  Json agents = Json::object(), graphs = Json::object(), actions = Json::object();
+  Json agents = Json::Object(), graphs = Json::Object(), actions = Json::Object();
   for (const auto& [name, group] : summary.agents) agents[name] = to_json(group);
   for (size_t g = 0; g < summary.graphs.size(); ++g) {
     const std::string name = g < info.graphs.size() ? info.graphs[g] : fmt::format("{}", g);

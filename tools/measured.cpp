@@ -7,12 +7,11 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/cost/measured.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kMillisecond = 1e-3;
 
@@ -28,7 +27,7 @@ double gain_percent(double ratio) { return 100 * (1 - ratio); }
 /// A point for each measurement, times relative to the original's first.
 Json trace_of(const MeasuredReport& report) {
   const double original = report.trace.front().measured;
-  Json trace = Json::array();
+  Json::Array trace;
   for (size_t i = 0; i < report.trace.size(); ++i)
     trace.push_back({{"measurements", i + 1},
                      {"seconds", report.trace[i].seconds},

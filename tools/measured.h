@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/base/progress.h"
 #include "core/search/measured_search.h"
 #include "core/search/optimize.h"
@@ -29,6 +29,6 @@ std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress)
 void print_measured(const Optimized& result);
 /// The same as flat fields, described in experiments/measured/README.md.
 void add_measured(const Optimized& result, const OptimizeConfig& config,
-                  nlohmann::ordered_json& json);
+                  Json& json);
 
 }  // namespace reverie

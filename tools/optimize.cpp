@@ -3,11 +3,11 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/onnx/import.h"
 #include "core/search/optimize.h"
 #include "core/search/written_costs.h"
@@ -21,8 +21,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model;
@@ -189,7 +187,7 @@ void print_result(const Optimized& result, const OptimizeConfig& config, const R
 
 /// The best so far over time.
 Json trace_of(const SearchResult& search) {
-  Json trace = Json::array();
+  Json::Array trace;
   for (const SearchProgress& point : search.trace)
     trace.push_back({{"seconds", point.seconds},
                      {"expansions", point.expansions},
@@ -201,7 +199,7 @@ Json trace_of(const SearchResult& search) {
 
 Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
              const RuleSet& rules) {
-  Json rewrites = Json::array();
+  Json::Array rewrites;
   for (const RewriteStep& step : result.search.rewrites)
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
   Json json = {{"model", model},

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/cost/machine.h"
 #include "core/cost/profile.h"
 #include "core/search/signatures.h"
@@ -15,7 +14,6 @@
 namespace reverie {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Operators = std::map<std::string, OpSignature>;
 
 struct Options {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/rules/pattern.h"
 #include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
@@ -14,8 +14,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string file;
@@ -63,7 +61,7 @@ void print_import(const std::vector<TasoOutcome>& outcomes, const std::string& o
 }
 
 void print_import_json(const std::vector<TasoOutcome>& outcomes, const std::string& out) {
-  Json rules = Json::array();
+  Json::Array rules;
   for (const TasoOutcome& outcome : outcomes)
     rules.push_back({{"name", outcome.name},
                      {"accepted", outcome.accepted()},
@@ -105,7 +103,7 @@ void export_rules(const Arguments& arguments) {
   const TasoExport result = export_taso_rules(rules_of(arguments.file));
   if (!result.rules.empty()) write_taso_rules(result.rules, arguments.out);
   if (arguments.json) {
-    Json left_out = Json::object();
+    Json left_out = Json::Object();
     for (const auto& [name, reason] : result.left_out) left_out[name] = reason;
     const Json line = {
         {"out", arguments.out}, {"exported", result.names}, {"left_out", left_out}};
@@ -124,7 +122,7 @@ void export_rules(const Arguments& arguments) {
 
 void list_rules(const Arguments& arguments) {
   const RuleSet rules = rules_of(arguments.file);
-  Json list = Json::array();
+  Json::Array list;
   for (int i = 0; i < rules.size(); ++i) {
     const RulePattern& pattern = rules[i].pattern();
     const Json line = {{"name", rules.name(i)},
@@ -138,7 +136,7 @@ void list_rules(const Arguments& arguments) {
                  pattern.source.size(), pattern.outputs.size(), pattern.examples.size(),
                  rules[i].origin());
   }
-  if (arguments.json) fmt::print("{}\n", list.dump());
+  if (arguments.json) fmt::print("{}\n", Json(list).dump());
 }
 
 void show_rule(const Arguments& arguments) {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "core/base/json.h"
 #include "core/exec/compare.h"
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
@@ -11,8 +11,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string model;
@@ -31,7 +29,7 @@ RuleSet rules_of(const Arguments& arguments) {
 }
 
 void print(const RuleSet& rules, const std::vector<int64_t>& taken, const Arguments& arguments) {
-  Json counts = Json::object();
+  Json counts = Json::Object();
   for (int i = 0; i < rules.size(); ++i) {
     const int64_t count = taken[static_cast<size_t>(i)];
     if (count == 0) continue;

@@ -3,10 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/progress.h"
 #include "core/rules/rule.h"
 #include "core/rules/taso/compare.h"
@@ -15,8 +15,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string file;
@@ -38,7 +36,7 @@ std::string text_of(const DerivationStep& step) {
 }
 
 Json json_of(const CompareOutcome& outcome) {
-  Json chain = Json::array();
+  Json::Array chain;
   for (const DerivationStep& step : outcome.chain)
     chain.push_back({{"rule", step.rule},
                      {"location", step.location},
@@ -76,7 +74,7 @@ void compare(const Arguments& arguments) {
                     [&](size_t done) { bar->update(static_cast<int64_t>(done)); });
   bar.reset();
   std::map<CompareStatus, int> count;
-  Json list = Json::array();
+  Json::Array list;
   for (const CompareOutcome& outcome : outcomes) {
     ++count[outcome.status];
     if (arguments.json) list.push_back(json_of(outcome));

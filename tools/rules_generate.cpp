@@ -2,11 +2,11 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/rules/generate/generate.h"
 #include "core/rules/taso/translate.h"
 #include "tools/command.h"
@@ -16,8 +16,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   GenerateOptions options;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/rules/pattern.h"
 #include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
@@ -16,8 +16,6 @@
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string file;
@@ -117,7 +115,7 @@ void verify(const Arguments& arguments) {
   if (arguments.write && builtin)
     throw InputError("--write needs a rule file (the built-in ones are core/rules/library/*.rules)");
   const RuleSet rules = builtin ? RuleSet::builtin() : RuleSet::load(arguments.file);
-  Json list = Json::array();
+  Json::Array list;
   Totals totals;
   std::map<std::string, RuleProof> proofs;
   for (int i = 0; i < rules.size(); ++i) {

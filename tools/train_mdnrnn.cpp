@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "tools/command.h"
 #include "tools/training.h"
 #include "worldmodel/latent_cache.h"
@@ -55,7 +56,7 @@ std::vector<OpenLoopRow> report(const LatentEpisodes& data, const Config& config
   auto episodes = data.data().episodes_in(Split::kTest);
   if (episodes.empty()) episodes = data.data().episodes_in(Split::kValidation);
   const auto rows = open_loop(data, episodes, *world, config.open_loop);
-  write_file(directory + "/open_loop.json", open_loop_json(rows) + "\n");
+  write_file(directory + "/open_loop.json", open_loop_json(rows).dump(2) + "\n");
   return rows;
 }
 
@@ -91,7 +92,7 @@ void run(const Options& options) {
   if (!options.json) return;
   auto line = reporter.summary(result);
   line["world"] = file;
-  line["open_loop"] = nlohmann::ordered_json::parse(open_loop_json(rows));
+  line["open_loop"] = open_loop_json(rows);
   fmt::print("{}\n", line.dump());
 }
 

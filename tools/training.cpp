@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 
 namespace reverie {
 
@@ -46,8 +47,8 @@ void FitReporter::observe(const FitProgress& progress) {
   progress_.update(done, fmt::format("best validation loss {:.4f}", progress.best_loss));
 }
 
-nlohmann::ordered_json FitReporter::summary(const FitResult& result) const {
-  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
+Json FitReporter::summary(const FitResult& result) const {
+  Json metrics = Json::Object();
   for (const auto& [key, value] : best_) metrics[key] = value;
   return {{"epochs", result.epochs},
           {"best_epoch", result.best_epoch},

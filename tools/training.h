@@ -1,9 +1,9 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/json.h"
 #include "core/base/metrics.h"
 #include "core/base/progress.h"
 #include "tools/common.h"
@@ -27,7 +27,7 @@ class FitReporter {
   void observe(const FitProgress& progress);
   /// Of the first member: epochs, best epoch and loss, validation metrics of the best epoch. Seconds
   /// of all.
-  nlohmann::ordered_json summary(const FitResult& result) const;
+  Json summary(const FitResult& result) const;
 
  private:
   std::string directory_;

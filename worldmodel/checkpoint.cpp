@@ -1,7 +1,5 @@
 #include "worldmodel/checkpoint.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cstring>
 #include <sstream>
 #include <string_view>
@@ -10,12 +8,11 @@
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 #include "worldmodel/spec_json.h"
 
 namespace reverie {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::string_view kMagic = "REVERIE1";
 constexpr size_t kPrefix = 16;  // magic and length of the header
@@ -35,7 +32,7 @@ std::string type_name(torch::ScalarType type) {
   throw InternalError("a checkpoint cannot hold tensors of this type");
 }
 
-void append_tensor(json& entries, std::string& body, const std::string& name,
+void append_tensor(Json::Array& entries, std::string& body, const std::string& name,
                    const torch::Tensor& tensor) {
   const auto plain = tensor.detach().to(torch::kCPU).contiguous();
   entries.push_back({{"name", name},
@@ -47,9 +44,9 @@ void append_tensor(json& entries, std::string& body, const std::string& name,
 
 std::string serialize(const Checkpoint& checkpoint) {
   std::string body;
-  json tensors = json::array();
+  Json::Array tensors;
   for (const auto& [name, tensor] : checkpoint.tensors) append_tensor(tensors, body, name, tensor);
-  const std::string header = json{{"kind", checkpoint.kind},
+  const std::string header = Json{{"kind", checkpoint.kind},
                                   {"spec", spec_to_json(checkpoint.spec)},
                                   {"data", checkpoint.data},
                                   {"config", checkpoint.config},
@@ -67,18 +64,34 @@ std::string serialize(const Checkpoint& checkpoint) {
   return file.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
 }
 
-std::string_view slice(std::string_view body, const json& entry, size_t size) {
+std::string_view slice(std::string_view body, const Json& entry, size_t size) {
   const size_t offset = entry.at("offset").get<size_t>();
   if (offset > body.size() || size > body.size() - offset) throw InputError("a part is cut off");
   return body.substr(offset, size);
 }
 
-torch::Tensor parse_tensor(std::string_view body, const json& entry) {
+torch::Tensor parse_tensor(std::string_view body, const Json& entry) {
   const auto shape = entry.at("shape").get<std::vector<int64_t>>();
-  auto tensor = torch::empty(shape, types().at(entry.at("type").get<std::string>()));
+  const auto type = types().find(entry.at("type").get<std::string>());
+  if (type == types().end()) throw InputError("a tensor is of an unknown type");
+  auto tensor = torch::empty(shape, type->second);
   const auto bytes = slice(body, entry, tensor.nbytes());
   std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
   return tensor;
+}
+
+Checkpoint checkpoint_of(const Json& header, std::string_view body) {
+  Checkpoint checkpoint;
+  checkpoint.kind = header.at("kind").get<std::string>();
+  checkpoint.spec = spec_from_json(header.at("spec"));
+  checkpoint.data = header.at("data").get<uint64_t>();
+  checkpoint.config = header.at("config").get<std::string>();
+  checkpoint.configs = header.at("configs").get<decltype(checkpoint.configs)>();
+  checkpoint.counters = header.at("counters").get<decltype(checkpoint.counters)>();
+  checkpoint.scores = header.at("scores").get<decltype(checkpoint.scores)>();
+  for (const Json& entry : header.at("tensors").array())
+    checkpoint.tensors[entry.at("name").get<std::string>()] = parse_tensor(body, entry);
+  return checkpoint;
 }
 
 Checkpoint parse(std::string_view file) {
@@ -91,19 +104,9 @@ Checkpoint parse(std::string_view file) {
   uint64_t length;
   std::memcpy(&length, file.data() + kMagic.size(), sizeof length);
   if (length > file.size() - kPrefix) throw InputError("the checkpoint is damaged (header)");
-  const auto body = file.substr(kPrefix + length);
-  const json header = json::parse(file.substr(kPrefix, length));
-  Checkpoint checkpoint;
-  checkpoint.kind = header.at("kind");
-  checkpoint.spec = spec_from_json(header.at("spec"));
-  checkpoint.data = header.at("data");
-  checkpoint.config = header.at("config");
-  header.at("configs").get_to(checkpoint.configs);
-  header.at("counters").get_to(checkpoint.counters);
-  header.at("scores").get_to(checkpoint.scores);
-  for (const auto& entry : header.at("tensors"))
-    checkpoint.tensors[entry.at("name")] = parse_tensor(body, entry);
-  return checkpoint;
+  return with_context("the checkpoint is damaged", [&] {
+    return checkpoint_of(Json::parse(file.substr(kPrefix, length)), file.substr(kPrefix + length));
+  });
 }
 
 void restore_tensor(const Checkpoint& checkpoint, const std::string& name, torch::Tensor& target) {
@@ -149,14 +152,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 Checkpoint load_checkpoint(const std::string& path, const std::string& kind) {
   return with_context(path, [&] {
     const std::string file = read_file(path);
-    Checkpoint checkpoint;
-    try {
-      checkpoint = parse(file);
-    } catch (const json::exception& error) {
-      throw InputError("the checkpoint is damaged ({})", error.what());
-    } catch (const std::out_of_range&) {
-      throw InputError("the checkpoint holds a tensor of an unknown type");
-    }
+    const Checkpoint checkpoint = parse(file);
     if (!kind.empty() && checkpoint.kind != kind)
       throw InputError("this is a checkpoint of kind '{}', '{}' is needed", checkpoint.kind, kind);
     return checkpoint;

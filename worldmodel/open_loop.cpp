@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "worldmodel/fit.h"
@@ -169,14 +168,14 @@ std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector
   return rows;
 }
 
-std::string open_loop_json(const std::vector<OpenLoopRow>& rows) {
-  auto list = nlohmann::ordered_json::array();
+Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
+  Json::Array list;
   for (const OpenLoopRow& row : rows) {
-    nlohmann::ordered_json entry = {{"k", row.k}, {"starts", row.starts}};
+    Json entry = {{"k", row.k}, {"starts", row.starts}};
     visit_columns([&](const char* name, auto member) { entry[name] = row.*member; });
     list.push_back(std::move(entry));
   }
-  return list.dump(2);
+  return list;
 }
 
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "worldmodel/starts.h"
 #include "worldmodel/world_model.h"
 
@@ -31,7 +32,7 @@ std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts = 1000);
 
-std::string open_loop_json(const std::vector<OpenLoopRow>& rows);
+Json open_loop_json(const std::vector<OpenLoopRow>& rows);
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows);
 
 }  // namespace reverie

@@ -1,7 +1,5 @@
 #include "worldmodel/spec_json.h"
 
-#include <nlohmann/json.hpp>
-
 namespace reverie {
 namespace {
 
@@ -25,19 +23,24 @@ void visit_fields(Visit&& visit) {
   visit("cost_source", &EnvSpec::cost_source);
 }
 
+template <class T>
+void read(const Json& value, T& field) {
+  field = value.get<T>();
+}
+
 }  // namespace
 
-nlohmann::json spec_to_json(const EnvSpec& spec) {
-  nlohmann::json value;
+Json spec_to_json(const EnvSpec& spec) {
+  Json value;
   visit_fields([&](const char* name, auto member) { value[name] = spec.*member; });
   value[kRegions] = spec.regions;
   return value;
 }
 
-EnvSpec spec_from_json(const nlohmann::json& value) {
+EnvSpec spec_from_json(const Json& value) {
   EnvSpec spec;
-  visit_fields([&](const char* name, auto member) { value.at(name).get_to(spec.*member); });
-  spec.regions = value.value(kRegions, 1);
+  visit_fields([&](const char* name, auto member) { read(value.at(name), spec.*member); });
+  if (const Json* regions = value.find(kRegions)) read(*regions, spec.regions);
   return spec;
 }
 

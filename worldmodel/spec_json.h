@@ -1,14 +1,12 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "core/base/json.h"
 #include "env/environment.h"
 
 namespace reverie {
 
-nlohmann::json spec_to_json(const EnvSpec& spec);
-/// Throws nlohmann::json::exception when a field is missing; `regions`, which older files lack, is 1
-/// then.
-EnvSpec spec_from_json(const nlohmann::json& value);
+Json spec_to_json(const EnvSpec& spec);
+/// InputError when a field is missing; `regions`, which older files lack, is 1 then.
+EnvSpec spec_from_json(const Json& value);
 
 }  // namespace reverie

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
+#include "core/base/json.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json cost_json(const Cost& cost) {
   return {{"runtime_ms", cost.runtime.milliseconds()},
@@ -22,7 +20,7 @@ Json cost_json(const Cost& cost) {
 }
 
 Json run_json(const MethodRun& run) {
-  Json trace = Json::array();
+  Json::Array trace;
   for (const SearchProgress& point : run.trace)
     trace.push_back({{"seconds", point.seconds},
                      {"expansions", point.expansions},
@@ -40,7 +38,7 @@ Json run_json(const MethodRun& run) {
 }
 
 Json best_json(const MethodBest& best, const std::vector<std::string>& rules) {
-  Json rewrites = Json::array();
+  Json::Array rewrites;
   for (const RewriteStep& step : best.rewrites)
     rewrites.push_back({{"rule", rules.at(static_cast<size_t>(step.rule))},
                         {"location", step.location}});
@@ -128,9 +126,9 @@ Json standing_json(const ModelReport& model) {
 }  // namespace
 
 std::string report_json(const EvaluationReport& report) {
-  Json models = Json::array();
+  Json::Array models;
   for (const ModelReport& model : report.models) {
-    Json runs = Json::array(), best = Json::array();
+    Json::Array runs, best;
     for (const MethodRun& run : model.runs) runs.push_back(run_json(run));
     for (const MethodBest& one : model.best) best.push_back(best_json(one, report.rules));
     models.push_back({{"model", model.name},
@@ -143,7 +141,7 @@ std::string report_json(const EvaluationReport& report) {
                       {"best", best},
                       {"runs", runs}});
   }
-  Json learning = Json::array();
+  Json::Array learning;
   for (const LearningRow& row : report.learning) {
     Json line = {{"update", row.update}};
     for (const auto& [name, value] : row.values) line[name] = value;
@@ -161,9 +159,9 @@ std::string report_json(const EvaluationReport& report) {
 }
 
 std::string report_summary_json(const EvaluationReport& report) {
-  Json models = Json::array();
+  Json::Array models;
   for (const ModelReport& model : report.models) {
-    Json methods = Json::object();
+    Json methods = Json::Object();
     for (const ReportRow& row : report_rows(model)) {
       methods[row.method] = {{"improvement_percent", row.improvement_percent},
                              {"seconds", row.mean_seconds}};

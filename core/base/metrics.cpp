@@ -4,12 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 
 namespace reverie {
 namespace {
@@ -59,13 +60,23 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+std::optional<MetricsRow> row_of(const std::string& line) try {
+  const Json object = Json::parse(line);
+  MetricsRow row{object.at("step").get<int64_t>(), {}};
+  for (const auto& [name, value] : object.object())
+    if (name != "step" && value.is_number()) row.values[name] = value.get<double>();
+  return row;
+} catch (const InputError&) {
+  return std::nullopt;
+}
+
 void keep_lines_until(const std::string& path, int64_t step) {
   if (!file_exists(path)) return;
   std::istringstream lines(read_file(path));
   std::string kept, line;
   while (std::getline(lines, line)) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (object.is_object() && object.value("step", int64_t{-1}) <= step) kept += line + "\n";
+    const auto row = row_of(line);
+    if (row && row->step <= step) kept += line + "\n";
   }
   write_file(path, kept);
 }
@@ -146,9 +157,8 @@ MetricsWriter::MetricsWriter(const std::string& directory, int64_t resume_step) 
 }
 
 void MetricsWriter::write(int64_t step, const Metrics& values) {
-  nlohmann::ordered_json line = {{"step", step}};
-  for (const auto& [name, value] : values)
-    line[name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  Json line = {{"step", step}};
+  for (const auto& [name, value] : values) line[name] = value;
   lines_ << line.dump() << "\n" << std::flush;
   events_ << tfrecord(scalar_event(now(), step, values)) << std::flush;
 }
@@ -159,13 +169,9 @@ std::vector<MetricsRow> read_metrics(const std::string& path) {
   std::vector<MetricsRow> rows;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer())
-      throw InputError("{}:{}: is no JSON object with a step", path, number);
-    MetricsRow row{object["step"].get<int64_t>(), {}};
-    for (const auto& [name, value] : object.items())
-      if (name != "step" && value.is_number()) row.values[name] = value.get<double>();
-    rows.push_back(std::move(row));
+    auto row = row_of(line);
+    if (!row) throw InputError("{}:{}: is no JSON object with a step", path, number);
+    rows.push_back(std::move(*row));
   }
   return rows;
 }

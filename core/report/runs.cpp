@@ -5,17 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string fields_of(const FlatRun& run) {
   std::vector<std::string> names;
@@ -25,18 +23,18 @@ std::string fields_of(const FlatRun& run) {
 
 std::string word_of(const std::string& name, const Json& value) {
   if (!value.is_string()) return value.dump();
-  const std::string text = value;
+  const auto text = value.get<std::string>();
   return name == "model" && text.ends_with(".onnx") ? std::filesystem::path(text).stem().string()
                                                     : text;
 }
 
 std::vector<std::map<std::string, double>> trace_of(const Json& points) {
   std::vector<std::map<std::string, double>> trace;
-  for (const Json& point : points) {
+  for (const Json& point : points.array()) {
     trace.emplace_back();
     if (!point.is_object()) continue;
-    for (const auto& [name, value] : point.items())
-      if (value.is_number()) trace.back()[name] = value;
+    for (const auto& [name, value] : point.object())
+      if (value.is_number()) trace.back()[name] = value.get<double>();
   }
   return trace;
 }
@@ -45,24 +43,19 @@ FlatRun run_of(const Json& object, const std::string& where) {
   if (!object.is_object()) throw InputError("{}: is no JSON object, as a run must be", where);
   FlatRun run;
   run.where = where;
-  for (const auto& [name, value] : object.items()) {
+  for (const auto& [name, value] : object.object()) {
     if (name == "trace" && value.is_array()) run.trace = trace_of(value);
-    if (value.is_structured()) continue;
+    if (value.is_array() || value.is_object()) continue;
     run.words[name] = word_of(name, value);
-    if (value.is_number()) run.numbers[name] = value;
+    if (value.is_number()) run.numbers[name] = value.get<double>();
   }
   return run;
 }
 
-Json parse(const std::string& text, const std::string& where) {
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) throw InputError("{}: is no JSON", where);
-  return value;
-}
-
 void read_array(const std::string& file, const std::string& content, std::vector<FlatRun>& runs) {
   size_t index = 0;
-  for (const Json& object : parse(content, file))
+  const Json all = with_context(file, [&] { return Json::parse(content); });
+  for (const Json& object : all.array())
     runs.push_back(run_of(object, fmt::format("{}[{}]", file, index++)));
 }
 
@@ -72,7 +65,7 @@ void read_lines(const std::string& file, const std::string& content, std::vector
   for (std::string line; std::getline(lines, line);) {
     const std::string where = fmt::format("{}:{}", file, ++number);
     if (line.find_first_not_of(" \t\r") != std::string::npos)
-      runs.push_back(run_of(parse(line, where), where));
+      runs.push_back(run_of(with_context(where, [&] { return Json::parse(line); }), where));
   }
 }
 

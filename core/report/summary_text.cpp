@@ -2,14 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "core/base/json.h"
 #include "core/report/summary.h"
 
 namespace reverie {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string metric_name(const SummaryOptions& options) {
   return options.gap_closed ? fmt::format("share of the gap closed ({}), percent", options.metric)
@@ -139,7 +137,7 @@ std::string summary_markdown(const Summary& summary) {
 }
 
 std::string summary_json(const Summary& summary) {
-  Json cells = Json::array(), rows = Json::array(), gaps = Json::array();
+  Json::Array cells, rows, gaps;
   for (size_t t = 0; t < summary.tasks.size(); ++t)
     for (size_t m = 0; m < summary.methods.size(); ++m)
       if (const SummaryCell& cell = summary.cells[t][m]; cell.runs > 0)

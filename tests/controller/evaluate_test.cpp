@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "controller/report/report.h"
 #include "core/report/svg.h"
 #include "core/base/files.h"

@@ -2,8 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/base/json.h"
 #include "core/report/svg.h"
 
 namespace reverie {
@@ -89,27 +88,27 @@ const std::vector<std::string> kReported = {"no-op", "policy (greedy)", "greedy"
 
 TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
   const EvaluationReport report = whole_report();
-  const auto json = nlohmann::json::parse(report_json(report));
-  const auto& model = json.at("models").at(0);
+  const auto json = Json::parse(report_json(report));
+  const auto& model = json.at("models").array().at(0);
   EXPECT_EQ(json.at("policy"), report.policy_file);
   EXPECT_EQ(json.at("estimates"), 123);
   EXPECT_EQ(model.at("verdict"), verdict(report.models[0]));
   EXPECT_EQ(model.at("standing").at("above_greedy"), false);
-  ASSERT_EQ(model.at("best").size(), kReported.size());
+  ASSERT_EQ(model.at("best").array().size(), kReported.size());
   for (size_t i = 0; i < kReported.size(); ++i) {
-    const auto& best = model.at("best").at(i);
+    const auto& best = model.at("best").array().at(i);
     EXPECT_EQ(best.at("method"), kReported[i]);
-    EXPECT_TRUE(best.at("cost").contains("runtime_ms"));
+    EXPECT_TRUE(best.at("cost").find("runtime_ms"));
     for (const char* key : {"median_ms", "low_ms", "high_ms", "ratio_low", "ratio_high"})
-      EXPECT_TRUE(best.at("measured").contains(key)) << key;
-    const auto& run = model.at("runs").at(i);
+      EXPECT_TRUE(best.at("measured").find(key)) << key;
+    const auto& run = model.at("runs").array().at(i);
     EXPECT_EQ(run.at("seconds"), 2.5);
     EXPECT_EQ(run.at("steps"), 4321);
     EXPECT_EQ(run.at("cost_lookups"), 8765);
     EXPECT_EQ(run.at("measurements"), 999);
   }
-  EXPECT_EQ(json.at("learning").size(), 3u);
-  EXPECT_NO_THROW(nlohmann::json::parse(report_summary_json(report)));
+  EXPECT_EQ(json.at("learning").array().size(), 3u);
+  EXPECT_NO_THROW(Json::parse(report_summary_json(report)));
 }
 
 TEST(ReportTest, MarkdownHoldsEveryMethodAndColumn) {
