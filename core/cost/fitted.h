@@ -7,16 +7,9 @@
 
 #include "core/cost/cost_fit.h"
 #include "core/cost/cost_model.h"
+#include "core/cost/signature_counts.h"
 
 namespace reverie {
-
-struct SignatureCount {
-  OpSignature signature;
-  int64_t count = 0;
-};
-
-/// The distinct signatures of the nodes that are work, in the order in which they first occur.
-std::vector<SignatureCount> count_signatures(const Graph& graph);
 
 /// A graph, timed end to end.
 struct TimedGraph {
@@ -47,7 +40,7 @@ struct TimedGraph {
 class FittedCost : public CostModel {
  public:
   /// Without measurements the prior as it stands. InputError unless every time is above 0, and its graph
-  /// has work that the prior gives a time to.
+  /// has work that the prior gives a time to; and where the program was built without Eigen.
   FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured);
   ~FittedCost() override;
 

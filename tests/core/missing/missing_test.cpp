@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
+#include "core/cost/fitted.h"
 #include "core/cost/measured.h"
 #include "core/rules/prove/prove.h"
 #include "core/search/search.h"
@@ -28,6 +29,10 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
   const Graph graph = RandomGraph::make(1, 5);
   EXPECT_THAT(refusal([&] { measure_end_to_end(graph); }), HasSubstr("needs oneDNN"));
   EXPECT_THAT(refusal([] { make_cost_model("cpu"); }), HasSubstr("needs oneDNN"));
+}
+
+TEST(WithoutEigen, CostsAreFittedToNothing) {
+  EXPECT_THAT(refusal([] { FittedCost(make_cost_model("roofline:t4"), {}); }), HasSubstr("need Eigen"));
 }
 
 TEST(WithoutZ3, ProofsByAxiomsAreRefusedAndThoseOverTheFieldAreNot) {
