@@ -14,9 +14,7 @@ Json to_json(const Optimized& result);
 
 /// Writes every contender that agrees with the original as `folder`/1.onnx, 2.onnx, ... Symbolic
 /// dimensions of the file `original` stay symbolic where they can. Returns one entry for each.
-Json write_contenders(const std::filesystem::path& folder,
-                                        const std::filesystem::path& original,
-                                        const ImportedModel& model, const Optimized& result,
-                                        const CompareOptions& verify);
+Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
+                      const ImportedModel& model, const Optimized& result, const CompareOptions& verify);
 
 }  // namespace reverie

@@ -28,7 +28,6 @@ std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress)
 /// What was measured; nothing where nothing was.
 void print_measured(const Optimized& result);
 /// The same as flat fields, described in experiments/measured/README.md.
-void add_measured(const Optimized& result, const OptimizeConfig& config,
-                  Json& json);
+void add_measured(const Optimized& result, const OptimizeConfig& config, Json& json);
 
 }  // namespace reverie

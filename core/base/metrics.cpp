@@ -1,7 +1,6 @@
 #include "core/base/metrics.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <optional>
