@@ -1,6 +1,7 @@
 #include "controller/phantoms.h"
 
 #include "worldmodel/graph_batch.h"
+#include "worldmodel/location.h"
 #include "worldmodel/modules.h"
 
 namespace reverie {
@@ -35,13 +36,15 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
   size_t open = episodes.size();
   for (int step = 0; step < horizon && open > 0; ++step) {
     const LatentActions chosen = policy.act(observation, greedy, rng).actions;
+    const RegionActions place = locate(chosen, observation.mask);
     const WorldPrediction next = world.step(state, observation.mask, chosen, temperature, noise);
-    const auto primary = chosen.primary.to(torch::kCPU), secondary = chosen.secondary.to(torch::kCPU);
+    const auto primary = chosen.primary.to(torch::kCPU), region = place.region.to(torch::kCPU),
+               index = place.index.to(torch::kCPU);
     const auto reward = next.reward.to(torch::kCPU), end = next.end.to(torch::kCPU);
     for (int64_t b = 0; b < size; ++b) {
       DreamtEpisode& episode = episodes[static_cast<size_t>(b)];
       if (episode.over) continue;
-      const Action action{primary[b].item<int>(), secondary[b].item<int>()};
+      const DreamtAction action{primary[b].item<int>(), {region[b].item<int>(), index[b].item<int>()}};
       episode.actions.push_back(action);
       episode.over = action.primary == no_op || end[b].item<bool>();
       episode.reward += reward[b].item<double>();
@@ -56,11 +59,12 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
 
 /// Takes the dreamt actions for real, leaving out those that do not exist.
 void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& check) {
+  const int regions = environment.spec().regions;
   int64_t first = -1;
   bool over = false;
   for (size_t step = 0; step < dreamt.actions.size(); ++step) {
     const auto action =
-        over ? std::nullopt : existing_action(environment.mask(), dreamt.actions[step]);
+        over ? std::nullopt : existing_action(environment.mask(), dreamt.actions[step], regions);
     if (!action) {
       ++check.phantoms;
       if (first < 0) first = static_cast<int64_t>(step);
@@ -87,9 +91,14 @@ std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts
   return dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
 }
 
-std::optional<Action> existing_action(const ActionMask& mask, const Action& dreamt) {
-  if (dreamt.secondary >= static_cast<int>(mask.counts[static_cast<size_t>(dreamt.primary)])) return std::nullopt;
-  return Action{dreamt.primary, secondary_choice(mask, dreamt.primary, dreamt.secondary)};
+std::optional<Action> existing_action(const ActionMask& mask, const DreamtAction& dreamt, int regions) {
+  const auto primary = static_cast<size_t>(dreamt.primary);
+  const int there = regions == 1 ? mask.counts[primary]
+                                 : mask.region_counts[primary * static_cast<size_t>(regions) +
+                                                      static_cast<size_t>(dreamt.choice.region)];
+  if (dreamt.choice.index >= there) return std::nullopt;
+  const int number = secondary_choice(mask, dreamt.primary, dreamt.choice, regions);
+  return Action{dreamt.primary, secondary_choice(mask, dreamt.primary, number)};
 }
 
 Metrics DreamCheck::metrics() const {

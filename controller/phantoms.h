@@ -12,9 +12,15 @@
 
 namespace reverie {
 
-/// Actions chosen in a dream, NO-OP included; the secondary part of each counts the choices that the dreamt mask has.
+/// A primary action, and its secondary choice as it lies in the dreamt mask.
+struct DreamtAction {
+  int primary = 0;
+  RegionChoice choice;
+};
+
+/// Actions chosen in a dream, NO-OP included.
 struct DreamtEpisode {
-  std::vector<Action> actions;
+  std::vector<DreamtAction> actions;
   double reward = 0;
   bool over = false;
 };
@@ -24,8 +30,9 @@ struct DreamtEpisode {
 std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts, Encoder& encoder, WorldModel& world,
                                       Policy& policy, bool greedy, double temperature, Rng& rng);
 
-/// A dreamt action for the real state of this mask; nullopt where it is a phantom: there is no such choice.
-std::optional<Action> existing_action(const ActionMask& mask, const Action& dreamt);
+/// A dreamt action for the real state of this mask; nullopt where it is a phantom: the region has no such choice. What
+/// M believes of other regions does not matter. `regions`: EnvSpec::regions.
+std::optional<Action> existing_action(const ActionMask& mask, const DreamtAction& dreamt, int regions);
 
 /// How far a policy's dreams can be lived: action sequences chosen in the dream, replayed for real.
 struct DreamCheck {

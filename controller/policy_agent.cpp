@@ -37,7 +37,7 @@ class PolicyAgent : public CollectAgent {
   Action dreamt_action(const EnvSpec& spec, const ActionMask& mask, size_t step) const {
     const Action no_op{spec.no_op(), 0};
     if (step >= dreamt_->actions.size()) return no_op;
-    return existing_action(mask, dreamt_->actions[step]).value_or(no_op);
+    return existing_action(mask, dreamt_->actions[step], spec.regions).value_or(no_op);
   }
 
   Action sampled_action(const EnvSpec& spec, const Observation& observation, int step) {

@@ -64,6 +64,53 @@ TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
   EXPECT_EQ(check.dream_return, 2.0 * toy.spec().horizon);
 }
 
+/// Takes the first location of the first rule, then always the second.
+class OneAfterTheOther : public Policy {
+ public:
+  std::string name() const override { return "one after the other"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const auto later = observation.to_go.lt(0.999).to(torch::kInt64);
+    return {{torch::zeros_like(later), later}, torch::zeros_like(observation.to_go), {}};
+  }
+};
+
+TEST(CheckDreamTest, WhatIsBelievedOfOtherRegionsDoesNotMoveAChoice) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6, true});  // start 5: a merge in each block, that is region
+  const UntrainedWorld untrained(toy.spec());
+  GenerousWorld world(untrained.world->spec());
+  OneAfterTheOther policy;
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {5};
+  const DreamCheck check =
+      check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
+  EXPECT_EQ(counters.steps, 2) << "once the first block is merged the second has the only choice left";
+  EXPECT_EQ(check.first_phantom, 2);
+}
+
+TEST(ExistingActionTest, IsTheChoiceOfTheSameRegion) {
+  ActionMask mask;
+  mask.counts = {3, 1};
+  mask.region_counts = {1, 0, 2, 1, 0, 0};
+  const auto real = [&](int primary, int region, int index) {
+    return existing_action(mask, {primary, {region, index}}, 3);
+  };
+  EXPECT_EQ(real(0, 0, 0), (Action{0, 0}));
+  EXPECT_EQ(real(0, 2, 1), (Action{0, 2}));
+  EXPECT_EQ(real(1, 0, 0), (Action{1, 0}));
+  EXPECT_EQ(real(0, 0, 1), std::nullopt);
+  EXPECT_EQ(real(0, 1, 0), std::nullopt);
+  EXPECT_EQ(real(1, 2, 0), std::nullopt);
+}
+
+TEST(ExistingActionTest, IsAChoiceOfTheMaskWhereThatNamesThem) {
+  ActionMask mask;
+  mask.counts = {2};
+  mask.choices = {{3, 7}};
+  EXPECT_EQ(existing_action(mask, {0, {0, 1}}, 1), (Action{0, 7}));
+  EXPECT_EQ(existing_action(mask, {0, {0, 2}}, 1), std::nullopt);
+}
+
 /// The first valid action once, then NO-OP.
 class OneThenStop : public Policy {
  public:
