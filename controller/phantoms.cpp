@@ -92,11 +92,8 @@ std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts
 }
 
 std::optional<Action> existing_action(const ActionMask& mask, const DreamtAction& dreamt, int regions) {
-  const auto primary = static_cast<size_t>(dreamt.primary);
-  const int there = regions == 1 ? mask.counts[primary]
-                                 : mask.region_counts[primary * static_cast<size_t>(regions) +
-                                                      static_cast<size_t>(dreamt.choice.region)];
-  if (dreamt.choice.index >= there) return std::nullopt;
+  const auto there = choices_by_region(mask, dreamt.primary, regions);
+  if (dreamt.choice.index >= there[static_cast<size_t>(dreamt.choice.region)]) return std::nullopt;
   const int number = secondary_choice(mask, dreamt.primary, dreamt.choice, regions);
   return Action{dreamt.primary, secondary_choice(mask, dreamt.primary, number)};
 }

@@ -25,10 +25,7 @@ int secondary_choice(const ActionMask& mask, int primary, int index) {
   return mask.choices.empty() ? index : mask.choices[primary][index];
 }
 
-namespace {
-
-/// Choices of a primary action in each region.
-std::span<const uint16_t> region_row(const ActionMask& mask, int primary, int regions) {
+std::span<const uint16_t> choices_by_region(const ActionMask& mask, int primary, int regions) {
   REVERIE_CHECK(primary >= 0 && primary < static_cast<int>(mask.counts.size()));
   const auto columns = static_cast<size_t>(regions), row = static_cast<size_t>(primary);
   if (regions == 1) return {&mask.counts[row], 1};
@@ -36,10 +33,8 @@ std::span<const uint16_t> region_row(const ActionMask& mask, int primary, int re
   return {&mask.region_counts[row * columns], columns};
 }
 
-}  // namespace
-
 RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions) {
-  const auto row = region_row(mask, primary, regions);
+  const auto row = choices_by_region(mask, primary, regions);
   REVERIE_CHECK(secondary >= 0);
   RegionChoice choice{0, secondary};
   while (choice.region < regions && choice.index >= row[static_cast<size_t>(choice.region)])
@@ -49,7 +44,7 @@ RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, i
 }
 
 int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions) {
-  const auto row = region_row(mask, primary, regions);
+  const auto row = choices_by_region(mask, primary, regions);
   REVERIE_CHECK(choice.region >= 0 && choice.region < regions && choice.index >= 0);
   REVERIE_CHECK_LT(choice.index, static_cast<int>(row[static_cast<size_t>(choice.region)]));
   return std::accumulate(row.begin(), row.begin() + choice.region, choice.index);
@@ -59,7 +54,7 @@ std::vector<float> best_by_region(const ActionMask& mask, int primary, int regio
                                   std::span<const double> gains) {
   REVERIE_CHECK_EQ(gains.size(), mask.counts[static_cast<size_t>(primary)]);
   std::vector<float> best;
-  for (const size_t count : region_row(mask, primary, regions)) {
+  for (const size_t count : choices_by_region(mask, primary, regions)) {
     const auto here = gains.first(count);
     best.push_back(here.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(here)));
     gains = gains.subspan(count);

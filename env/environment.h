@@ -90,6 +90,8 @@ struct RegionChoice {
   bool operator==(const RegionChoice&) const = default;
 };
 
+/// [regions]: how many choices of a primary action lie in each region; all in the one where `regions` is 1.
+std::span<const uint16_t> choices_by_region(const ActionMask& mask, int primary, int regions);
 /// Where a valid secondary choice lies. `regions` is EnvSpec::regions; where it is 1 all lie in
 /// region 0.
 RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions);
