@@ -103,6 +103,12 @@ std::vector<std::string> list_items(const ConfigText& text) {
   return items;
 }
 
+/// The section that a key stands in; empty at the top.
+std::string section_of(const std::string& key) {
+  const size_t dot = key.rfind('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -208,6 +214,9 @@ void ConfigFields::unknown(const std::string& key) const {
   for (const auto& section : sections_) known.push_back(section.first);
   const auto nearest = nearest_word(key, known);
   if (nearest) throw InputError("unknown key '{}'; did you mean '{}'?", key, *nearest);
+  std::string section = internal::section_of(key);
+  while (!section.empty() && !is_section(section)) section = internal::section_of(section);
+  std::erase_if(known, [&](const std::string& name) { return internal::section_of(name) != section; });
   throw InputError("unknown key '{}'; known are {}", key, fmt::join(known, ", "));
 }
 

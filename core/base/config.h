@@ -146,7 +146,7 @@ class ConfigFields {
   explicit ConfigFields(C& config) { config.fields(*this); }
 
   /// YAML; keys that are not listed keep their values. An unknown or repeated key is an error that
-  /// shows the nearest known key.
+  /// shows the nearest known key, or where none is near those of its section.
   void load_file(const std::string& path);
   void load_text(const std::string& yaml, const std::string& source);
   /// "a.b=c"; a list is "[1, 2]" or "1,2".

@@ -126,6 +126,8 @@ TEST(ConfigTest, UnknownKeyNamesPlaceAndNearest) {
               testing::StrEq("run.yaml:3: unknown key 'ppo.clib'; did you mean 'ppo.clip'?"));
   EXPECT_THAT(set_error("latemt=3"), HasSubstr("did you mean 'latent'?"));
   EXPECT_THAT(set_error("zzzzzzzzzzz=3"), HasSubstr("known are seed, latent"));
+  EXPECT_THAT(set_error("zzzzzzzzzzz.clip=3"), testing::Not(HasSubstr("ppo.clip")));
+  EXPECT_THAT(set_error("ppo.zzzzzzzzzzz=3"), HasSubstr("known are ppo.clip, ppo.widths"));
 }
 
 TEST(ConfigTest, WrongValuesSayWhatIsRight) {
