@@ -38,11 +38,11 @@ torch::Tensor Mixture::mean() const {
 
 torch::Tensor Mixture::sample(double temperature, torch::Generator noise) const {
   const auto component = draw_category(logits, temperature, noise);
-  const auto index = component.view({-1, 1, 1}).expand({-1, 1, means.size(2)});
-  const auto chosen = means.gather(1, index).squeeze(1);
+  const auto row = torch::arange(component.size(0), component.options());
+  const auto chosen = means.index({row, component});
   if (temperature <= 0) return chosen;
   const auto epsilon = torch::randn(chosen.sizes(), noise).to(chosen.device());
-  const auto sigma = log_sigma.gather(1, index).squeeze(1).exp() * std::sqrt(temperature);
+  const auto sigma = log_sigma.index({row, component}).exp() * std::sqrt(temperature);
   return torch::addcmul(chosen, sigma, epsilon);
 }
 

@@ -106,12 +106,12 @@ Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
   return after;
 }
 
-LatentMask MdnRnnImpl::with_counts(const LatentMask& before, const Rows& rows,
+LatentMask MdnRnnImpl::with_counts(const LatentMask& before, const Rows& rows, const MdnInput& in,
                                    const torch::Tensor& counts) const {
   const int64_t no_op = spec.env.no_op();
   const auto rules = counts.narrow(-1, 0, no_op);
-  const auto stays = rows.counts(before).narrow(-1, no_op, 1);
-  return rows.put_counts(before, torch::cat({rules, stays}, -1), spec.env.max_secondary);
+  const auto stays = in.counts.narrow(-1, no_op, 1);
+  return rows.put_counts(before, in.counts, torch::cat({rules, stays}, -1), spec.env.max_secondary);
 }
 
 }  // namespace reverie

@@ -84,8 +84,8 @@ struct MdnRnnImpl : torch::nn::Module {
 
   /// `before` with the rows' latents [n, latent], clamped to [-1, 1].
   Latents with_latents(const Latents& before, const Rows& rows, const torch::Tensor& latents);
-  /// `before` with the rows' counts [n, A], those of NO-OP as they are.
-  LatentMask with_counts(const LatentMask& before, const Rows& rows,
+  /// `before` with the counts [n, A] of the rows that the network looked at, those of NO-OP as they are.
+  LatentMask with_counts(const LatentMask& before, const Rows& rows, const MdnInput& in,
                          const torch::Tensor& counts) const;
 
   WorldModelConfig config;

@@ -43,10 +43,9 @@ torch::Tensor Rows::counts(const LatentMask& mask) const {
   return mask.regions.index({trajectory_, Slice(), region_}).to(torch::kInt64);
 }
 
-LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& counts,
-                            int max_secondary) const {
+LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& before,
+                            const torch::Tensor& counts, int max_secondary) const {
   if (flat()) return {counts, {}};
-  const auto before = this->counts(mask);
   const auto sums = [&](const torch::Tensor& now) {
     return mask.counts.index_add(0, trajectory_, now - before);
   };

@@ -34,9 +34,10 @@ class Rows {
   }
   /// Choices per primary action, [n, A] int64.
   torch::Tensor counts(const LatentMask& mask) const;
-  /// `mask` with these counts. Where the sum over regions would pass `max_secondary` none gains.
-  LatentMask put_counts(const LatentMask& mask, const torch::Tensor& counts,
-                        int max_secondary) const;
+  /// `mask` with these counts [n, A] instead of `before`, those of the rows now. Where the sum over
+  /// regions would pass `max_secondary` none gains.
+  LatentMask put_counts(const LatentMask& mask, const torch::Tensor& before,
+                        const torch::Tensor& counts, int max_secondary) const;
 
  private:
   torch::Tensor acted_;                // [B], region

@@ -148,7 +148,7 @@ class Unroll {
     const MdnOutput output = network_.heads(h, embedded, in.counts);
     const auto change = network_.change->inverse(network_.change_head->mean(output.change));
     state_.latents = network_.with_latents(state_.latents, rows, in.latent + change);
-    mask_ = network_.with_counts(mask_, rows,
+    mask_ = network_.with_counts(mask_, rows, in,
                                  CountCode::decode(in.counts, output.counts.argmax(-1),
                                                    network_.spec.env.max_secondary));
     return step_losses(network_, output, in, rows, real);

@@ -78,7 +78,7 @@ WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mas
       network_->change->inverse(network_->change_head->sample(output.change, temperature, noise));
   WorldPrediction next;
   next.latents = network_->with_latents(state.latents, said.rows, said.in.latent + change);
-  next.mask = network_->with_counts(mask, said.rows, output.counts);
+  next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
   next.reward =
       network_->reward_head->mean(said.of_acted(output.reward)) * network_->reward_scale;
   next.end = said.of_acted(output.end) > 0;
