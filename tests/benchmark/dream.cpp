@@ -1,10 +1,14 @@
+#include <ATen/record_function.h>
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "controller/actor_critic.h"
 #include "core/models/models.h"
@@ -48,7 +52,6 @@ struct Worlds {
     torch::NoGradGuard guard;
     const auto columns = network->columns();
     network->head->bias[columns[0] + columns[1]] = kNeverEnds;
-    head_columns_ = static_cast<double>(network->head->options.out_features());
     world = std::make_shared<MdnWorldModel>(network);
     live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
     dream = std::make_unique<DreamEnvironment>(world, starts(batch),
@@ -62,29 +65,8 @@ struct Worlds {
     const std::vector<Observation> seen(static_cast<size_t>(batch), real->observe());
     const ObservationBatch observed = batch_observations(std::span<const Observation>(seen), spec.env);
     const Latents latents = encoder->encode(observed);
-    if (latents.neighbours.defined())
-      rows_ = 1 + latents.neighbours.ge(0).sum(-1).to(torch::kFloat).mean().item<double>();
     const auto zeros = torch::zeros({batch}, torch::kInt64);
     return {world->begin(latents), observed.mask, zeros, zeros, {zeros, zeros}, torch::zeros({batch})};
-  }
-
-  /// Of the matrix products of M, one trajectory, one step: on every row where there are regions, of
-  /// which there are as many as a region of the start and its neighbours on the mean.
-  double world_flops() const {
-    const double hidden = config.hidden, actions = spec.env.primary_actions();
-    const double context = spec.regions > 1 ? 2 * spec.latent + 1 : 0;
-    const double input = spec.latent + actions + config.embedding + kLocationFeatures + context;
-    return rows_ * 2 * hidden * (input + 2 * 4 * hidden + 2 * hidden + head_columns_);
-  }
-
-  /// Of the matrix products of C, those on single regions and locations apart.
-  double policy_flops() const {
-    const ActorCriticConfig c;
-    const double width = static_cast<double>(c.width), inputs = static_cast<double>(policy_feature_count(spec));
-    const double location = static_cast<double>(c.head.location_width);
-    const double heads = width * (spec.env.primary_actions() + location) +
-                         location * (static_cast<double>(c.head.rule_embedding) + location);
-    return 2 * (2 * width * (inputs + width) + width + heads);
   }
 
   std::unique_ptr<Environment> real;
@@ -95,10 +77,32 @@ struct Worlds {
   std::unique_ptr<LiveLatentEnvironment> live;
   std::unique_ptr<DreamEnvironment> dream;
   std::unique_ptr<Policy> policy;
+};
+
+/// Counts the FLOPs of the matrix products that LibTorch carries out, on all threads, while it lives.
+class ProductCount {
+ public:
+  ProductCount() : handle_(at::addGlobalCallback(at::RecordFunctionCallback(add).needsInputs(true))) {
+    flops_ = 0;
+  }
+  ~ProductCount() { at::removeCallback(handle_); }
+  ProductCount(const ProductCount&) = delete;
+  ProductCount& operator=(const ProductCount&) = delete;
+
+  int64_t flops() const { return flops_; }
 
  private:
-  double head_columns_ = 0;
-  double rows_ = 1;  // that M works on in a step of one trajectory
+  static std::unique_ptr<at::ObserverContext> add(const at::RecordFunction& call) {
+    const std::string_view name = call.name();
+    if (name != "aten::addmm" && name != "aten::mm" && name != "aten::bmm") return nullptr;
+    const size_t first = name == "aten::addmm" ? 1 : 0;  // after what it is added to
+    const auto left = call.inputs()[first].toTensor(), right = call.inputs()[first + 1].toTensor();
+    flops_ += 2 * left.numel() * right.size(-1);
+    return nullptr;
+  }
+
+  static inline std::atomic<int64_t> flops_ = 0;
+  at::CallbackHandle handle_;
 };
 
 double seconds_of(const std::function<void()>& run) {
@@ -107,35 +111,62 @@ double seconds_of(const std::function<void()>& run) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Steps of the dream, with the actor-critic choosing or with actions that are there. Items are
-/// steps of one trajectory. `of_fastest` is the share of the fastest matrix product; `best_of_fastest`
-/// that of the quickest step, as the product's own rate is its best on a machine with other work.
+/// Steps of the dream, with the actor-critic choosing or with actions that are there; the same ones
+/// whenever it is made.
+class DreamPlay {
+ public:
+  DreamPlay(Worlds& worlds, bool with_policy)
+      : worlds_(worlds), with_policy_(with_policy), observation_(worlds.dream->reset(1)) {
+    actions_ = RandomPolicy().act(observation_, false, rng_).actions;
+  }
+
+  void step() {
+    if (with_policy_) actions_ = worlds_.policy->act(observation_, false, rng_).actions;
+    worlds_.dream->step(actions_);
+    observation_ = worlds_.dream->observe();
+  }
+  /// After each step, so that episodes that are over begin anew.
+  void go_on(uint64_t steps) {
+    if (steps % static_cast<uint64_t>(worlds_.spec.env.horizon) == 0)
+      observation_ = worlds_.dream->reset(steps);
+  }
+
+ private:
+  Worlds& worlds_;
+  bool with_policy_;
+  Rng rng_{1};
+  LatentObservation observation_;
+  LatentActions actions_;
+};
+
+/// Items are steps of one trajectory. `of_fastest` is the share of the fastest matrix product that the
+/// products of M and C reach, `best_of_fastest` that of the step that reaches most, as the fastest
+/// product is the best of many too on a machine with other work.
 void DreamStep(benchmark::State& state, const char* name, bool regions, bool with_policy) {
   const int64_t batch = state.range(0);
   Worlds worlds(name, static_cast<int>(batch), regions);
-  Rng rng(1);
-  RandomPolicy random;
-  LatentObservation observation = worlds.dream->reset(1);
-  LatentActions actions = random.act(observation, false, rng).actions;
-  uint64_t steps = 0;
-  double best = 1e300;
+  std::vector<double> seconds;
+  DreamPlay play(worlds, with_policy);
   for (auto _ : state) {
-    best = std::min(best, seconds_of([&] {
-      if (with_policy) actions = worlds.policy->act(observation, false, rng).actions;
-      worlds.dream->step(actions);
-      observation = worlds.dream->observe();
-    }));
-    if (++steps % static_cast<uint64_t>(worlds.spec.env.horizon) == 0)
-      observation = worlds.dream->reset(steps);
+    seconds.push_back(seconds_of([&] { play.step(); }));
+    play.go_on(seconds.size());
   }
-  const double each = worlds.world_flops() + (with_policy ? worlds.policy_flops() : 0);
+  double flops = 0, time = 0, best = 0;
+  DreamPlay counted(worlds, with_policy);
+  for (size_t i = 0; i < seconds.size(); ++i) {
+    const ProductCount count;
+    counted.step();
+    const auto products = static_cast<double>(count.flops());
+    counted.go_on(i + 1);
+    flops += products;
+    time += seconds[i];
+    best = std::max(best, products / seconds[i]);
+  }
   const auto items = static_cast<double>(state.iterations() * batch);
   state.SetItemsProcessed(state.iterations() * batch);
-  state.counters["flops_per_item"] = each;
-  state.counters["of_fastest"] =
-      benchmark::Counter(each * items / fastest_matrix_product(), benchmark::Counter::kIsRate);
-  state.counters["best_of_fastest"] =
-      each * static_cast<double>(batch) / best / fastest_matrix_product();
+  state.counters["flops_per_item"] = flops / items;
+  state.counters["of_fastest"] = flops / time / fastest_matrix_product();
+  state.counters["best_of_fastest"] = best / fastest_matrix_product();
 }
 BENCHMARK_CAPTURE(DreamStep, squeezenet1_1_M, "squeezenet1_1", true, false)
     ->Arg(64)->Arg(512)->UseRealTime()->Unit(benchmark::kMillisecond);
