@@ -19,7 +19,7 @@ inline EnumNames<TrainerKind> enum_names(TrainerKind) {
 struct TrainerConfig {
   TrainerKind trainer = TrainerKind::kPpo;
   ActorCriticConfig policy;
-  PpoConfig ppo;
+  PpoConfig ppo{.gamma = 0.97};  ///< with more, policies of short dreams put off what gains (experiments/learning)
   CmaEsConfig cmaes;
   ReinforceConfig reinforce;
 
