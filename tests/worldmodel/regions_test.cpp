@@ -168,6 +168,7 @@ TEST(RegionDecoder, AsksNothingOfEmptyRegions) {
     return losses.terms;
   };
   const auto before = terms();
+  ASSERT_GT(before.size(), 1u);
   regions = regions.clone();
   regions[0][1].fill_(0.9);
   const auto other_empty = terms();
