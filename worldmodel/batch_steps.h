@@ -35,8 +35,8 @@ BatchSteps steps_of(const SequenceBatch& batch);
 struct RowTargets {
   torch::Tensor latent;  ///< [n, latent], afterwards
   torch::Tensor counts;  ///< [n, A], afterwards
-  /// [n] float32: of these two in a mean over rows. 0 where the episode doesn't go on; the neighbours of
-  /// a region weigh together at most as much as the region.
+  /// [n] float32: of these two in a mean over rows. 0 where the episode doesn't go on; a neighbour weighs a
+  /// quarter of the region acted in, as most stay what they are.
   torch::Tensor weight;
 };
 RowTargets targets_of(const Rows& rows, const BatchSteps& steps);

@@ -1,6 +1,7 @@
 #include "worldmodel/graph_batch.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
@@ -32,35 +33,20 @@ void check_widths(const GraphFeatures& graph, const EnvSpec& spec) {
           "node_regions");
 }
 
-/// Edges between each two regions of a graph, in either direction.
-class RegionGraph {
- public:
-  RegionGraph(const GraphFeatures& graph, int regions)
-      : regions_(regions), edges_(static_cast<size_t>(regions * regions)) {
-    for (int e = 0; e < graph.edge_count(); ++e) {
-      const int from = graph.node_regions[graph.senders[e]];
-      const int to = graph.node_regions[graph.receivers[e]];
-      ++edges_[from * regions + to];
-      ++edges_[to * regions + from];
-    }
-  }
-
-  /// Writes the kNeighbours of a region.
-  void write_neighbours(int region, int64_t* out) const {
-    const int* edges = edges_.data() + region * regions_;
-    std::vector<int> others;
-    for (int other = 0; other < regions_; ++other)
-      if (other != region && edges[other] > 0) others.push_back(other);
-    std::stable_sort(others.begin(), others.end(),
-                     [&](int a, int b) { return edges[a] > edges[b]; });
-    others.resize(kNeighbours, -1);
-    std::copy(others.begin(), others.end(), out);
-  }
-
- private:
-  int regions_;
-  std::vector<int> edges_;
-};
+/// Writes the neighbours of each region, as in Latents.
+void write_neighbours(const GraphFeatures& graph, int regions, int64_t* out) {
+  static_assert(kMaxRegions <= 64);
+  const auto bit = [&](int32_t node) { return uint64_t{1} << graph.node_regions[node]; };
+  std::vector<uint64_t> meet(graph.node_count());  // by node, regions that make or use what it makes
+  for (int e = 0; e < graph.edge_count(); ++e)
+    meet[graph.senders[e]] |= bit(graph.senders[e]) | bit(graph.receivers[e]);
+  std::vector<uint64_t> near(regions);
+  for (const uint64_t together : meet)
+    for (uint64_t left = together; left != 0; left &= left - 1)
+      near[std::countr_zero(left)] |= together;
+  for (int region = 0; region < regions; ++region)
+    out[region] = static_cast<int64_t>(near[region] & ~(uint64_t{1} << region));
+}
 
 /// Fills the tensors of a batch from front to back.
 class Filler {
@@ -100,10 +86,7 @@ class Filler {
       batch_.node_index.data_ptr<int64_t>()[node_ + i] = static_cast<int64_t>(sizes[region]++);
     }
     if (regions == 1) return;
-    const RegionGraph between(graph, regions);
-    int64_t* neighbours = batch_.neighbours.data_ptr<int64_t>() + graph_ * regions * kNeighbours;
-    for (int region = 0; region < regions; ++region)
-      between.write_neighbours(region, neighbours + region * kNeighbours);
+    write_neighbours(graph, regions, batch_.neighbours.data_ptr<int64_t>() + graph_ * regions);
   }
 
   static void copy_floats(const std::vector<float>& from, torch::Tensor& to, int64_t offset) {
@@ -149,7 +132,7 @@ GraphBatch batch_graphs(std::span<const GraphFeatures* const> graphs, const EnvS
   batch.region_sizes = torch::zeros({count * spec.regions});
   batch.node_targets = torch::zeros({nodes});
   if (spec.regions > 1)
-    batch.neighbours = torch::empty({count, spec.regions, kNeighbours}, torch::kInt64);
+    batch.neighbours = torch::empty({count, spec.regions}, torch::kInt64);
   Filler filler(batch, spec);
   for (const GraphFeatures* graph : graphs) filler.append(*graph);
   return batch;

@@ -26,7 +26,7 @@ struct GraphBatch {
   torch::Tensor edge_counts;   ///< [B] float32
   torch::Tensor region_sizes;  ///< [B * S] float32: nodes
   torch::Tensor node_targets;  ///< [N], share of the graph's cost
-  torch::Tensor neighbours;    ///< [B, S, kNeighbours], as in Latents; undefined when S = 1
+  torch::Tensor neighbours;    ///< [B, S], as in Latents; undefined when S = 1
 
   int64_t graphs() const { return globals.size(0); }
   int64_t node_total() const { return node_types.size(0); }

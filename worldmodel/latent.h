@@ -10,9 +10,6 @@
 
 namespace reverie {
 
-/// Neighbours of a region, at most.
-inline constexpr int kNeighbours = 4;
-
 /// Sizes of latents; constant over the life of a world model. S = 1 is the flat model of Ha and
 /// Schmidhuber (2018); S > 1 factors the graph into regions, of which an action changes one and its
 /// neighbours.
@@ -27,8 +24,9 @@ struct LatentSpec {
 struct Latents {
   torch::Tensor z;           ///< [B, latent], bounded
   torch::Tensor regions;     ///< [B, S, latent], 0 for a region without nodes; undefined when S = 1
-  /// [B, S, kNeighbours] int64: regions that share edges with this one, most edges first, ties by
-  /// number; -1 where there are fewer; undefined when S = 1.
+  /// [B, S] int64: bit s is set where region s is a neighbour, one that shares a value with this one: what
+  /// a node of either makes is used in the other, or what some node makes is used in both; undefined
+  /// when S = 1.
   torch::Tensor neighbours;
 
   std::array<torch::Tensor*, 3> tensors() { return {&z, &regions, &neighbours}; }

@@ -13,6 +13,7 @@ namespace reverie {
 namespace {
 
 constexpr int kNodesAtOnce = 20000;
+constexpr uint64_t kForm = 2;  // of a kept file; 1 listed neighbours by number
 constexpr std::array<const char*, 3> kLatentNames = {"z", "regions", "neighbours"};  // of Latents
 
 Latents take(const Checkpoint& kept) {
@@ -53,7 +54,7 @@ Latents encode_states(const EpisodeSource& data, Encoder& encoder,
 
 Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,
                              const std::function<void(int)>& observe) {
-  const uint64_t key = hash_combine(data.fingerprint(), encoder_hash(encoder));
+  const uint64_t key = hash_combine(hash_combine(kForm, data.fingerprint()), encoder_hash(encoder));
   if (file_exists(path)) {
     const Checkpoint kept = load_checkpoint(path, "latents");
     if (kept.data == key) return take(kept);

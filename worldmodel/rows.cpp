@@ -6,12 +6,12 @@ using torch::indexing::Slice;
 
 Rows::Rows(const torch::Tensor& region, const torch::Tensor& neighbours) : acted_(region) {
   if (!neighbours.defined()) return;
-  const auto place = region.view({-1, 1, 1}).expand({-1, 1, neighbours.size(2)});
-  const auto near = neighbours.gather(1, place).squeeze(1);
-  const auto there = near.ge(0).nonzero();
-  const auto of = there.select(1, 0);
-  trajectory_ = torch::cat({torch::arange(trajectories(), region.options()), of});
-  region_ = torch::cat({region, near.index({of, there.select(1, 1)})});
+  const auto bits = neighbours.gather(1, region.unsqueeze(1));
+  const auto near = bits.bitwise_right_shift(torch::arange(neighbours.size(1), bits.options()))
+                        .bitwise_and(1)
+                        .nonzero();
+  trajectory_ = torch::cat({torch::arange(trajectories(), region.options()), near.select(1, 0)});
+  region_ = torch::cat({region, near.select(1, 1)});
 }
 
 torch::Tensor Rows::trajectory() const {

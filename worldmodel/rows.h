@@ -11,7 +11,7 @@ namespace reverie {
 /// Everything of a state that lies elsewhere is carried over as it is.
 class Rows {
  public:
-  /// region: [B], acted in; neighbours: as in Latents.
+  /// region: [B], acted in; neighbours: [B, S], as in Latents.
   Rows(const torch::Tensor& region, const torch::Tensor& neighbours);
 
   int64_t trajectories() const { return acted_.size(0); }

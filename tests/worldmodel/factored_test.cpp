@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -110,8 +111,19 @@ TEST_F(Factored, AStepChangesTheRegionActedInAndItsNeighboursAndNothingElse) {
   EXPECT_FALSE(torch::equal(before.latents.z, next.latents.z));
 }
 
+TEST(Rows, AreTheRegionsActedInAndThenTheirNeighbours) {
+  auto neighbours = torch::zeros({2, 64}, torch::kInt64);
+  neighbours[0][5] = std::numeric_limits<int64_t>::min() | 0b1000;  // 3 and 63
+  neighbours[0][6] = 0b1111;
+  neighbours[1][63] = 0b1;
+  const Rows rows(torch::tensor({5L, 63L}), neighbours);
+  const auto places = torch::arange(128).view({2, 64});
+  EXPECT_TRUE(torch::equal(rows.take(places), torch::tensor({5L, 127L, 3L, 63L, 64L})));
+  EXPECT_TRUE(torch::equal(rows.acted().squeeze(1), torch::tensor({1.0f, 1.0f, 0.0f, 0.0f, 0.0f})));
+}
+
 TEST_F(Factored, SumsOfChoicesStayWithinTheirBound) {
-  const Rows rows(torch::tensor({1L, 0L}), torch::full({2, 3, 4}, -1L));
+  const Rows rows(torch::tensor({1L, 0L}), torch::zeros({2, 3}, torch::kInt64));
   const LatentMask mask{torch::tensor({{6L, 1L}, {2L, 1L}}),
                         torch::tensor({1L, 2L, 3L, 1L, 0L, 0L, 2L, 0L, 0L, 1L, 0L, 0L})
                             .view({2, 2, 3}).to(torch::kInt16)};
