@@ -20,6 +20,12 @@ double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
   return claims == 0 ? 1 : 2 * hits / claims;
 }
 
+/// As OpenLoopRow::change_error.
+double change_error(const torch::Tensor& predicted, const torch::Tensor& real, const torch::Tensor& copied) {
+  const double changed = real.ne(copied).sum().item<double>();
+  return changed == 0 ? 0 : predicted.ne(real).sum().item<double>() / changed;
+}
+
 double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item<double>(); }
 
 /// Deviation of what M predicts: of z, or of the latents of regions that have nodes.
@@ -106,11 +112,15 @@ class OpenLoop {
     const int64_t rules = world_.spec().env.no_op();
     const auto t = starts_.steps + (k > 0 ? torch::full_like(ahead_, k) : ahead_);
     const auto within = t.clamp_max(batch_.steps());
-    const auto real_latents = map_tensors(
-        batch_.latents, [&](const torch::Tensor& x) { return take(at(x, within)); });
-    const auto real = take(at(batch_.mask.counts, within)).narrow(1, 0, rules);
-    const auto counts = take(reached_.mask.counts).narrow(1, 0, rules);
-    const auto copied = take(starts_.mask.counts).narrow(1, 0, rules);
+    const auto then = [&](const torch::Tensor& x) { return take(at(x, within)); };
+    const auto real_latents = map_tensors(batch_.latents, then);
+    const LatentMask real_mask = map_tensors(batch_.mask, then);
+    const LatentMask told_mask = select_rows(reached_.mask, rows), copied_mask = select_rows(starts_.mask, rows);
+    const auto counts_of = [&](const LatentMask& mask) { return mask.counts.narrow(1, 0, rules); };
+    const auto finest_of = [&](const LatentMask& mask) {
+      return mask.regions.defined() ? mask.regions.narrow(1, 0, rules) : counts_of(mask);
+    };
+    const auto real = counts_of(real_mask), counts = counts_of(told_mask), copied = counts_of(copied_mask);
     OpenLoopRow row;
     row.k = k;
     row.starts = rows.size(0);
@@ -120,6 +130,7 @@ class OpenLoop {
     row.reward_magnitude = average(take(real_sum_).abs());
     row.count_error = average((counts - real).abs());
     row.count_error_copy = average((copied - real).abs());
+    row.change_error = change_error(finest_of(told_mask), finest_of(real_mask), finest_of(copied_mask));
     row.present_f1 = f1(counts > 0, real > 0);
     row.present_f1_copy = f1(copied > 0, real > 0);
     row.absent_f1 = f1(counts == 0, real == 0);
@@ -146,6 +157,7 @@ void visit_columns(Visit&& visit) {
   visit("reward_magnitude", &OpenLoopRow::reward_magnitude);
   visit("count_error", &OpenLoopRow::count_error);
   visit("count_error_copy", &OpenLoopRow::count_error_copy);
+  visit("change_error", &OpenLoopRow::change_error);
   visit("present_f1", &OpenLoopRow::present_f1);
   visit("present_f1_copy", &OpenLoopRow::present_f1_copy);
   visit("absent_f1", &OpenLoopRow::absent_f1);
@@ -179,15 +191,15 @@ Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
 }
 
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {
-  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>15}  {:>15}  {:>15}\n", "k",
-                                  "starts", "latent (copy)", "reward (|sum|)", "counts (copy)",
+  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
+                                  "starts", "latent (copy)", "reward (|sum|)", "counts (copy)", "changes",
                                   "F1 there (copy)", "F1 none (copy)");
   for (const OpenLoopRow& row : rows)
     table += fmt::format("{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  "
-                         "{:>6.3f} ({:>6.3f})  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
+                         "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
                          row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
                          row.latent_error_copy, row.reward_error, row.reward_magnitude,
-                         row.count_error, row.count_error_copy, row.present_f1,
+                         row.count_error, row.count_error_copy, row.change_error, row.present_f1,
                          row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
   return table;
 }

@@ -20,6 +20,9 @@ struct OpenLoopRow {
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
   double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
+  /// Wrong counts (S > 1: by region) for each that differs from the start's, NO-OP aside: 1 is what copying
+  /// gives; 0 where none differs. Most never change and are right in any case; here they don't count.
+  double change_error = 0;
   double present_f1 = 0;  ///< of "has a valid choice", NO-OP aside
   double present_f1_copy = 0;
   double absent_f1 = 0;  ///< of "has none"

@@ -253,6 +253,7 @@ TEST_P(FactoredLearns, CountsAndRewardsOfTheToy) {
   EXPECT_LT(rows[0].count_error, 0.1 * rows[0].count_error_copy);
   EXPECT_LT(rows[0].reward_error, 0.1 * rows[0].reward_magnitude);
   EXPECT_LT(rows[0].latent_error, GetParam().latent_error * rows[0].latent_error_copy);
+  EXPECT_LT(rows[0].change_error, 0.1);
   EXPECT_GT(rows[0].absent_f1, 0.98);
   EXPECT_LT(rows[2].count_error, 0.25 * rows[2].count_error_copy);
   EXPECT_LT(rows[2].latent_error, GetParam().latent_error * rows[2].latent_error_copy);

@@ -72,6 +72,7 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   SCOPED_TRACE(open_loop_table(rows));
   ASSERT_GE(rows.size(), 2u);
   EXPECT_LT(rows[0].count_error, 0.7 * rows[0].count_error_copy);
+  EXPECT_LT(rows[0].change_error, 1);
   EXPECT_LT(rows[0].latent_error, 0.8 * rows[0].latent_error_copy);
   EXPECT_LT(rows[0].reward_error, 0.5 * rows[0].reward_magnitude);
   EXPECT_GT(rows[0].present_f1, rows[0].present_f1_copy);
