@@ -16,7 +16,7 @@ struct TrainMdnRnnConfig {
   WorldModelConfig model;
   WorldLossConfig loss;
   FitConfig fit;
-  int minibatch_episodes = 8;
+  int minibatch_episodes = 2;
   int episodes_per_epoch = 500;
   int validation_episodes = 100;
   int growth_epochs = 2;

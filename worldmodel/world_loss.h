@@ -12,17 +12,18 @@ struct WorldLossConfig {
   double latent = 1;
   double reward = 1;
   double end = 0.5;
-  double counts = 1;
+  double counts = 20;
   double unroll = 1;
   int unroll_steps = 8;
-  int unroll_starts = 96;
+  int unroll_starts = 24;
 
   template <class V>
   void fields(V& v) {
     v.field("latent", latent, "Weight of the change of the latent, per dimension", at_least(0));
     v.field("reward", reward, "Weight of the reward", at_least(0));
     v.field("end", end, "Weight of the end", at_least(0));
-    v.field("counts", counts, "Weight of the action mask", at_least(0));
+    v.field("counts", counts, "Weight of the action mask: the mean over rules, of which a step changes few",
+            at_least(0));
     v.field("unroll", unroll, "Weight of the losses on own predictions", at_least(0));
     v.field("unroll_steps", unroll_steps, "Steps on own predictions at the end of the growth",
             at_least(1));
