@@ -15,7 +15,7 @@ namespace reverie {
 struct IterateConfig {
   int64_t rounds = 1;
   int64_t episodes = 25;
-  int64_t epochs = 6;
+  int64_t epochs = 3;
   bool imitate = false;
   bool from_best = false;
   double dreamt = 0;
