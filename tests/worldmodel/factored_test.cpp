@@ -235,6 +235,15 @@ TEST_F(Factored, UnrollsHaveGradients) {
   EXPECT_FALSE(torch::allclose(gradient(1), gradient(4)));
 }
 
+TEST_F(Factored, WhoCopiesIsWrongAboutEveryChange) {
+  const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *untrained(1e3), {1, 5});
+  ASSERT_EQ(rows.size(), 3u);
+  for (const OpenLoopRow& row : rows) {
+    EXPECT_EQ(row.change_error, 1) << row.k;
+    EXPECT_EQ(row.count_error, row.count_error_copy) << row.k;
+  }
+}
+
 struct Choice {
   ChangeHeadKind change;
   RewardHeadKind reward;
