@@ -30,7 +30,7 @@ BatchSteps steps_of(const SequenceBatch& batch) {
 }
 
 RowTargets targets_of(const Rows& rows, const BatchSteps& steps) {
-  const auto share = rows.acted().squeeze(1).clamp_min(0.25);
+  const auto share = rows.acted().clamp_min(0.25);
   return {rows.latent(steps.after), rows.counts(steps.next_mask),
           rows.spread(steps.continues) * share};
 }

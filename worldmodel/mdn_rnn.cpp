@@ -11,7 +11,7 @@ constexpr double kMinLogSigma = -4;
 constexpr double kMinLogSigmaOfRegions = -2;  // what a region becomes is nearly certain
 
 int64_t input_columns(const WorldModelConfig& config, const LatentSpec& spec) {
-  const int64_t context = spec.regions > 1 ? 2 * spec.latent + 1 : 0;
+  const int64_t context = spec.regions > 1 ? 2 * spec.latent + kRelationFeatures : 0;
   return spec.latent + spec.env.primary_actions() + config.embedding + kLocationFeatures + context;
 }
 
@@ -62,7 +62,8 @@ MdnInput MdnRnnImpl::look(const Rows& rows, const Latents& latents, const Latent
   if (rows.flat()) return in;
   const auto whole = torch::cat({latent(in.latent.narrow(0, 0, rows.trajectories())),
                                  global(latents.z)}, -1);
-  in.context = torch::cat({rows.spread(whole), rows.acted()}, -1);
+  const auto relation = rows.relation(counts_by_region(mask, primary), place.index);
+  in.context = torch::cat({rows.spread(whole), relation}, -1);
   return in;
 }
 

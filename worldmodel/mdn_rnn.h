@@ -41,8 +41,8 @@ struct MdnInput {
   torch::Tensor counts;    ///< [*, A]: of the mask, or of it in the region
   torch::Tensor primary;   ///< [*] int64
   torch::Tensor location;  ///< [*, kLocationFeatures]
-  /// When S > 1: latent of the region acted in, z, and whether this is the region acted in; undefined
-  /// when S = 1. [*, 2 latent + 1], normalised.
+  /// When S > 1: latent of the region acted in, z, both normalised, and how this region lies to the one
+  /// acted in; undefined when S = 1. [*, 2 latent + kRelationFeatures].
   torch::Tensor context;
 };
 

@@ -7,9 +7,8 @@ using torch::indexing::Slice;
 Rows::Rows(const torch::Tensor& region, const torch::Tensor& neighbours) : acted_(region) {
   if (!neighbours.defined()) return;
   const auto bits = neighbours.gather(1, region.unsqueeze(1));
-  const auto near = bits.bitwise_right_shift(torch::arange(neighbours.size(1), bits.options()))
-                        .bitwise_and(1)
-                        .nonzero();
+  near_ = bits.bitwise_right_shift(torch::arange(neighbours.size(1), bits.options())).bitwise_and(1);
+  const auto near = near_.nonzero();
   trajectory_ = torch::cat({torch::arange(trajectories(), region.options()), near.select(1, 0)});
   region_ = torch::cat({region, near.select(1, 1)});
 }
@@ -19,7 +18,19 @@ torch::Tensor Rows::trajectory() const {
 }
 
 torch::Tensor Rows::acted() const {
-  return torch::arange(size(), acted_.options()).lt(trajectories()).to(torch::kFloat).unsqueeze(1);
+  return torch::arange(size(), acted_.options()).lt(trajectories()).to(torch::kFloat);
+}
+
+torch::Tensor Rows::relation(const torch::Tensor& choices, const torch::Tensor& index) const {
+  const auto sums = (choices * near_).cumsum(1);
+  const auto sum_at_acted = spread(sums.gather(1, acted_.unsqueeze(1)).squeeze(1));
+  const auto here = take(choices), sum = take(sums);
+  const auto side = (region_ - spread(acted_)).sign();
+  const auto between = torch::where(side.gt(0), sum - here - sum_at_acted, sum_at_acted - sum);
+  const auto past = spread(index) - between;
+  return torch::stack({acted(), side.to(torch::kFloat), torch::log1p(here),
+                       torch::log1p(between), past.sign() * torch::log1p(past.abs())},
+                      1);
 }
 
 torch::Tensor Rows::spread(const torch::Tensor& x) const {

@@ -5,6 +5,9 @@
 
 namespace reverie {
 
+/// Columns of `Rows::relation`.
+inline constexpr int kRelationFeatures = 5;
+
 /// The n places at which M works in one step of B trajectories. When S = 1 they are the states as a
 /// whole, n = B, and nothing is gathered. When S > 1 they are regions, each place once: first the B
 /// regions that are acted in, then those neighbours of theirs that there are, by trajectory.
@@ -19,8 +22,15 @@ class Rows {
   bool flat() const { return !trajectory_.defined(); }
   /// Of each row, [n] int64.
   torch::Tensor trajectory() const;
-  /// 1 where a row is acted in, 0 at a neighbour, [n, 1] float32.
+  /// 1 where a row is acted in, 0 at a neighbour, [n] float32.
   torch::Tensor acted() const;
+  /// How each row lies to the region acted in, [n, kRelationFeatures] float32, when S > 1: whether it is
+  /// that one; on which side its number is (-1, 0, 1); choices of the action's rule in it and in the
+  /// neighbours between both, as log(1 + n); and how far the action's index goes past the latter, as
+  /// sign(x) log(1 + |x|). Rewrites that join nodes of two regions are listed by the other region's
+  /// number, so that the last tells which neighbour such an index reaches.
+  /// choices: [B, S] int64, of the action's rule by region; index: [B] int64, as in RegionActions.
+  torch::Tensor relation(const torch::Tensor& choices, const torch::Tensor& index) const;
 
   /// Of B trajectories [B, ...], for each row that of its trajectory: [n, ...].
   torch::Tensor spread(const torch::Tensor& x) const;
@@ -41,6 +51,7 @@ class Rows {
 
  private:
   torch::Tensor acted_;                // [B], region
+  torch::Tensor near_;                 // [B, S] int64, 1 at neighbours; undefined when S = 1
   torch::Tensor trajectory_, region_;  // [n]; undefined when S = 1
 };
 

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -119,7 +120,24 @@ TEST(Rows, AreTheRegionsActedInAndThenTheirNeighbours) {
   const Rows rows(torch::tensor({5L, 63L}), neighbours);
   const auto places = torch::arange(128).view({2, 64});
   EXPECT_TRUE(torch::equal(rows.take(places), torch::tensor({5L, 127L, 3L, 63L, 64L})));
-  EXPECT_TRUE(torch::equal(rows.acted().squeeze(1), torch::tensor({1.0f, 1.0f, 0.0f, 0.0f, 0.0f})));
+  EXPECT_TRUE(torch::equal(rows.acted(), torch::tensor({1.0f, 1.0f, 0.0f, 0.0f, 0.0f})));
+}
+
+TEST(Rows, RelationsTellHowFarAnIndexReachesIntoTheNeighbours) {
+  auto neighbours = torch::zeros({2, 6}, torch::kInt64);
+  neighbours[0][2] = 0b110011;
+  neighbours[1][0] = 0b001100;
+  const Rows rows(torch::tensor({2L, 0L}), neighbours);
+  const auto choices = torch::tensor({{3L, 2L, 9L, 7L, 1L, 4L}, {5L, 8L, 2L, 6L, 8L, 8L}});
+  const auto of = [](double acted, double side, double here, double between, double past) {
+    return torch::tensor({acted, side, std::log1p(here), std::log1p(between),
+                          std::copysign(std::log1p(std::abs(past)), past)}, torch::kFloat);
+  };
+  const auto expected = torch::stack({of(1, 0, 9, 0, 3), of(1, 0, 5, 0, 0),  //
+                                      of(0, -1, 3, 2, 1), of(0, -1, 2, 0, 3), of(0, 1, 1, 0, 3),
+                                      of(0, 1, 4, 1, 2),  //
+                                      of(0, 1, 2, 0, 0), of(0, 1, 6, 2, -2)});
+  EXPECT_TRUE(torch::allclose(rows.relation(choices, torch::tensor({3L, 0L})), expected));
 }
 
 TEST_F(Factored, SumsOfChoicesStayWithinTheirBound) {

@@ -28,7 +28,7 @@ struct Case {
     in.counts = torch::randint(0, most + 1, {kRows, actions}, torch::kInt64);
     in.primary = torch::randint(0, actions, {kRows}, torch::kInt64);
     in.location = torch::randn({kRows, kLocationFeatures});
-    if (regions > 1) in.context = torch::randn({kRows, 2 * spec.latent + 1});
+    if (regions > 1) in.context = torch::randn({kRows, 2 * spec.latent + kRelationFeatures});
     hidden = torch::randn({kRows, config.hidden});
     cell = torch::randn({kRows, config.hidden});
   }
