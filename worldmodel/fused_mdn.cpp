@@ -21,12 +21,11 @@ torch::Tensor affine(torch::Tensor out, const torch::Tensor& bias, const torch::
   return at::addmm_out(out, bias, x, weight);
 }
 
-/// Order of the head's outputs with the counts' classes outside and the actions inside.
-torch::Tensor class_first(int64_t before, int64_t actions) {
-  const int64_t classes = CountCode::classes();
-  const auto counts =
-      torch::arange(actions * classes).view({actions, classes}).t().reshape({-1}) + before;
-  return torch::cat({torch::arange(before), counts});
+/// The last rows * classes of these with the classes outside.
+torch::Tensor class_first(const torch::Tensor& rows, int64_t rules) {
+  const int64_t counts = rules * CountCode::classes(), before = rows.size(0) - counts;
+  const auto by_class = rows.narrow(0, before, counts).view({rules, CountCode::classes()}).t().flatten();
+  return torch::cat({rows.narrow(0, 0, before), by_class});
 }
 
 }  // namespace
@@ -34,6 +33,11 @@ torch::Tensor class_first(int64_t before, int64_t actions) {
 /// Before and after the step, [n, hidden] each.
 struct FusedMdn::Recurrent {
   torch::Tensor h, c, next_h, next_c;
+};
+
+/// Of the rules seen, [n, K] each.
+struct FusedMdn::NextCounts {
+  torch::Tensor before, next;
 };
 
 FusedMdn::FusedMdn(MdnRnn network)
@@ -53,13 +57,14 @@ void FusedMdn::refresh() {
   mean_ = torch::cat({m.latent->mean, m.log_counts->mean});
   deviation_ = torch::cat({m.latent->deviation, m.log_counts->deviation});
   gates_ = torch::cat({m.gates_in->weight, m.gates_hidden->weight}, 1).t();
-  const int64_t before = m.head->bias.size(0) - m.columns().back();
-  const auto order =
-      class_first(before, m.spec.env.primary_actions()).to(m.head->bias.device());
+  rules_ = m.seen_rules();
+  preference_ = m.same_counts.squeeze(1).index_select(0, rules_);
+  const int64_t rules = rules_.size(0);
+  const auto order = class_first(m.head_rows(rules_), rules);
   head_ = m.head->weight.index_select(0, order).t();
   head_bias_ = m.head->bias.index_select(0, order);
-  head_bias_.narrow(0, before + CountCode::kNone * m.spec.env.primary_actions(), m.spec.env.no_op())
-      .add_(mask_margin_);
+  const int64_t classes = head_bias_.size(0) - rules * CountCode::classes();
+  head_bias_.narrow(0, classes + CountCode::kNone * rules, rules).add_(mask_margin_);
   input_ = torch::Tensor();
   seen_ = std::move(now);
 }
@@ -113,8 +118,7 @@ void FusedMdn::recur(const Recurrent& state, int64_t begin, int64_t rows) {
   all.narrow(1, 0, hidden).copy_(h);
 }
 
-void FusedMdn::speak(const MdnInput& in, torch::Tensor& next_counts, int64_t begin,
-                     int64_t rows) {
+void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
   const int64_t hidden = network_->config.hidden;
   auto trunk = trunk_.narrow(0, begin, rows);
   affine(trunk, network_->trunk->bias, hidden_.narrow(0, begin, rows).narrow(1, 0, 2 * hidden),
@@ -122,18 +126,16 @@ void FusedMdn::speak(const MdnInput& in, torch::Tensor& next_counts, int64_t beg
   at::silu_(trunk);
   auto columns = columns_.narrow(0, begin, rows);
   affine(columns, head_bias_, trunk, head_);
-  const int64_t count_columns = network_->columns().back();
+  const int64_t count_columns = rules_.size(0) * CountCode::classes();
   auto logits = columns.narrow(1, columns.size(1) - count_columns, count_columns);
-  auto out = next_counts.narrow(0, begin, rows);
-  CountCode::decode_likeliest(in.counts.narrow(0, begin, rows), logits,
-                              network_->same_counts.squeeze(1), network_->spec.env.max_secondary,
-                              out);
+  auto out = counts.next.narrow(0, begin, rows);
+  CountCode::decode_likeliest(counts.before.narrow(0, begin, rows), logits, preference_,
+                              network_->spec.env.max_secondary, out);
 }
 
 void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
-                   torch::Tensor* next_counts) {
+                   NextCounts* counts) {
   torch::NoGradGuard guard;
-  refresh();
   const int64_t all = in.latent.size(0);
   reserve(all);
   const Recurrent state{hidden, cell, torch::empty_like(hidden), torch::empty_like(cell)};
@@ -144,7 +146,7 @@ void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cel
       const int64_t begin = i * block, rows = std::min(block, all - begin);
       fill_input(in, begin, rows);
       recur(state, begin, rows);
-      if (next_counts != nullptr) speak(in, *next_counts, begin, rows);
+      if (counts != nullptr) speak(*counts, begin, rows);
     }
   });
   hidden = state.next_h;
@@ -152,10 +154,13 @@ void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cel
 }
 
 FusedOutput FusedMdn::step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
+  refresh();
+  NextCounts counts{in.counts.index_select(1, rules_), {}};
+  counts.next = torch::empty_like(counts.before);
+  run(in, hidden, cell, &counts);
   FusedOutput output;
-  output.counts = torch::empty_like(in.counts, at::MemoryFormat::Contiguous);
-  run(in, hidden, cell, &output.counts);
-  const auto [change, reward, end, counts] = network_->columns();
+  output.counts = counts.next;
+  const auto [change, reward, end, of_counts] = network_->columns();
   const auto columns = columns_.narrow(0, 0, in.latent.size(0));
   output.change = columns.narrow(1, 0, change);
   output.reward = columns.narrow(1, change, reward);

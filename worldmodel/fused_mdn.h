@@ -13,7 +13,7 @@ struct FusedOutput {
   torch::Tensor change;  ///< [n, columns of the change head]
   torch::Tensor reward;  ///< [n, columns of the reward head]
   torch::Tensor end;     ///< [n], logit
-  torch::Tensor counts;  ///< [n, A] int64, the likeliest next counts; new
+  torch::Tensor counts;  ///< [n, K] int64, the likeliest next counts of the rules seen; new
 };
 
 /// One step of an MdnRnn for acting: the same numbers (within rounding) as embed, input_gates, cell
@@ -28,6 +28,7 @@ class FusedMdn {
   void set_mask_margin(double margin);
   /// Takes the recurrent state [n, hidden] of n rows further; the tensors are replaced, not written.
   void advance(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
+    refresh();
     run(in, hidden, cell, nullptr);
   }
   /// The same, and what the heads say.
@@ -35,13 +36,13 @@ class FusedMdn {
 
  private:
   struct Recurrent;
+  struct NextCounts;
   void refresh();
   void reserve(int64_t rows);
-  void run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
-           torch::Tensor* next_counts);
+  void run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell, NextCounts* counts);
   void fill_input(const MdnInput& in, int64_t begin, int64_t rows);
   void recur(const Recurrent& state, int64_t begin, int64_t rows);
-  void speak(const MdnInput& in, torch::Tensor& next_counts, int64_t begin, int64_t rows);
+  void speak(NextCounts& counts, int64_t begin, int64_t rows);
 
   MdnRnn network_;
   double mask_margin_ = 0;
@@ -50,7 +51,8 @@ class FusedMdn {
 
   torch::Tensor mean_, deviation_;  // of latent and counts together
   torch::Tensor gates_;             // [2 hidden, 4 hidden]: from the input, from h
-  torch::Tensor head_, head_bias_;  // counts by class first: [hidden, columns of the head]
+  torch::Tensor rules_, preference_;  // [K]: those seen, and how much M prefers their counts as they are
+  torch::Tensor head_, head_bias_;    // counts by class first: [hidden, columns for these rules]
 
   // Room for n rows at least.
   torch::Tensor input_;    // [n, columns of the network's input]

@@ -32,6 +32,7 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
   log_counts = register_module("log_counts", Normalizer(actions));
   reward_scale = register_buffer("reward_scale", torch::ones({1}));
   same_counts = register_parameter("same_counts", torch::full({actions, 1}, kSameCounts));
+  seen = register_buffer("seen", torch::arange(actions).ne(spec.env.no_op()).to(torch::kInt64));
   rules = register_module("rules", torch::nn::Embedding(actions, config.embedding));
   input = register_module("input", torch::nn::Linear(input_columns(config, spec), hidden));
   gates_in = register_module("gates_in", torch::nn::Linear(hidden, 4 * hidden));
@@ -39,8 +40,8 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
       "gates_hidden", torch::nn::Linear(torch::nn::LinearOptions(hidden, 4 * hidden).bias(false)));
   trunk = register_module("trunk", torch::nn::Linear(2 * hidden, hidden));
   const auto [of_change, of_reward, of_end, of_counts] = columns();
-  head = register_module("head",
-                         torch::nn::Linear(hidden, of_change + of_reward + of_end + of_counts));
+  head = register_module(
+      "head", torch::nn::Linear(hidden, of_change + of_reward + of_end + actions * of_counts));
   torch::NoGradGuard guard;
   gates_in->bias.narrow(0, hidden, hidden).fill_(1);  // forget gates start open
   if (spec.regions == 1) return;
@@ -50,8 +51,16 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
 }
 
 std::array<int64_t, 4> MdnRnnImpl::columns() const {
-  return {change_head->columns(), reward_head->columns(), 1,
-          int64_t{spec.env.primary_actions()} * CountCode::classes()};
+  return {change_head->columns(), reward_head->columns(), 1, CountCode::classes()};
+}
+
+torch::Tensor MdnRnnImpl::seen_rules() const { return seen.nonzero().squeeze(1); }
+
+torch::Tensor MdnRnnImpl::head_rows(const torch::Tensor& rules) const {
+  const auto [of_change, of_reward, of_end, of_counts] = columns();
+  const int64_t before = of_change + of_reward + of_end;
+  const auto of_rules = before + rules.unsqueeze(1) * of_counts + torch::arange(of_counts, rules.options());
+  return torch::cat({torch::arange(before, rules.options()), of_rules.flatten()});
 }
 
 MdnInput MdnRnnImpl::look(const Rows& rows, const Latents& latents, const LatentMask& mask,
@@ -87,12 +96,17 @@ std::pair<torch::Tensor, torch::Tensor> MdnRnnImpl::cell(const torch::Tensor& ga
 
 MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
                             const torch::Tensor& counts) {
-  const auto parts = head(torch::silu(trunk(torch::cat({h, embedded}, -1))))
-                         .split_with_sizes(columns(), -1);
-  const auto same = CountCode::same(counts).unsqueeze(-1);
-  const auto logits = parts[3].unflatten(-1, {spec.env.primary_actions(), CountCode::classes()});
+  const auto of_rules = seen_rules(), rows = head_rows(of_rules);
+  const auto said = torch::linear(torch::silu(trunk(torch::cat({h, embedded}, -1))),
+                                  head->weight.index_select(0, rows), head->bias.index_select(0, rows));
+  auto sizes = columns();
+  sizes[3] *= of_rules.size(0);
+  const auto parts = said.split_with_sizes(sizes, -1);
+  const auto same = CountCode::same(counts.index_select(-1, of_rules)).unsqueeze(-1);
+  const auto logits = parts[3].unflatten(-1, {of_rules.size(0), CountCode::classes()});
+  const auto preference = same_counts.index_select(0, of_rules);
   return {parts[0], parts[1], parts[2].squeeze(-1),
-          logits.scatter_add(-1, same, same_counts.expand(same.sizes()))};
+          logits.scatter_add(-1, same, preference.expand(same.sizes()))};
 }
 
 Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
@@ -109,10 +123,8 @@ Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
 
 LatentMask MdnRnnImpl::with_counts(const LatentMask& before, const Rows& rows, const MdnInput& in,
                                    const torch::Tensor& counts) const {
-  const int64_t no_op = spec.env.no_op();
-  const auto rules = counts.narrow(-1, 0, no_op);
-  const auto stays = in.counts.narrow(-1, no_op, 1);
-  return rows.put_counts(before, in.counts, torch::cat({rules, stays}, -1), spec.env.max_secondary);
+  return rows.put_counts(before, in.counts, in.counts.index_copy(-1, seen_rules(), counts),
+                         spec.env.max_secondary);
 }
 
 }  // namespace reverie

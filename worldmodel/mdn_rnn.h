@@ -51,7 +51,7 @@ struct MdnOutput {
   torch::Tensor change;  ///< [*, columns of the change head]: of the latent, normalised
   torch::Tensor reward;  ///< [*, columns of the reward head]: in units of the rewards' deviation
   torch::Tensor end;     ///< [*], logit
-  torch::Tensor counts;  ///< [*, A, CountCode::classes()], logits
+  torch::Tensor counts;  ///< [*, K, CountCode::classes()], logits, of `MdnRnnImpl::seen_rules`
 };
 
 /// An LSTM (Hochreiter and Schmidhuber 1997) with mixture-density and further heads (Ha and
@@ -79,12 +79,17 @@ struct MdnRnnImpl : torch::nn::Module {
   /// `counts`: as in the input. The next counts' logits begin with a learned preference for the same.
   MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
                   const torch::Tensor& counts);
-  /// Columns of the heads of change, reward, end and counts, in this order.
+  /// Rules of which some state in training had choices, [K] int64. M speaks of their counts alone and
+  /// takes the others' to stay as they are.
+  torch::Tensor seen_rules() const;
+  /// Rows of the head that say something: of change, reward and end, then of the counts of these rules.
+  torch::Tensor head_rows(const torch::Tensor& rules) const;
+  /// Columns of the heads of change, reward, end and of the counts of one rule, in this order.
   std::array<int64_t, 4> columns() const;
 
   /// `before` with the rows' latents [n, latent], clamped to [-1, 1].
   Latents with_latents(const Latents& before, const Rows& rows, const torch::Tensor& latents);
-  /// `before` with the counts [n, A] of the rows that the network looked at, those of NO-OP as they are.
+  /// `before` with the counts [n, K] of the rules seen in the rows that the network looked at.
   LatentMask with_counts(const LatentMask& before, const Rows& rows, const MdnInput& in,
                          const torch::Tensor& counts) const;
 
@@ -96,6 +101,7 @@ struct MdnRnnImpl : torch::nn::Module {
   Normalizer global{nullptr};  ///< of z; none when S = 1
   torch::Tensor reward_scale;  ///< [1], the rewards' deviation
   torch::Tensor same_counts;   ///< [A, 1], weight of the preference for the same count
+  torch::Tensor seen;          ///< [A] int64, 1 for seen_rules; never of NO-OP
   torch::nn::Embedding rules{nullptr};
   torch::nn::Linear input{nullptr}, gates_in{nullptr}, gates_hidden{nullptr}, trunk{nullptr},
       head{nullptr};

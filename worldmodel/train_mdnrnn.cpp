@@ -17,19 +17,25 @@ torch::Tensor where(const torch::Tensor& x, const torch::Tensor& chosen) {
   return x.index_select(0, chosen.nonzero().squeeze(1));
 }
 
-/// Sets what M knows of the scale of its inputs and outputs: of the rows that it works on, that of
-/// changes of those acted in, as most neighbours stay what they are.
+/// [A] bool: which rules have choices in some of these counts [n, A].
+torch::Tensor any_of(const torch::Tensor& counts) { return counts.gt(0).any(0); }
+
+/// Sets what M knows of its inputs and outputs: which rules there are, and the scale of the rows that it
+/// works on, that of changes of those acted in, as most neighbours stay what they are.
 void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes,
                     MdnRnnImpl& network) {
   const int width = network.spec.latent;
   ColumnStatistics latent(width), change(width), global(width), reward(1),
       counts(network.spec.env.primary_actions());
+  auto seen = torch::zeros_like(network.seen, torch::kBool);
   for (const auto& some : split_into(episodes, 64)) {
     const BatchSteps steps = steps_of(data.batch(some));
     const Rows rows(steps.place.region, steps.before.neighbours);
     const auto valid = rows.spread(steps.valid);
     const auto before = rows.latent(steps.before);
     const auto difference = rows.latent(steps.after) - before;
+    seen.logical_or_(any_of(where(steps.mask.counts, steps.valid)))
+        .logical_or_(any_of(where(steps.next_mask.counts, steps.continues)));
     latent.add(where(before, valid));
     change.add(where(difference.narrow(0, 0, rows.trajectories()), steps.continues));
     counts.add(torch::log1p(where(rows.counts(steps.mask), valid).to(torch::kFloat)));
@@ -42,6 +48,7 @@ void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes
   if (network.global) global.store(*network.global);
   torch::NoGradGuard guard;
   network.reward_scale.copy_(reward.deviation());
+  network.seen.mul_(seen);
 }
 
 /// V's pool, where there are regions.
@@ -129,7 +136,9 @@ class WorldProblem : public FitProblem {
   }
 
   void restore(const Checkpoint& checkpoint) override {
+    const auto seen = network_->seen.clone();
     restore_module(checkpoint, "world", *network_);
+    network_->seen.copy_(torch::maximum(network_->seen, seen));
   }
 
  private:

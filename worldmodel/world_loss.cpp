@@ -15,15 +15,16 @@ namespace F = torch::nn::functional;
 constexpr std::array<const char*, 4> kPartNames = {"latent", "reward", "end", "counts"};
 using StepLosses = std::array<torch::Tensor, 4>;
 
+/// Mean over all rules; those never seen are right.
 torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
                          const torch::Tensor& counts, const RowTargets& targets) {
-  const int64_t rules = network.spec.env.no_op();
-  if (rules == 0) return torch::zeros({}, logits.options());
-  const auto classes = CountCode::encode(counts, targets.counts).narrow(-1, 0, rules);
-  const auto each = F::cross_entropy(
-      logits.narrow(-2, 0, rules).reshape({-1, logits.size(-1)}), classes.reshape({-1}),
-      F::CrossEntropyFuncOptions().reduction(torch::kNone));
-  return masked_mean(each.view_as(classes), targets.weight.unsqueeze(-1));
+  const auto rules = network.seen_rules();
+  if (rules.size(0) == 0) return torch::zeros({}, logits.options());
+  const auto classes = CountCode::encode(counts, targets.counts).index_select(-1, rules);
+  const auto each = F::cross_entropy(logits.flatten(0, -2), classes.flatten(),
+                                     F::CrossEntropyFuncOptions().reduction(torch::kNone));
+  return masked_mean(each.view_as(classes), targets.weight.unsqueeze(-1)) *
+         (static_cast<double>(rules.size(0)) / network.spec.env.no_op());
 }
 
 /// Of what was said of `rows` of `steps`, having looked at `in`.
@@ -149,7 +150,8 @@ class Unroll {
     const auto change = network_.change->inverse(network_.change_head->mean(output.change));
     state_.latents = network_.with_latents(state_.latents, rows, in.latent + change);
     mask_ = network_.with_counts(mask_, rows, in,
-                                 CountCode::decode(in.counts, output.counts.argmax(-1),
+                                 CountCode::decode(in.counts.index_select(-1, network_.seen_rules()),
+                                                   output.counts.argmax(-1),
                                                    network_.spec.env.max_secondary));
     return step_losses(network_, output, in, rows, real);
   }

@@ -19,6 +19,21 @@
 namespace reverie {
 namespace {
 
+/// These episodes with their first steps alone.
+MemoryEpisodes first_steps(const MemoryEpisodes& data) {
+  MemoryEpisodes first(data.spec());
+  for (int i = 0; i < data.state_count(); ++i) first.add_state(data.state(i));
+  for (int i = 0; i < std::ssize(data.episodes()); ++i) {
+    Episode episode = data.episodes()[i];
+    if (episode.steps.size() < 2) continue;
+    episode.final_state = episode.steps[1].state;
+    episode.steps.resize(1);
+    episode.steps[0].truncated = true;
+    first.add_episode(std::move(episode), data.split(i));
+  }
+  return first;
+}
+
 /// Small models that train in seconds; one thread, so that sums have one order.
 class Learning : public ::testing::Test {
  protected:
@@ -132,6 +147,26 @@ TEST_F(Learning, StoppingAndResumingMEqualsNotStopping) {
                InputError);
   train(second, true, {});
   EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
+}
+
+TEST_F(Learning, MSpeaksOfTheRulesThatItSawInAnyRound) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  ToyEnvironment uneven(ToyConfig{4, 1, 16});  // nothing to merge before a step, nothing to fold after one
+  const MemoryEpisodes all = testing::random_episodes(uneven, 40, 1), some = first_steps(all);
+  mdn.fit.epochs = 1;
+  const auto seen_in = [&](const MemoryEpisodes& episodes, const Checkpoint* from) {
+    const TemporaryDirectory directory;
+    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5, directory.path(),
+                 false, torch::kCPU, {}, from);
+    return load_checkpoint(directory / "world.pt", "world");
+  };
+  const Checkpoint few = seen_in(some, nullptr), more = seen_in(all, &few), still = seen_in(some, &more);
+  const auto ints = [](std::vector<int64_t> values) { return torch::tensor(values, torch::kInt64); };
+  EXPECT_TRUE(torch::equal(few.tensors.at("world.seen"), ints({1, 1, 0, 1, 0})));
+  EXPECT_TRUE(torch::equal(more.tensors.at("world.seen"), ints({1, 1, 1, 1, 0})));
+  EXPECT_TRUE(torch::equal(still.tensors.at("world.seen"), ints({1, 1, 1, 1, 0})));
 }
 
 TEST_F(Learning, AnEnsembleIsMAndOthersAndResumes) {
