@@ -15,7 +15,7 @@ namespace reverie {
 struct TrainMdnRnnConfig {
   WorldModelConfig model;
   WorldLossConfig loss;
-  FitConfig fit{.epochs = 20};
+  FitConfig fit{.epochs = 20, .learning_rate = 6e-3};
   int minibatch_episodes = 2;
   int episodes_per_epoch = 500;
   int validation_episodes = 100;
