@@ -15,6 +15,7 @@
 #include "env/rewrite/rewrite_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/benchmark/machine.h"
+#include "tests/support/random_actions.h"
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
 #include "worldmodel/torch.h"
@@ -37,6 +38,21 @@ std::unique_ptr<Environment> make_environment(const std::string& name, bool regi
                                               make_cost_model("roofline:t4"), config);
 }
 
+/// [A] int64, 1 for rules of which a random episode has choices: those that M speaks of.
+torch::Tensor seen_in_play(Environment& environment) {
+  Rng rng(1);
+  environment.reset(1);
+  auto seen = torch::zeros({environment.spec().primary_actions()}, torch::kInt64);
+  for (bool over = false; !over;) {
+    const ActionMask mask = environment.mask();
+    for (int rule = 0; rule < environment.spec().no_op(); ++rule)
+      if (mask.counts[static_cast<size_t>(rule)] > 0) seen[rule] = 1;
+    const StepResult result = environment.step(testing::random_action(mask, rng, 0));
+    over = result.terminated || result.truncated;
+  }
+  return seen;
+}
+
 /// V, M and C of default sizes with random weights, before a real environment and in a dream that
 /// begins where it does.
 struct Worlds {
@@ -52,6 +68,7 @@ struct Worlds {
     torch::NoGradGuard guard;
     const auto columns = network->columns();
     network->head->bias[columns[0] + columns[1]] = kNeverEnds;
+    network->seen.copy_(seen_in_play(*real));
     world = std::make_shared<MdnWorldModel>(network);
     live = std::make_unique<LiveLatentEnvironment>(*real, encoder, world, batch);
     dream = std::make_unique<DreamEnvironment>(world, starts(batch),
