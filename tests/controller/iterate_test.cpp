@@ -28,6 +28,7 @@ struct Rounds {
     TrainMdnRnnConfig fitted;
     fitted.model = world.config;
     fitted.minibatch_episodes = 4;
+    fitted.fit.learning_rate = 2e-3;
     Checkpoint checkpoint = world.checkpoint();
     checkpoint.configs["train_mdnrnn"] = dump_config(fitted);
     save_checkpoint(directory / "world.pt", checkpoint);
