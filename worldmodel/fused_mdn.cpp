@@ -21,7 +21,7 @@ torch::Tensor affine(torch::Tensor out, const torch::Tensor& bias, const torch::
   return at::addmm_out(out, bias, x, weight);
 }
 
-/// The last rows * classes of these with the classes outside.
+/// The last rules * classes of these rows of the head, with the classes outside and the rules inside.
 torch::Tensor class_first(const torch::Tensor& rows, int64_t rules) {
   const int64_t counts = rules * CountCode::classes(), before = rows.size(0) - counts;
   const auto by_class = rows.narrow(0, before, counts).view({rules, CountCode::classes()}).t().flatten();
