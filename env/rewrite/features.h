@@ -47,7 +47,7 @@ struct FeatureContext {
   Cost cost;          ///< of the graph
   int64_t weight_bytes = 0;
   int64_t matches = 0;
-  /// Best gain of the matches rooted at a node, in percent of the initial cost; absent: 0.
+  /// Best gain of the matches that lie at a node, in percent of the initial cost; absent: 0.
   std::unordered_map<NodeId, double> gains;
   const Regions* regions = nullptr;  ///< none: the graph is not cut
 };

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/rules/pattern.h"
 #include "env/environment.h"
 
 namespace reverie {
@@ -114,8 +115,24 @@ Regions::Regions(const Graph& graph, int most_nodes)
   }
 }
 
-void Regions::extend(const Graph& graph, NodeId root) {
-  regions_.resize(static_cast<size_t>(graph.node_capacity()), static_cast<uint8_t>(of(root)));
+MatchPlace Regions::place(const Rule& rule, const Match& match) const {
+  MatchPlace place{match.root, of(match.root), of(match.root)};
+  const RulePattern& pattern = rule.pattern();
+  for (const MappedOutput& output : pattern.outputs) {
+    const int maker = pattern.values[static_cast<size_t>(output.source)].producer;
+    const NodeId node = match.nodes()[static_cast<size_t>(maker)];
+    const int region = of(node);
+    place.reach = std::max(place.reach, region);
+    if (region < place.region) {
+      place.node = node;
+      place.region = region;
+    }
+  }
+  return place;
+}
+
+void Regions::extend(const Graph& graph, int region) {
+  regions_.resize(static_cast<size_t>(graph.node_capacity()), static_cast<uint8_t>(region));
 }
 
 uint64_t Regions::hash(const Graph& graph) const {

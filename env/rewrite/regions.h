@@ -3,17 +3,25 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/ir/graph.h"
+#include "core/rules/rule.h"
 
 namespace reverie {
+
+/// Where a match lies among regions. Depends on no order of nodes but that of the regions, so that which
+/// of two nodes a symmetric rule calls the first makes no difference, and a step somewhere else neither.
+struct MatchPlace {
+  NodeId node;     ///< that makes a mapped output; of several one in the lowest region
+  int region = 0;  ///< of `node`
+  int reach = 0;   ///< the highest region of a node that makes a mapped output
+};
 
 /// The region that each node of a graph under rewriting lies in.
 ///
 /// A start graph is cut along its topological order, where few values are live: the sum, over the
 /// cuts, of the values (constants apart) that are made before a cut and used after it is least, and of
 /// equally good cuttings the most even one is taken (dynamic programming over the positions). Afterwards
-/// the nodes that a rewrite brings lie where the root of its match lies, and all others stay where
-/// they are: hence rewrites that are independent give the same regions in either order.
+/// the nodes that a rewrite brings lie where its match lies, and all others stay where they are: hence
+/// rewrites that are independent give the same regions in either order.
 class Regions {
  public:
   /// Everything in one region.
@@ -25,9 +33,11 @@ class Regions {
 
   int count() const { return count_; }
   int of(NodeId node) const { return regions_[static_cast<size_t>(node.index)]; }
-  /// A match rooted at `root` was taken: the nodes that `graph` has got since lie with it. The root
-  /// itself may have left. Work in proportion to the nodes that came.
-  void extend(const Graph& graph, NodeId root);
+  /// A match of `rule` in a graph with these regions, or one that was in it before the last rewrite.
+  MatchPlace place(const Rule& rule, const Match& match) const;
+  /// A match that lies in `region` was taken: the nodes that `graph` has got since lie there. Work in
+  /// proportion to the nodes that came.
+  void extend(const Graph& graph, int region);
   /// Names the regions of all nodes, in topological order; depends on no id.
   uint64_t hash(const Graph& graph) const;
 

@@ -46,7 +46,8 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
         spec.fingerprint, 2 * static_cast<uint64_t>(config.locations) + (config.take_all ? 1 : 0));
   if (config.region_nodes > 0)
     spec.fingerprint = hash_combine(
-        spec.fingerprint, hash_combine(hash_string("regions"), static_cast<uint64_t>(config.region_nodes)));
+        spec.fingerprint,
+        hash_combine(hash_string("regions of places"), static_cast<uint64_t>(config.region_nodes)));
   spec.cost_source = cost.name();
   return spec;
 }
@@ -173,21 +174,30 @@ std::vector<int> RewriteEnvironment::offered_locations(int primary) const {
   return locations;
 }
 
-/// Of each choice that is offered, in canonical order, the region.
-std::vector<int> RewriteEnvironment::offered_regions(int primary) const {
-  std::vector<int> regions = offered_locations(primary);
-  if (regions.empty()) return regions;
+MatchPlace RewriteEnvironment::place_of(const Match& match) const {
+  return cut() ? regions_.place(state_.rules()[match.rule], match) : MatchPlace{.node = match.root};
+}
+
+/// Of each choice that is offered, in canonical order.
+std::vector<MatchPlace> RewriteEnvironment::offered_places(int primary) const {
+  std::vector<MatchPlace> places;
+  const std::vector<int> offered = offered_locations(primary);
+  if (offered.empty()) return places;
   const auto& locations = state_.locations(kind(primary).rule);
-  for (int& entry : regions) entry = regions_.of(locations[static_cast<size_t>(entry)].root);
-  return regions;
+  places.reserve(offered.size());
+  for (const int location : offered) places.push_back(place_of(locations[static_cast<size_t>(location)]));
+  return places;
 }
 
 /// Of each secondary action its number in canonical order.
 std::vector<int> RewriteEnvironment::in_order_of_regions(int primary) const {
-  const std::vector<int> regions = offered_regions(primary);
-  std::vector<int> order(regions.size());
+  const std::vector<MatchPlace> places = offered_places(primary);
+  std::vector<int> order(places.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int i) { return regions[static_cast<size_t>(i)]; });
+  std::ranges::stable_sort(order, {}, [&](int i) {
+    const MatchPlace& place = places[static_cast<size_t>(i)];
+    return std::pair(place.region, place.reach);
+  });
   return order;
 }
 
@@ -216,7 +226,7 @@ void RewriteEnvironment::rewrite(const Action& action) {
   const size_t choice =
       cut() ? static_cast<size_t>(in_order_of_regions(action.primary)[secondary]) : secondary;
   const auto extend_regions = [this](const Match& taken) {
-    if (cut()) regions_.extend(state_.graph(), taken.root);
+    if (cut()) regions_.extend(state_.graph(), place_of(taken).region);
   };
   if (all) {
     const TakenAll taken =
@@ -327,7 +337,7 @@ void RewriteEnvironment::count_by_region(ActionMask* mask) const {
   mask->region_counts.assign(mask->counts.size() * regions, 0);
   for (int primary = 0; primary < spec().no_op(); ++primary) {
     uint16_t* row = &mask->region_counts[static_cast<size_t>(primary) * regions];
-    for (const int region : offered_regions(primary)) ++row[region];
+    for (const MatchPlace& place : offered_places(primary)) ++row[place.region];
   }
   mask->region_counts[static_cast<size_t>(spec().no_op()) * regions] = 1;
 }
@@ -384,7 +394,7 @@ std::vector<double> RewriteEnvironment::gains(int primary) const {
   return renumbered(primary, offered_gains(primary));
 }
 
-/// Writes the best gain of the matches rooted at each node, and how many matches there are. Gives the
+/// Writes the best gain of the matches that lie at each node, and how many matches there are. Gives the
 /// gains of each rule's locations.
 std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
     FeatureContext* context) const {
@@ -396,7 +406,7 @@ std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
         std::min(locations.size(), static_cast<size_t>(shared_->config.max_locations));
     for (size_t i = 0; i < count; ++i) {
       const double offer = gains[rule].emplace_back(gain(locations[i]));
-      const auto [at, fresh] = context->gains.emplace(locations[i].root, offer);
+      const auto [at, fresh] = context->gains.emplace(place_of(locations[i]).node, offer);
       if (!fresh) at->second = std::max(at->second, offer);
     }
   }

@@ -26,7 +26,7 @@ struct RewriteEnvConfig {
   RewardKind reward = RewardKind::kRuntime;
   LocationChoice locations = LocationChoice::kAll;
   bool take_all = false;
-  int max_locations = 200;
+  int max_locations = 500;
   int horizon = 0;
   int measure_every = 10;
   int region_nodes = 8;
@@ -68,10 +68,11 @@ using MeasureGraph = std::function<RelativeTime(const Graph& original, const Gra
 /// class one after another, as far as they still apply; its secondary actions are the classes of at
 /// least two. An episode ends by NO-OP, when no rule matches any more, or at the horizon.
 ///
-/// With `region_nodes` each start graph is cut into regions (Regions). A location lies in the region of
-/// its root, a class in that of its first member. What is offered stays the same, but is numbered
-/// region by region, in canonical order within a region. There are as many regions as the start graph
-/// with the most of them has, at least two.
+/// With `region_nodes` each start graph is cut into regions (Regions). A location lies where
+/// Regions::place says, a class where its first member does. What is offered stays the same, but is
+/// numbered region by region, within a region by how far locations reach, then in canonical order. There
+/// are as many regions as the start graph with the most of them has, at least two. Where the cap on
+/// locations bites, a step anywhere brings others behind it to light, which no model of regions foresees.
 ///
 /// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is
 /// offered alone and the graph is not cut.
@@ -149,7 +150,8 @@ class RewriteEnvironment : public Environment {
   int offered(int primary) const;
   bool cut() const { return spec().regions > 1; }
   std::vector<int> offered_locations(int primary) const;
-  std::vector<int> offered_regions(int primary) const;
+  MatchPlace place_of(const Match& match) const;
+  std::vector<MatchPlace> offered_places(int primary) const;
   std::vector<int> in_order_of_regions(int primary) const;
   void count_by_region(ActionMask* mask) const;
   double gain(const Match& match) const;

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "core/models/models.h"
+#include "core/rules/pattern.h"
+#include "env/rewrite/features.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "tests/env/conformance.h"
 #include "tests/support/random_graph.h"
@@ -102,11 +104,23 @@ std::vector<int32_t> in_rows(const Graph& graph, const NodeRegions& regions) {
   return rows;
 }
 
-/// Takes a rewrite; what comes lies with the root, everything else stays.
+/// The lowest region of a node that makes an output which the match maps.
+int region_of(const RewriteState& state, const Match& match, const NodeRegions& regions) {
+  const RulePattern& pattern = state.rules()[match.rule].pattern();
+  int lowest = regions.at(match.root);
+  for (size_t op = 0; op < pattern.source.size(); ++op)
+    for (const MappedOutput& output : pattern.outputs)
+      if (pattern.values[static_cast<size_t>(output.source)].producer == static_cast<int>(op))
+        lowest = std::min(lowest, regions.at(match.nodes()[op]));
+  return lowest;
+}
+
+/// Takes a rewrite; what comes lies with the match, everything else stays.
 void replay_step(RewriteState& state, const RewriteStep& step, NodeRegions& regions) {
   const Match match = state.location(step.rule, step.location);
+  const int region = region_of(state, match, regions);
   state.commit(state.propose(match));
-  for (const NodeId node : state.graph().nodes()) regions.emplace(node, regions.at(match.root));
+  for (const NodeId node : state.graph().nodes()) regions.emplace(node, region);
 }
 
 NodeRegions regions_of(const RewriteEnvironment& env, const RewriteState& start, int region_nodes) {
@@ -125,7 +139,8 @@ void expect_counts(const RewriteEnvironment& env, const NodeRegions& regions,
   for (int rule = 0; rule < env.state().rules().size(); ++rule) {
     std::vector<uint16_t> expected(columns, 0);
     for (int i = 0; i < mask.counts[static_cast<size_t>(rule)]; ++i)
-      ++expected[static_cast<size_t>(regions.at(env.state().location(rule, i).root))];
+      ++expected[static_cast<size_t>(
+          region_of(env.state(), env.state().location(rule, i), regions))];
     const auto row = mask.region_counts.begin() + static_cast<std::ptrdiff_t>(columns) * rule;
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), row)) << rule;
   }
@@ -165,6 +180,8 @@ TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {
       EXPECT_EQ(std::multiset<double>(gains.begin(), gains.end()),
                 std::multiset<double>(expected.begin(), expected.end()));
     }
+    for (size_t gain = 1; gain < there.graph.nodes.size(); gain += GraphFeatureWidths::kNode)
+      there.graph.nodes[gain] = here.graph.nodes[gain];  // at another node of the match
     there.graph.node_regions.clear();
     there.mask.region_counts.clear();
     there.region_features.clear();
@@ -181,18 +198,61 @@ TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {
   }
 }
 
+void take(RewriteState& state, Regions& regions, const Match& match) {
+  const int region = regions.place(state.rules()[match.rule], match).region;
+  state.commit(state.propose(match));
+  regions.extend(state.graph(), region);
+}
+
 /// Takes two matches; the key of what is reached, nothing where the second does not apply after the
 /// first.
 std::optional<std::pair<uint64_t, uint64_t>> after_both(RewriteState state, Regions regions,
                                                         const Match& first, const Match& second) {
-  state.commit(state.propose(first));
-  regions.extend(state.graph(), first.root);
+  take(state, regions, first);
   const auto location = state.find(second);
   if (!location) return {};
   const Match next = state.location(second.rule, *location);
-  state.commit(state.propose(next));
-  regions.extend(state.graph(), next.root);
+  take(state, regions, next);
   return std::pair{state.hash(), regions.hash(state.graph())};
+}
+
+TEST(RegionsProperty, ChoicesComeByRegionAndThenByHowFarTheyReach) {
+  const auto env = environment("nasrnn", cut(8));
+  const RewriteState& state = env->state();
+  const Regions regions(state.graph(), 8);
+  const int merge = state.rules().find("matmul_merge");
+  const int choices = env->mask().counts[static_cast<size_t>(merge)];
+  std::vector<std::pair<int, int>> places;
+  for (int i = 0; i < choices; ++i) {
+    const auto fork = env->fork();
+    fork->step({merge, i});
+    const auto& taken = dynamic_cast<RewriteEnvironment&>(*fork).path().back();
+    const Match match = state.location(taken.rule, taken.location);
+    const auto [low, high] =
+        std::minmax({regions.of(match.nodes()[0]), regions.of(match.nodes()[1])});
+    places.emplace_back(low, high);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(places));
+  EXPECT_GT(std::set(places.begin(), places.end()).size(), 50u);
+}
+
+TEST(RegionsProperty, SwappedOperandsMoveNoOtherChoice) {
+  const auto env = environment("nasrnn", cut(8));
+  const int swap = env->state().rules().find("mul_commute");
+  Rng rng(1);
+  int pairs_across = 0;
+  for (int episode = 0; episode < 8; ++episode) {
+    env->reset(0);
+    for (int step = 0; step < 3 * episode; ++step) env->step(testing::random_action(env->mask(), rng, 0));
+    const ActionMask before = env->mask();
+    const int merges = env->state().rules().find("matmul_merge");
+    pairs_across += before.counts[static_cast<size_t>(merges)];
+    const int choices = before.counts[static_cast<size_t>(swap)];
+    ASSERT_GT(choices, 0);
+    env->step({swap, static_cast<int>(rng.below(static_cast<uint64_t>(choices)))});
+    EXPECT_EQ(env->mask(), before);
+  }
+  EXPECT_GT(pairs_across, 1000);
 }
 
 TEST_P(RegionsOfModels, DoNotDependOnTheOrderOfIndependentRewrites) {

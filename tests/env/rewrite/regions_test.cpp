@@ -73,7 +73,7 @@ TEST(Regions, ConstantsAndInputsLieWithTheWorkThatFollows) {
   for (const auto& [constant, user] : constants) EXPECT_EQ(regions.of(constant), regions.of(user));
 }
 
-TEST(Regions, NodesThatComeLieWithTheRoot) {
+TEST(Regions, NodesThatComeLieWithTheMatch) {
   RewriteState state = unary_state({{"Tanh", "Tanh", "Tanh", "Tanh", "Relu"}});
   Regions regions(state.graph(), 2);
   ASSERT_EQ(regions.count(), 3);
@@ -84,7 +84,7 @@ TEST(Regions, NodesThatComeLieWithTheRoot) {
     const uint64_t before = regions.hash(state.graph());
     const auto old = static_cast<size_t>(state.graph().node_capacity());
     state.commit(rewrite);
-    regions.extend(state.graph(), rewrite.match.root);
+    regions.extend(state.graph(), region);
     for (int node = static_cast<int>(old); node < state.graph().node_capacity(); ++node)
       EXPECT_EQ(regions.of({node}), region);
     EXPECT_EQ(regions.hash(state.graph()) == before, rule == climb) << "one node for another";
