@@ -4,10 +4,14 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
+#include "core/base/vector_clones.h"
+#include "worldmodel/activations.h"
+
 namespace reverie {
 namespace {
 
-constexpr int64_t kBlock = 128;  // rows: one block's activations stay in a core's cache
+constexpr int64_t kBlock = 256;  // rows: one block's activations stay in a core's cache
 
 std::vector<torch::Tensor> sources_of(MdnRnnImpl& network) {
   std::vector<torch::Tensor> sources = network.parameters();
@@ -26,6 +30,18 @@ torch::Tensor class_first(const torch::Tensor& rows, int64_t rules) {
   const int64_t counts = rules * CountCode::classes(), before = rows.size(0) - counts;
   const auto by_class = rows.narrow(0, before, counts).view({rules, CountCode::classes()}).t().flatten();
   return torch::cat({rows.narrow(0, 0, before), by_class});
+}
+
+REVERIE_VECTOR_CLONES void normalize_row(float* x, const float* mean, const float* deviation,
+                                         int64_t columns) {
+  constexpr auto kClamp = static_cast<float>(NormalizerImpl::kClamp);
+  for (int64_t i = 0; i < columns; ++i)
+    x[i] = std::min(std::max((x[i] - mean[i]) / deviation[i], -kClamp), kClamp);
+}
+
+/// Writes row `row` of a matrix; returns the place behind it.
+float* copy_row(const torch::Tensor& matrix, int64_t row, float* to) {
+  return std::copy_n(matrix.data_ptr<float>() + row * matrix.stride(0), matrix.size(1), to);
 }
 
 }  // namespace
@@ -65,6 +81,7 @@ void FusedMdn::refresh() {
   head_bias_ = m.head->bias.index_select(0, order);
   const int64_t classes = head_bias_.size(0) - rules * CountCode::classes();
   head_bias_.narrow(0, classes + CountCode::kNone * rules, rules).add_(mask_margin_);
+  logs_ = torch::log1p(torch::arange(m.spec.env.max_secondary + 1, mean_.options()));
   input_ = torch::Tensor();
   seen_ = std::move(now);
 }
@@ -80,7 +97,24 @@ void FusedMdn::reserve(int64_t rows) {
   columns_ = make(head_.size(1));
 }
 
+void FusedMdn::fill_input_on_cpu(const MdnInput& in, int64_t begin, int64_t rows) {
+  REVERIE_CHECK_EQ(in.latent.stride(1), 1);
+  const auto counts = in.counts.accessor<int64_t, 2>();
+  const auto primary = in.primary.accessor<int64_t, 1>();
+  const auto logs = logs_.accessor<float, 1>();
+  for (int64_t i = begin; i < begin + rows; ++i) {
+    float* const row = input_.data_ptr<float>() + i * input_.stride(0);
+    float* x = copy_row(in.latent, i, row);
+    for (int64_t a = 0; a < counts.size(1); ++a) *x++ = logs[counts[i][a]];
+    normalize_row(row, mean_.data_ptr<float>(), deviation_.data_ptr<float>(), x - row);
+    x = copy_row(network_->rules->weight, primary[i], x);
+    x = copy_row(in.location, i, x);
+    if (in.context.defined()) copy_row(in.context, i, x);
+  }
+}
+
 void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
+  if (input_.is_cpu()) return fill_input_on_cpu(in, begin, rows);
   auto x = input_.narrow(0, begin, rows);
   int64_t at = 0;
   const auto put = [&](const torch::Tensor& part) {
@@ -104,17 +138,12 @@ void FusedMdn::recur(const Recurrent& state, int64_t begin, int64_t rows) {
   auto embedded = all.narrow(1, hidden, hidden);
   affine(embedded, network_->input->bias, input_.narrow(0, begin, rows),
          network_->input->weight.t());
-  at::silu_(embedded);
+  silu_rows(embedded);
   all.narrow(1, 2 * hidden, hidden).copy_(state.h.narrow(0, begin, rows));
   auto gates = open_.narrow(0, begin, rows);
   affine(gates, network_->gates_in->bias, all.narrow(1, hidden, 2 * hidden), gates_);
-  gates.narrow(1, 0, 3 * hidden).sigmoid_();
-  auto candidate = gates.narrow(1, 3 * hidden, hidden).tanh_();
-  const auto gate = [&](int64_t i) { return gates.narrow(1, i * hidden, hidden); };
-  auto cell = state.next_c.narrow(0, begin, rows);
-  at::mul_out(cell, gate(1), state.c.narrow(0, begin, rows)).addcmul_(gate(0), candidate);
-  auto h = state.next_h.narrow(0, begin, rows);
-  at::tanh_out(h, cell).mul_(gate(2));
+  auto cell = state.next_c.narrow(0, begin, rows), h = state.next_h.narrow(0, begin, rows);
+  lstm_rows(gates, state.c.narrow(0, begin, rows), cell, h);
   all.narrow(1, 0, hidden).copy_(h);
 }
 
@@ -123,7 +152,7 @@ void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
   auto trunk = trunk_.narrow(0, begin, rows);
   affine(trunk, network_->trunk->bias, hidden_.narrow(0, begin, rows).narrow(1, 0, 2 * hidden),
          network_->trunk->weight.t());
-  at::silu_(trunk);
+  silu_rows(trunk);
   auto columns = columns_.narrow(0, begin, rows);
   affine(columns, head_bias_, trunk, head_);
   const int64_t count_columns = rules_.size(0) * CountCode::classes();

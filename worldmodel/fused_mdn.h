@@ -40,6 +40,7 @@ class FusedMdn {
   void refresh();
   void reserve(int64_t rows);
   void run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell, NextCounts* counts);
+  void fill_input_on_cpu(const MdnInput& in, int64_t begin, int64_t rows);
   void fill_input(const MdnInput& in, int64_t begin, int64_t rows);
   void recur(const Recurrent& state, int64_t begin, int64_t rows);
   void speak(NextCounts& counts, int64_t begin, int64_t rows);
@@ -50,6 +51,7 @@ class FusedMdn {
   std::vector<std::pair<const void*, uint32_t>> seen_;  // of each source when it was laid out
 
   torch::Tensor mean_, deviation_;  // of latent and counts together
+  torch::Tensor logs_;              // log1p of 0 .. max_secondary
   torch::Tensor gates_;             // [2 hidden, 4 hidden]: from the input, from h
   torch::Tensor rules_, preference_;  // [K]: those seen, and how much M prefers their counts as they are
   torch::Tensor head_, head_bias_;    // counts by class first: [hidden, columns for these rules]
