@@ -116,7 +116,7 @@ Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
     after.z = latents.clamp(-1, 1);
   } else {
     after.regions = rows.put(before.regions, latents.clamp(-1, 1));
-    after.z = pool(after.regions);
+    after.z = pool->tell(after.regions);
   }
   return after;
 }

@@ -19,6 +19,8 @@ struct RegionPoolImpl : torch::nn::Module {
   torch::Tensor from_sum(const torch::Tensor& sum);
   /// Latents of all regions [*, S, latent] -> z [*, latent].
   torch::Tensor forward(const torch::Tensor& regions) { return from_sum(part(regions).sum(-2)); }
+  /// The same of [B, S, latent], within rounding; quicker where no gradients are recorded.
+  torch::Tensor tell(const torch::Tensor& regions);
 
   torch::Tensor usual;  ///< [1], number of regions with nodes in a usual state; 1 until it is set
   torch::nn::Linear inner{nullptr}, outer{nullptr};
