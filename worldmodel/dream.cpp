@@ -134,7 +134,8 @@ torch::Tensor DreamEnvironment::refuse(const LatentState& before, const LatentAc
 
 LatentStep DreamEnvironment::step(const LatentActions& actions) {
   torch::NoGradGuard guard;
-  const LatentState before = state_;
+  LatentState before = state_;
+  before.cell = torch::Tensor();  // nobody is shown it: M may write it in place
   const WorldPrediction next =
       world_->step(state_, mask_, actions, config_.temperature, noise_);
   ++dreamed_;

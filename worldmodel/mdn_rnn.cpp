@@ -123,7 +123,8 @@ Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,
 
 LatentMask MdnRnnImpl::with_counts(const LatentMask& before, const Rows& rows, const MdnInput& in,
                                    const torch::Tensor& counts) const {
-  return rows.put_counts(before, in.counts, in.counts.index_copy(-1, seen_rules(), counts),
+  const auto of_rules = seen_rules();
+  return rows.put_counts(before, of_rules, in.counts.index_select(-1, of_rules), counts,
                          spec.env.max_secondary);
 }
 

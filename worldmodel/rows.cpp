@@ -4,6 +4,15 @@ namespace reverie {
 
 using torch::indexing::Slice;
 
+namespace {
+
+bool nobody_else_holds(const torch::Tensor& x) {
+  return !at::GradMode::is_enabled() && x.use_count() == 1 && x.storage().use_count() == 1 &&
+         x.is_contiguous();
+}
+
+}  // namespace
+
 Rows::Rows(const torch::Tensor& region, const torch::Tensor& neighbours) : acted_(region) {
   if (!neighbours.defined()) return;
   const auto bits = neighbours.gather(1, region.unsqueeze(1));
@@ -42,11 +51,12 @@ torch::Tensor Rows::take(const torch::Tensor& x) const {
   return x.flatten(0, 1).index_select(0, trajectory_ * x.size(1) + region_);
 }
 
-torch::Tensor Rows::put(const torch::Tensor& x, const torch::Tensor& rows) const {
+torch::Tensor Rows::put(torch::Tensor x, const torch::Tensor& rows) const {
   if (flat()) return rows;
-  return x.flatten(0, 1)
-      .index_copy(0, trajectory_ * x.size(1) + region_, rows)
-      .unflatten(0, {x.size(0), x.size(1)});
+  const auto place = trajectory_ * x.size(1) + region_;
+  if (!nobody_else_holds(x)) return x.flatten(0, 1).index_copy(0, place, rows).view_as(x);
+  x.view({-1, x.size(2)}).index_copy_(0, place, rows);
+  return x;
 }
 
 torch::Tensor Rows::counts(const LatentMask& mask) const {
@@ -54,17 +64,19 @@ torch::Tensor Rows::counts(const LatentMask& mask) const {
   return mask.regions.index({trajectory_, Slice(), region_}).to(torch::kInt64);
 }
 
-LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& before,
-                            const torch::Tensor& counts, int max_secondary) const {
-  if (flat()) return {counts, {}};
+LatentMask Rows::put_counts(const LatentMask& mask, const torch::Tensor& rules,
+                            const torch::Tensor& before, const torch::Tensor& counts,
+                            int max_secondary) const {
+  if (flat()) return {mask.counts.index_copy(1, rules, counts), {}};
+  const auto of_rules = mask.counts.index_select(1, rules);
   const auto sums = [&](const torch::Tensor& now) {
-    return mask.counts.index_add(0, trajectory_, now - before);
+    return of_rules.index_add(0, trajectory_, now - before);
   };
   const auto too_many = spread(sums(counts).gt(max_secondary));
   const auto now = torch::where(too_many, torch::minimum(counts, before), counts);
   auto regions = mask.regions.clone();
-  regions.index_put_({trajectory_, Slice(), region_}, now.to(regions.dtype()));
-  return {sums(now), regions};
+  regions.index_put_({trajectory_.unsqueeze(1), rules, region_.unsqueeze(1)}, now.to(regions.dtype()));
+  return {mask.counts.index_copy(1, rules, sums(now)), regions};
 }
 
 }  // namespace reverie

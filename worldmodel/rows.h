@@ -36,18 +36,20 @@ class Rows {
   torch::Tensor spread(const torch::Tensor& x) const;
   /// The rows [n, ...] of [B, S, ...], or of [B, ...] when S = 1.
   torch::Tensor take(const torch::Tensor& x) const;
-  /// `x` as above, with these rows.
-  torch::Tensor put(const torch::Tensor& x, const torch::Tensor& rows) const;
+  /// `x` as above, with these rows; written in place where the caller hands over the only reference to
+  /// it and there are no gradients.
+  torch::Tensor put(torch::Tensor x, const torch::Tensor& rows) const;
   /// Latents: of states, or of regions.
   torch::Tensor latent(const Latents& latents) const {
     return take(flat() ? latents.z : latents.regions);
   }
   /// Choices per primary action, [n, A] int64.
   torch::Tensor counts(const LatentMask& mask) const;
-  /// `mask` with these counts [n, A] instead of `before`, those of the rows now. Where the sum over
-  /// regions would pass `max_secondary` none gains.
-  LatentMask put_counts(const LatentMask& mask, const torch::Tensor& before,
-                        const torch::Tensor& counts, int max_secondary) const;
+  /// `mask` with these counts [n, K] of K rules instead of `before`, those of the rows now. Where the
+  /// sum over regions would pass `max_secondary` none gains.
+  LatentMask put_counts(const LatentMask& mask, const torch::Tensor& rules,
+                        const torch::Tensor& before, const torch::Tensor& counts,
+                        int max_secondary) const;
 
  private:
   torch::Tensor acted_;                // [B], region

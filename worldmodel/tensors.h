@@ -59,12 +59,13 @@ T with_rows(const T& x, const torch::Tensor& index, const T& from) {
   });
 }
 
-/// Writes the rows `index` [n] of `from` into `to` where the two do not share a tensor already.
+/// Writes the rows `index` [n] of `from`, as far as it is defined, into `to` where the two do not share
+/// a tensor already.
 template <class T>
 void keep_rows(T& to, T from, const torch::Tensor& index) {
   const auto left = to.tensors(), right = from.tensors();
   for (size_t i = 0; i < left.size(); ++i)
-    if (left[i]->defined() && !left[i]->is_same(*right[i]))
+    if (right[i]->defined() && !left[i]->is_same(*right[i]))
       left[i]->index_copy_(0, index, right[i]->index_select(0, index));
 }
 

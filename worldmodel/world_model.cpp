@@ -1,5 +1,7 @@
 #include "worldmodel/world_model.h"
 
+#include <utility>
+
 #include "core/base/error.h"
 
 namespace reverie {
@@ -42,8 +44,8 @@ void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
   const Rows rows(place.region, state.latents.neighbours);
   auto h = rows.take(state.hidden), c = rows.take(state.cell);
   fused_.advance(network_->look(rows, state.latents, mask, actions.primary, place), h, c);
-  state.hidden = rows.put(state.hidden, h);
-  state.cell = rows.put(state.cell, c);
+  state.hidden = rows.put(std::move(state.hidden), h);
+  state.cell = rows.put(std::move(state.cell), c);
 }
 
 /// What the network looked at and said; `output` as long as FusedMdn keeps it.
@@ -63,8 +65,8 @@ MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mas
   const MdnInput in = network_->look(rows, state.latents, mask, primary, place);
   auto h = rows.take(state.hidden), c = rows.take(state.cell);
   const FusedOutput output = fused_.step(in, h, c);
-  state.hidden = rows.put(state.hidden, h);
-  state.cell = rows.put(state.cell, c);
+  state.hidden = rows.put(std::move(state.hidden), h);
+  state.cell = rows.put(std::move(state.cell), c);
   return {rows, in, output};
 }
 

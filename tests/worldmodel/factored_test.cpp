@@ -146,7 +146,7 @@ TEST_F(Factored, SumsOfChoicesStayWithinTheirBound) {
                         torch::tensor({1L, 2L, 3L, 1L, 0L, 0L, 2L, 0L, 0L, 1L, 0L, 0L})
                             .view({2, 2, 3}).to(torch::kInt16)};
   const LatentMask next =
-      rows.put_counts(mask, rows.counts(mask), torch::tensor({{6L, 0L}, {3L, 1L}}), 8);
+      rows.put_counts(mask, torch::arange(2), rows.counts(mask), torch::tensor({{6L, 0L}, {3L, 1L}}), 8);
   EXPECT_TRUE(torch::equal(next.counts, torch::tensor({{6L, 1L}, {3L, 1L}})));
   EXPECT_TRUE(torch::equal(next.regions.select(1, 0).to(torch::kInt64),
                            torch::tensor({{1L, 2L, 3L}, {3L, 0L, 0L}})));
