@@ -24,7 +24,7 @@ class MixtureChange : public ChangeHead {
   torch::Tensor mean(const torch::Tensor& columns) const override { return of(columns).mean(); }
   torch::Tensor sample(const torch::Tensor& columns, double temperature,
                        torch::Generator noise) const override {
-    return of(columns).sample(temperature, noise);
+    return Mixture::sample_columns(columns, mixtures_, dimensions_, min_log_sigma_, temperature, noise);
   }
 
  private:
