@@ -1,10 +1,13 @@
 #include "controller/action_head.h"
 
+#include <torch/nn/modules/container/functional.h>
+
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "controller/segments.h"
+#include "worldmodel/activations.h"
 
 namespace reverie {
 namespace {
@@ -16,12 +19,23 @@ const auto kIndex = torch::kInt64;
 /// Bounded product of queries and keys, [N, width] each.
 torch::Tensor score(const torch::Tensor& query, const torch::Tensor& key) {
   const auto product = (query * key).sum(-1) / std::sqrt(static_cast<double>(query.size(-1)));
-  return kLogitBound * torch::tanh(product);
+  return kLogitBound * tanh_all(product);
 }
 
 torch::nn::Sequential key_network(int64_t inputs, int64_t width) {
-  return torch::nn::Sequential(torch::nn::Linear(inputs, width), torch::nn::Tanh(),
+  return torch::nn::Sequential(torch::nn::Linear(inputs, width), torch::nn::Functional(tanh_all),
                                torch::nn::Linear(width, width));
+}
+
+/// The layer's output for inputs that lie in parts, without joining them.
+torch::Tensor forward_parts(const torch::nn::LinearImpl& layer, const std::vector<torch::Tensor>& parts) {
+  auto sum = layer.bias;
+  int64_t at = 0;
+  for (const torch::Tensor& part : parts) {
+    sum = torch::addmm(sum, part, layer.weight.narrow(1, at, part.size(1)).t());
+    at += part.size(1);
+  }
+  return sum;
 }
 
 /// As which choice each choice of primary actions [N] is scored, [N, most choices]: permutations, drawn
@@ -72,12 +86,12 @@ torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng) 
                     uniform_numbers(log_probability.size(0), rng).to(log_probability.device()));
 }
 
-torch::Tensor ActionInputs::region_rows(const torch::Tensor& batch,
-                                        const torch::Tensor& region) const {
+std::vector<torch::Tensor> ActionInputs::region_parts(const torch::Tensor& batch,
+                                                      const torch::Tensor& region) const {
   const auto row = batch * regions.size(1) + region;
-  const auto known = regions.flatten(0, 1).index_select(0, row);
-  if (!memories.defined()) return known;
-  return torch::cat({known, memories.flatten(0, 1).index_select(0, row)}, -1);
+  std::vector<torch::Tensor> parts = {regions.flatten(0, 1).index_select(0, row)};
+  if (memories.defined()) parts.push_back(memories.flatten(0, 1).index_select(0, row));
+  return parts;
 }
 
 /// Choices of a primary action in one region of a state, G such groups; one a pair (state, primary
@@ -141,32 +155,40 @@ torch::Tensor ActionHeadImpl::location_keys(const torch::Tensor& index,
   return keys_->forward(describe_location(i, n, max_secondary_)).index_select(0, first_row(count) + index);
 }
 
-torch::Tensor ActionHeadImpl::rule_queries(const ActionInputs& inputs, const Groups& groups) {
-  return query_features_->forward(inputs.features).index_select(0, groups.batch) +
-         query_rule_->forward(rules_->forward(groups.primary));
+torch::Tensor ActionHeadImpl::rule_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+                                           const torch::Tensor& primary) {
+  return query_features_->forward(inputs.features).index_select(0, batch) +
+         query_rule_->forward(rules_->forward(primary));
 }
 
-void ActionHeadImpl::score_groups(const ActionInputs& inputs, int64_t pairs, Groups& groups) {
+torch::Tensor ActionHeadImpl::region_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+                                             const torch::Tensor& primary) {
+  return region_out_->forward(tanh_all(rule_queries(inputs, batch, primary)));
+}
+
+torch::Tensor ActionHeadImpl::region_keys(const ActionInputs& inputs, const Groups& groups) {
+  auto parts = inputs.region_parts(groups.batch, groups.region);
+  parts.push_back(torch::log1p(groups.count.to(torch::kFloat)).unsqueeze(-1));
+  const auto hidden = forward_parts(*region_keys_[0]->as<torch::nn::Linear>(), parts);
+  return region_keys_[2]->as<torch::nn::Linear>()->forward(tanh_all(hidden));
+}
+
+void ActionHeadImpl::score_groups(const ActionInputs& inputs, const torch::Tensor& query,
+                                  int64_t pairs, Groups& groups) {
   if (!inputs.regions.defined()) {
     groups.log_probability = torch::zeros(groups.batch.sizes(), inputs.features.options());
     return;
   }
-  if (!score_locations_) {
-    groups.log_probability =
-        log_softmax_within(groups.count.to(torch::kFloat).log(), groups.pair, pairs);
-    return;
-  }
-  const auto query = region_out_->forward(torch::tanh(rule_queries(inputs, groups)));
-  const auto size = torch::log1p(groups.count.to(torch::kFloat)).unsqueeze(-1);
-  const auto key = region_keys_->forward(
-      torch::cat({inputs.region_rows(groups.batch, groups.region), size}, -1));
-  groups.log_probability = log_softmax_within(score(query, key), groups.pair, pairs);
+  const auto logits = score_locations_ ? score(query, region_keys(inputs, groups))
+                                       : groups.count.to(torch::kFloat).log();
+  groups.log_probability = log_softmax_within(logits, groups.pair, pairs);
 }
 
 /// Of every primary action in every region that has choices of it; pairs are numbered state by state.
 ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
   const auto& counts = inputs.mask.counts;
   Groups groups;
+  torch::Tensor query;
   if (inputs.regions.defined()) {
     const auto places = (inputs.mask.regions > 0).nonzero();
     groups.batch = places.select(1, 0);
@@ -174,6 +196,7 @@ ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
     groups.region = places.select(1, 2);
     groups.count =
         inputs.mask.regions.index({groups.batch, groups.primary, groups.region}).to(kIndex);
+    query = region_queries(inputs, groups.batch, groups.primary);
   } else {
     const auto places = (counts > 0).nonzero();
     groups.batch = places.select(1, 0);
@@ -182,7 +205,7 @@ ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
     groups.count = counts.index({groups.batch, groups.primary});
   }
   groups.pair = groups.batch * counts.size(1) + groups.primary;
-  score_groups(inputs, counts.numel(), groups);
+  score_groups(inputs, query, counts.numel(), groups);
   return groups;
 }
 
@@ -194,14 +217,15 @@ ActionHeadImpl::Groups ActionHeadImpl::draw_groups(const ActionInputs& inputs,
   Groups groups{everyone, primary, torch::zeros_like(primary), everyone, {}, {}};
   if (!inputs.regions.defined()) {
     groups.count = inputs.mask.counts.index({everyone, primary});
-    score_groups(inputs, everyone.size(0), groups);
+    score_groups(inputs, {}, everyone.size(0), groups);
     return groups;
   }
   const auto counts = counts_by_region(inputs.mask, primary);
   const auto places = (counts > 0).nonzero();
   const auto batch = places.select(1, 0), region = places.select(1, 1);
   Groups all{batch, primary.index_select(0, batch), region, batch, counts.index({batch, region}), {}};
-  score_groups(inputs, everyone.size(0), all);
+  const auto query = region_queries(inputs, everyone, primary).index_select(0, batch);
+  score_groups(inputs, query, everyone.size(0), all);
   const auto table = torch::full(counts.sizes(), kNever, inputs.features.options())
                          .index_put({batch, region}, all.log_probability);
   groups.region = pick(table, greedy, rng);
@@ -221,10 +245,10 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
     rows.log_probability = -groups.count.to(torch::kFloat).log().index_select(0, rows.group);
     return rows;
   }
-  auto query = rule_queries(inputs, groups);
+  auto query = rule_queries(inputs, groups.batch, groups.primary);
   if (inputs.regions.defined())
-    query = query + query_region_->forward(inputs.region_rows(groups.batch, groups.region));
-  query = query_out_->forward(torch::tanh(query));
+    query = query + forward_parts(*query_region_, inputs.region_parts(groups.batch, groups.region));
+  query = query_out_->forward(tanh_all(query));
   const auto keys = location_keys(rows.index, groups.count.index_select(0, rows.group));
   rows.log_probability =
       log_softmax_within(score(query.index_select(0, rows.group), keys), rows.group, size);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "controller/policy.h"
 #include "worldmodel/location.h"
@@ -50,8 +51,8 @@ struct ActionInputs {
   /// undefined. The widths of both sum to the head's region width.
   torch::Tensor memories = {};
 
-  /// Of these regions [N], [N, region width].
-  torch::Tensor region_rows(const torch::Tensor& batch, const torch::Tensor& region) const;
+  /// Of these regions [N], what is known and what more: [N, *] each, region width together.
+  std::vector<torch::Tensor> region_parts(const torch::Tensor& batch, const torch::Tensor& region) const;
 
   std::array<torch::Tensor*, 5> tensors() {
     return {&features, &mask.counts, &mask.regions, &regions, &memories};
@@ -72,7 +73,7 @@ struct ActionInputs {
 /// masks.
 class ActionHeadImpl : public torch::nn::Module {
  public:
-  /// `region_width`: of ActionInputs::region_rows; 0 where S = 1.
+  /// `region_width`: of ActionInputs::region_parts; 0 where S = 1.
   ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config,
                  int64_t region_width = 0);
 
@@ -87,9 +88,17 @@ class ActionHeadImpl : public torch::nn::Module {
   struct Groups;
   struct Rows;
   torch::Tensor primary_log_probability(const ActionInputs& inputs);
-  torch::Tensor rule_queries(const ActionInputs& inputs, const Groups& groups);
-  /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`.
-  void score_groups(const ActionInputs& inputs, int64_t pairs, Groups& groups);
+  /// Of these states and primary actions [N], [N, width]: what locations and, after more layers, what
+  /// regions are asked with.
+  torch::Tensor rule_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+                             const torch::Tensor& primary);
+  torch::Tensor region_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+                               const torch::Tensor& primary);
+  torch::Tensor region_keys(const ActionInputs& inputs, const Groups& groups);
+  /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`; `query` [G, width] of
+  /// region_queries, undefined when S = 1.
+  void score_groups(const ActionInputs& inputs, const torch::Tensor& query, int64_t pairs,
+                    Groups& groups);
   Groups all_groups(const ActionInputs& inputs);
   Groups draw_groups(const ActionInputs& inputs, const torch::Tensor& primary, bool greedy,
                      Rng& rng);

@@ -1,5 +1,9 @@
 #include "controller/actor_critic.h"
 
+#include <torch/nn/modules/container/functional.h>
+
+#include "worldmodel/activations.h"
+
 namespace reverie {
 
 torch::Tensor policy_features(const LatentObservation& observation) {
@@ -9,8 +13,8 @@ torch::Tensor policy_features(const LatentObservation& observation) {
 int64_t policy_feature_count(const LatentSpec& spec) { return spec.latent + spec.hidden + 1; }
 
 torch::nn::Sequential two_layers(int64_t inputs, int64_t width, int64_t outputs) {
-  torch::nn::Sequential layers(torch::nn::Linear(inputs, width), torch::nn::Tanh(),
-                               torch::nn::Linear(width, width), torch::nn::Tanh());
+  torch::nn::Sequential layers(torch::nn::Linear(inputs, width), torch::nn::Functional(tanh_all),
+                               torch::nn::Linear(width, width), torch::nn::Functional(tanh_all));
   if (outputs > 0) layers->push_back(torch::nn::Linear(width, outputs));
   return layers;
 }
