@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/vector_clones.h"
@@ -102,10 +103,13 @@ void FusedMdn::fill_input_on_cpu(const MdnInput& in, int64_t begin, int64_t rows
   const auto counts = in.counts.accessor<int64_t, 2>();
   const auto primary = in.primary.accessor<int64_t, 1>();
   const auto logs = logs_.accessor<float, 1>();
+  const auto log_of = [&](int64_t count) {  // an environment may offer more than the one M is from
+    return count < logs.size(0) ? logs[count] : std::log1p(static_cast<float>(count));
+  };
   for (int64_t i = begin; i < begin + rows; ++i) {
     float* const row = input_.data_ptr<float>() + i * input_.stride(0);
     float* x = copy_row(in.latent, i, row);
-    for (int64_t a = 0; a < counts.size(1); ++a) *x++ = logs[counts[i][a]];
+    for (int64_t a = 0; a < counts.size(1); ++a) *x++ = log_of(counts[i][a]);
     normalize_row(row, mean_.data_ptr<float>(), deviation_.data_ptr<float>(), x - row);
     x = copy_row(network_->rules->weight, primary[i], x);
     x = copy_row(in.location, i, x);

@@ -27,7 +27,7 @@ inline float exp_of(float x) {
 }
 
 inline float sigmoid_of(float x) { return 1 / (1 + exp_of(-x)); }
-/// To 1e-7, not relative to small values.
+/// To 2.4e-7, not relative to small values.
 inline float tanh_of(float x) { return 1 - 2 / (1 + exp_of(2 * x)); }
 
 }  // namespace reverie

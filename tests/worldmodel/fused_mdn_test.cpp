@@ -99,6 +99,18 @@ TEST(FusedMdn, RowsMayBecomeFewer) {
   expect_as_in_training(c, fused);
 }
 
+TEST(FusedMdn, TakesCountsAboveThoseOfItsSpec) {
+  Case c(3);
+  c.in.counts = c.in.counts + 3 * c.network->spec.env.max_secondary;
+  torch::Tensor h, cell;
+  const MdnOutput expected = c.expected(h, cell);
+  FusedMdn fused(c.network);
+  torch::Tensor next_h = c.hidden, next_c = c.cell;
+  fused.advance(c.in, next_h, next_c);
+  expect_close(next_h, h);
+  expect_close(next_c, cell);
+}
+
 TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
   Case c;
   FusedMdn fused(c.network);
