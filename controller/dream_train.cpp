@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "controller/counters.h"
 #include "core/base/files.h"
@@ -22,7 +21,6 @@ class PolicyTraining {
         run_(run),
         trainer_(make_trainer(environment.spec(), run.trainer, run.seed)) {
     trainer_->to_device(run.device);
-    result_.best_score = -std::numeric_limits<double>::infinity();
   }
 
   TrainingResult train() {
@@ -57,7 +55,7 @@ class PolicyTraining {
   }
 
   std::string best() const {
-    return std::isfinite(result_.best_score) ? fmt::format("{:.2f}", result_.best_score) : "unknown";
+    return std::isfinite(result_.best.found) ? fmt::format("{:.2f}", result_.best.found) : "unknown";
   }
 
   Metrics begin() {
@@ -83,18 +81,19 @@ class PolicyTraining {
 
   void validate(MetricsWriter& metrics, Metrics row, Progress& progress) {
     const Validation validation = judge_.validate(trainer_->policy(), result_.updates);
-    row.emplace_back("real/score", validation.score);
+    row.emplace_back("real/found", validation.worth.found);
+    row.emplace_back("real/score", validation.worth.score);
     for (const auto& [name, value] : validation.metrics) row.emplace_back("real/" + name, value);
     count(row);
     metrics.write(result_.updates, row);
-    if (validation.score > result_.best_score) {
-      result_.best_score = validation.score;
+    if (validation.worth.above(result_.best)) {
+      result_.best = validation.worth;
       result_.best_update = result_.updates;
       result_.best_metrics = validation.metrics;
       save_policy("policy.pt");
     }
     progress.say(fmt::format("after {} updates: {:.3f} for real, best {:.3f}", result_.updates,
-                             validation.score, result_.best_score));
+                             validation.worth.found, result_.best.found));
     save_training();
   }
 
@@ -119,7 +118,8 @@ class PolicyTraining {
     checkpoint.kind = kind;
     checkpoint.counters["update"] = result_.updates;
     checkpoint.counters["best_update"] = result_.best_update;
-    checkpoint.scores["real_score"] = result_.best_score;
+    checkpoint.scores["real_found"] = result_.best.found;
+    checkpoint.scores["real_score"] = result_.best.score;
     for (const auto& [name, value] : result_.best_metrics) checkpoint.scores[kBest + name] = value;
     put_counters(checkpoint, "training_", result_.training);
     checkpoint.counters["symbolic_steps"] = result_.symbolic_steps;
@@ -148,7 +148,9 @@ class PolicyTraining {
       trainer_->restore(training);
       result_.updates = training.counters.at("update");
       result_.best_update = training.counters.at("best_update");
-      result_.best_score = training.scores.at("real_score");
+      if (!training.scores.contains("real_found"))
+        throw InputError("is of a program that kept policies by their scores alone; give another --out");
+      result_.best = {training.scores.at("real_found"), training.scores.at("real_score")};
       for (const auto& [name, value] : training.scores)
         if (name.starts_with(kBest)) result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
       training_before_ = get_counters(training, "training_");

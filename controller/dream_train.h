@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -23,10 +25,23 @@ struct TrainingPlan {
   }
 };
 
-/// A validation in the real environment: "score" decides which policy is kept, larger is better; the
-/// rest is reported.
+/// What a policy is worth in the real environment, larger is better.
+struct Worth {
+  static constexpr double kSameFound = 0.01;  ///< percent, as what is found is: up to this it is the same
+
+  double found = -std::numeric_limits<double>::infinity();  ///< by the best of its episodes
+  double score = -std::numeric_limits<double>::infinity();  ///< of an episode, on the mean
+
+  /// What is found decides, and of what finds the same the score.
+  bool above(const Worth& other) const {
+    if (std::abs(found - other.found) > kSameFound) return found > other.found;
+    return score > other.score;
+  }
+};
+
+/// A validation in the real environment: its worth decides which policy is kept; the rest is reported.
 struct Validation {
-  double score = 0;
+  Worth worth;
   Metrics metrics;
 };
 
@@ -39,7 +54,7 @@ struct Judge {
 struct TrainingResult {
   int64_t updates = 0;
   int64_t best_update = 0;
-  double best_score = 0;
+  Worth best;                    ///< of the policy that is kept
   Metrics best_metrics;          ///< of the validation that was best
   double seconds = 0;            ///< of this run, resumed parts left out
   EnvCounters training;          ///< real work of training; zero in a dream
@@ -64,9 +79,9 @@ struct TrainingRun {
   torch::Device device = torch::kCPU;  ///< where the environment and V and M compute
 };
 
-/// Trains C. Every validation, and the end, writes to `directory`: policy.pt when the score is the
-/// best so far, and training.pt, from which a run with `resume` goes on to the same result as one
-/// that did not stop. last.pt is the policy at the end, whatever its score. metrics.jsonl holds a row
+/// Trains C. Every validation, and the end, writes to `directory`: policy.pt when its worth is above all
+/// so far, and training.pt, from which a run with `resume` goes on to the same result as one
+/// that did not stop. last.pt is the policy at the end, whatever its worth. metrics.jsonl holds a row
 /// per update.
 TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
                             const TrainingRun& run);

@@ -93,7 +93,7 @@ class Iteration {
   }
 
   void take(const TrainingResult& result, const std::string& where) {
-    if (!taken_ || result.best_score > best_.best_score) {
+    if (!taken_ || result.best.above(best_.best)) {
       best_ = result;
       best_.best_update += updates_;
       taken_ = true;

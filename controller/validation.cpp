@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,21 +14,29 @@ double improvement_percent(const StepInfo& start, const StepInfo& end) {
   return start.cost_ms > 0 ? 100 * (1 - end.best_cost_ms / start.cost_ms) : 0;
 }
 
-/// Of one number per episode, on each of so many start graphs in turn: the mean, and the mean over start
-/// graphs of the best episode's.
-std::pair<double, double> mean_and_best(const std::vector<double>& values, int starts) {
-  std::vector<double> best(values.begin(), values.begin() + starts);
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Of one number per episode, on each of so many start graphs in turn.
+Gains gains_of(const std::vector<double>& values, int starts) {
+  Gains gains{mean_of(values), {values.begin(), values.begin() + starts}};
   for (size_t i = 0; i < values.size(); ++i) {
-    double& of_start = best[i % best.size()];
-    of_start = std::max(of_start, values[i]);
+    double& best = gains.best[i % gains.best.size()];
+    best = std::max(best, values[i]);
   }
-  const auto mean = [](const std::vector<double>& all) {
-    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
-  };
-  return {mean(values), mean(best)};
+  return gains;
+}
+
+Worth worth_of(const Gains& greedy, const Gains& sampled) {
+  Gains both = greedy;
+  for (size_t i = 0; i < both.best.size(); ++i) both.best[i] = std::max(both.best[i], sampled.best[i]);
+  return {both.mean_of_best(), (greedy.mean + sampled.mean) / 2};
 }
 
 }  // namespace
+
+double Gains::mean_of_best() const { return mean_of(best); }
 
 RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encoder> encoder,
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
@@ -52,8 +59,8 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
     if (measure) measured.push_back(played.measured_gain());
   }
   RealEpisodes result;
-  std::tie(result.mean_improvement, result.best_improvement) = mean_and_best(gains, starts);
-  if (measure) std::tie(result.mean_measured, result.best_measured) = mean_and_best(measured, starts);
+  result.improvement = gains_of(gains, starts);
+  if (measure) result.measured = gains_of(measured, starts);
   result.mean_return = rollout.returns().mean().item<double>();
   counters += live.counters();
   return result;
@@ -78,20 +85,21 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
   Rng rng = Rng(seed_).fork(static_cast<uint64_t>(update));
   const RealEpisodes greedy =
       play_for_real(*environment_, encoder_, world_, policy, true, 1, measures(), rng, counters_);
-  Validation result{measures() ? greedy.mean_measured : greedy.mean_improvement,
-                    {{"greedy_improvement", greedy.mean_improvement},
+  const auto judged_by = measures() ? &RealEpisodes::measured : &RealEpisodes::improvement;
+  Validation result{worth_of(greedy.*judged_by, greedy.*judged_by),
+                    {{"greedy_improvement", greedy.improvement.mean},
                      {"greedy_return", greedy.mean_return}}};
-  if (measures()) result.metrics.emplace_back("greedy_measured", greedy.mean_measured);
+  if (measures()) result.metrics.emplace_back("greedy_measured", greedy.measured.mean);
   if (config_.sampled > 0) {
     const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,
                                                config_.sampled, measures(), rng, counters_);
-    result.score = (result.score + (measures() ? sampled.mean_measured : sampled.mean_improvement)) / 2;
+    result.worth = worth_of(greedy.*judged_by, sampled.*judged_by);
     result.metrics.emplace_back("sampled_return", sampled.mean_return);
-    result.metrics.emplace_back("sampled_improvement", sampled.mean_improvement);
-    result.metrics.emplace_back("sampled_best_improvement", sampled.best_improvement);
+    result.metrics.emplace_back("sampled_improvement", sampled.improvement.mean);
+    result.metrics.emplace_back("sampled_best_improvement", sampled.improvement.mean_of_best());
     if (measures()) {
-      result.metrics.emplace_back("sampled_measured", sampled.mean_measured);
-      result.metrics.emplace_back("sampled_best_measured", sampled.best_measured);
+      result.metrics.emplace_back("sampled_measured", sampled.measured.mean);
+      result.metrics.emplace_back("sampled_best_measured", sampled.measured.mean_of_best());
     }
   }
   std::vector<uint64_t> seeds;

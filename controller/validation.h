@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "controller/dream_train.h"
 #include "controller/phantoms.h"
@@ -33,13 +34,20 @@ struct ValidationConfig {
   }
 };
 
+/// One number per episode, on each of so many start graphs in turn.
+struct Gains {
+  double mean = 0;
+  std::vector<double> best;  ///< of each start graph's episodes
+
+  /// Mean over start graphs of the best episode's.
+  double mean_of_best() const;
+};
+
 /// What a batch of real episodes was worth.
 struct RealEpisodes {
   double mean_return = 0;
-  double mean_improvement = 0;  ///< of the best state over the start, percent of its cost
-  double best_improvement = 0;  ///< mean over start graphs of the best episode's
-  double mean_measured = 0;     ///< the same of Environment::measured_gain, where asked for
-  double best_measured = 0;
+  Gains improvement;  ///< of the best state over the start, percent of its cost
+  Gains measured;     ///< Environment::measured_gain, where asked for
 };
 
 /// Plays `episodes_per_start` episodes on every start graph, all at once. InputError where `measure` and the
@@ -50,9 +58,9 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
                            EnvCounters& counters);
 
 /// Judges policies in the real environment, in percent of improvement by the best states of episodes,
-/// mean over start graphs: the score is midway between the greedy episode and the mean of the sampled
-/// ones, by costs, or where `measure` says so by what is measured end to end. The best of these and replayed
-/// dreams are reported beside it.
+/// mean over start graphs: by what the best of the greedy and the sampled episodes found, and midway between
+/// the greedy episode and the mean of the sampled ones (Worth), by costs, or where `measure` says so by
+/// what is measured end to end. The parts of these and replayed dreams are reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,

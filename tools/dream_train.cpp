@@ -63,7 +63,7 @@ Json counters_json(const EnvCounters& counters) {
           {"measurements", counters.measurements}};
 }
 
-/// What the score is by: a source of costs, or the machine that whole graphs were measured on.
+/// What the worth is by: a source of costs, or the machine that whole graphs were measured on.
 std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const std::string& source) {
   const bool measured =
       std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
@@ -78,7 +78,8 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
                {"trainer", enum_names(TrainerKind{})[static_cast<size_t>(config.trainer.trainer)].second},
                {"updates", result.updates},
                {"best_update", result.best_update},
-               {"score", result.best_score},
+               {"found", result.best.found},
+               {"score", result.best.score},
                {"judged_by", judge},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
@@ -90,9 +91,10 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
 
 void print_text(const TrainingResult& result, const Options& options, const Config& config,
                 const std::string& judge) {
-  fmt::print("{}/policy.pt: the policy after {} of {} updates, score {:.2f} (percent better than the "
-             "start, midway between its greedy and its mean sampled episode) for real by {}\n",
-             options.common.out, result.best_update, result.updates, result.best_score, judge);
+  fmt::print("{}/policy.pt: the policy after {} of {} updates, whose best episode finds {:.2f} % for real "
+             "by {} (score {:.2f}: midway between its greedy and its mean sampled episode)\n",
+             options.common.out, result.best_update, result.updates, result.best.found, judge,
+             result.best.score);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,

@@ -123,7 +123,8 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
     EnvCounters counters;
     const RealEpisodes played =
         play_for_real(*scene.toy, encoder, world, *policy, true, 1, false, rng, counters);
-    EXPECT_NEAR(played.mean_improvement, file.scores.at("real_score"), 1e-9) << out;
+    EXPECT_NEAR(played.improvement.mean, file.scores.at("real_score"), 1e-9) << out;
+    EXPECT_EQ(file.scores.at("real_found"), file.scores.at("real_score")) << out;
   }
 }
 
@@ -135,15 +136,25 @@ TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
   EXPECT_THROW(scene.train("new"), InputError);
 }
 
+TEST(WorthTest, WhatIsFoundDecidesAndOfTheSameTheScore) {
+  const Worth plain{30, 20};
+  EXPECT_TRUE((Worth{31, 10}.above(plain)));
+  EXPECT_FALSE((Worth{29, 29}.above(plain)));
+  EXPECT_TRUE((Worth{30 - Worth::kSameFound / 2, 21}.above(plain)));
+  EXPECT_FALSE((Worth{30 + Worth::kSameFound / 2, 19}.above(plain)));
+  EXPECT_FALSE(plain.above(plain));
+  EXPECT_TRUE((Worth{-5, -9}.above({}))) << "whatever it is worth, the first is kept";
+}
+
 /// Knows the puzzle's answer after `updates` validations.
 TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   TemporaryDirectory directory;
   LatentPuzzle puzzle(16, 2, 8);
-  const std::vector<double> scores = {1, 3, 2};
+  const std::vector<Worth> worths = {{1, 1}, {3, 0.5}, {2, 2}};
   int64_t work = 0;
   Judge judge{[&](Policy&, int64_t update) {
                 work += 10;
-                return Validation{scores.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
+                return Validation{worths.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
               },
               [&] {
                 EnvCounters counters;
@@ -156,16 +167,22 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   run.trainer.policy.width = 8;
   run.directory = directory.path();
   const TrainingResult result = train_policy(puzzle, judge, run);
-  EXPECT_EQ(result.best_score, 3);
+  EXPECT_EQ(result.best.found, 3);
+  EXPECT_EQ(result.best.score, 0.5);
   EXPECT_EQ(result.best_update, 2);
   EXPECT_EQ(result.validation.steps, 30);
   EXPECT_EQ(load_checkpoint(directory / "policy.pt", "policy").counters.at("update"), 2);
   const auto rows = read_metrics(directory / "metrics.jsonl");
   ASSERT_EQ(rows.size(), 5u);
   EXPECT_EQ(rows[2].values.at("real/x"), 7);
+  EXPECT_EQ(rows[2].values.at("real/found"), 3);
+  EXPECT_EQ(rows[2].values.at("real/score"), 0.5);
   EXPECT_EQ(rows[4].values.at("validation_steps"), 30);
   run.resume = true;
-  EXPECT_EQ(train_policy(puzzle, judge, run).best_metrics, result.best_metrics);
+  const TrainingResult resumed = train_policy(puzzle, judge, run);
+  EXPECT_EQ(resumed.best_metrics, result.best_metrics);
+  EXPECT_EQ(resumed.best.found, 3);
+  EXPECT_EQ(resumed.best.score, 0.5);
   EXPECT_TRUE(rows[3].values.contains("train/return"));
 }
 
@@ -178,7 +195,7 @@ void train_in(LatentEnvironment& environment, TrainerKind kind, const std::strin
   const Judge judge{[&](Policy&, int64_t update) {
                       if (update == killed_at) throw Killed();
                       ++steps;
-                      return Validation{static_cast<double>(update), {}};
+                      return Validation{{static_cast<double>(update), 0}, {}};
                     },
                     [&] {
                       EnvCounters counters;

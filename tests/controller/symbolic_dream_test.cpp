@@ -77,7 +77,7 @@ struct SymbolicScene {
 /// Half of a score is the mean of sampled episodes.
 TEST(SymbolicDreamTest, TeachesWhatLiveTeaches) {
   const auto score = [](LearningPlace place, std::shared_ptr<CostModel> cost) {
-    return SymbolicScene().train(place, std::move(cost)).best_score;
+    return SymbolicScene().train(place, std::move(cost)).best.score;
   };
   EXPECT_GT(score(LearningPlace::kLive, testing::unary_cost()), 0.95 * kBestPercent);
   EXPECT_GT(score(LearningPlace::kSymbolic, fitted_cost()), 0.95 * kBestPercent);

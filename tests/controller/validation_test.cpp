@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
@@ -59,13 +63,14 @@ struct Judged {
 };
 
 /// An untrained policy.
-Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& config) {
+Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& config,
+              uint64_t seed = 5) {
   const testing::UntrainedWorld world(environment->spec());
   torch::manual_seed(3);
   TrainerConfig trainer;
   trainer.policy.width = 16;
   const auto policy = make_trainer(world.world->spec(), trainer, 1);
-  RealJudge judge(std::move(environment), world.encoder, world.world, config, 5);
+  RealJudge judge(std::move(environment), world.encoder, world.world, config, seed);
   Judged result{judge.validate(policy->policy(), 0), {}, judge.counters()};
   for (const auto& [name, value] : result.validation.metrics) result.metrics[name] = value;
   return result;
@@ -81,8 +86,9 @@ Judged judged(bool deterministic, MeasureValidation measure, bool measurable = t
 TEST(ValidationTest, WhatIsMeasuredDecides) {
   const Judged by_cost = judged(true, MeasureValidation::kNever);
   const Judged measured = judged(true, MeasureValidation::kAlways);
-  EXPECT_GT(by_cost.validation.score, 0);
-  EXPECT_NEAR(measured.validation.score, by_cost.validation.score / 2, 1e-9);
+  EXPECT_GT(by_cost.validation.worth.score, 0);
+  EXPECT_NEAR(measured.validation.worth.score, by_cost.validation.worth.score / 2, 1e-9);
+  EXPECT_NEAR(measured.validation.worth.found, by_cost.validation.worth.found / 2, 1e-9);
   for (const char* name : {"greedy", "sampled", "sampled_best"}) {
     const std::string of = name;
     EXPECT_EQ(measured.metrics.at(of + "_improvement"), by_cost.metrics.at(of + "_improvement")) << name;
@@ -91,6 +97,26 @@ TEST(ValidationTest, WhatIsMeasuredDecides) {
   }
   EXPECT_EQ(by_cost.counters.measurements, 0);
   EXPECT_EQ(measured.counters.measurements, 4 * (1 + 3)) << "the best state of each episode for real";
+}
+
+TEST(ValidationTest, TheBestEpisodeOfAStartGraphIsWhatAPolicyFinds) {
+  ToyConfig one = kToy;
+  one.start_states = 1;
+  std::set<bool> greedy_is_best;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    ValidationConfig config;
+    config.sampled = 1;
+    const Judged single = judged(std::make_shared<ToyEnvironment>(one), config, seed);
+    const double greedy = single.metrics.at("greedy_improvement");
+    const double sampled = single.metrics.at("sampled_best_improvement");
+    EXPECT_EQ(single.validation.worth.found, std::max(greedy, sampled));
+    EXPECT_EQ(single.validation.worth.score, (greedy + sampled) / 2);
+    if (greedy != sampled) greedy_is_best.insert(greedy > sampled);
+    const Judged four = judged(std::make_shared<ToyEnvironment>(kToy), config, seed);
+    EXPECT_GE(four.validation.worth.found, four.metrics.at("greedy_improvement"));
+    EXPECT_GE(four.validation.worth.found, four.metrics.at("sampled_best_improvement"));
+  }
+  EXPECT_EQ(greedy_is_best.size(), 2u) << "now the one, now the other";
 }
 
 TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
