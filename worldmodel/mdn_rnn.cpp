@@ -83,17 +83,6 @@ torch::Tensor MdnRnnImpl::embed(const MdnInput& in) {
   return torch::silu(input(torch::cat(parts, -1)));
 }
 
-std::pair<torch::Tensor, torch::Tensor> MdnRnnImpl::cell(const torch::Tensor& gates,
-                                                         const torch::Tensor& h,
-                                                         const torch::Tensor& c) {
-  const int64_t hidden = config.hidden;
-  const auto all = gates + gates_hidden(h);
-  const auto open = torch::sigmoid(all.narrow(1, 0, 3 * hidden)).chunk(3, 1);
-  const auto candidate = torch::tanh(all.narrow(1, 3 * hidden, hidden));
-  const auto next = open[1] * c + open[0] * candidate;
-  return {open[2] * torch::tanh(next), next};
-}
-
 MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
                             const torch::Tensor& counts) {
   const auto of_rules = seen_rules(), rows = head_rows(of_rules);

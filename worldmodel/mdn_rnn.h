@@ -2,7 +2,6 @@
 
 #include <array>
 #include <memory>
-#include <utility>
 
 #include "core/base/config.h"
 #include "worldmodel/count_code.h"
@@ -73,9 +72,6 @@ struct MdnRnnImpl : torch::nn::Module {
   torch::Tensor embed(const MdnInput& in);
   /// Gates before the recurrent part: [*, hidden] -> [*, 4 hidden].
   torch::Tensor input_gates(const torch::Tensor& embedded) { return gates_in(embedded); }
-  /// One step of n rows: (gates from the input, h, c) -> (h, c).
-  std::pair<torch::Tensor, torch::Tensor> cell(const torch::Tensor& gates, const torch::Tensor& h,
-                                               const torch::Tensor& c);
   /// `counts`: as in the input. The next counts' logits begin with a learned preference for the same.
   MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
                   const torch::Tensor& counts);

@@ -26,6 +26,8 @@ torch::Tensor Rows::trajectory() const {
   return flat() ? torch::arange(trajectories(), acted_.options()) : trajectory_;
 }
 
+torch::Tensor Rows::region() const { return flat() ? torch::zeros_like(acted_) : region_; }
+
 torch::Tensor Rows::acted() const {
   return torch::arange(size(), acted_.options()).lt(trajectories()).to(torch::kFloat);
 }

@@ -22,6 +22,8 @@ class Rows {
   bool flat() const { return !trajectory_.defined(); }
   /// Of each row, [n] int64.
   torch::Tensor trajectory() const;
+  /// Of each row, [n] int64; 0 when S = 1.
+  torch::Tensor region() const;
   /// 1 where a row is acted in, 0 at a neighbour, [n] float32.
   torch::Tensor acted() const;
   /// How each row lies to the region acted in, [n, kRelationFeatures] float32, when S > 1: whether it is

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
 
 #include "worldmodel/batch_steps.h"
+#include "worldmodel/recurrence.h"
 
 namespace reverie {
 namespace {
@@ -50,19 +50,10 @@ void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses&
     terms.add(prefix + kPartNames[i], losses[i] * (weights[i] * scale));
 }
 
-/// Takes the recurrent states of rows further; returns the rows' h.
-torch::Tensor recur(MdnRnnImpl& network, const Rows& rows, const torch::Tensor& gates,
-                    torch::Tensor& hidden, torch::Tensor& cell) {
-  const auto [h, c] = network.cell(gates, rows.take(hidden), rows.take(cell));
-  hidden = rows.put(hidden, h);
-  cell = rows.put(cell, c);
-  return h;
-}
-
-/// M along the real states: its recurrent states before every step, [N, hidden] or [N, S, hidden]
-/// each, and losses of what the heads say of each step.
+/// M along the real states: its recurrent states before every step, [T, B * S, hidden] each, and losses
+/// of what the heads say of each step.
 struct Teacher {
-  torch::Tensor hidden, cell;
+  RecurrentStates before;
   StepLosses losses;
 };
 
@@ -78,43 +69,30 @@ class TeacherRun {
     const auto embedded = network_.embed(in);
     const auto h = recurrent(rows, network_.input_gates(embedded));
     const MdnOutput output = network_.heads(h, embedded, in.counts);
-    return {torch::stack(hidden_, 1).flatten(0, 1).detach(),
-            torch::stack(cell_, 1).flatten(0, 1).detach(),
-            step_losses(network_, output, in, rows, steps_)};
+    return {before_, step_losses(network_, output, in, rows, steps_)};
   }
 
  private:
-  torch::Tensor at_time(const torch::Tensor& x, int64_t t) const {
-    return x.unflatten(0, {episodes_, length_}).select(1, t);
-  }
-
   /// h after the step of each row.
   torch::Tensor recurrent(const Rows& rows, const torch::Tensor& gates) {
     const auto time = rows.trajectory().remainder(length_);
     const auto order = torch::argsort(time, /*stable=*/true, 0);
     const auto counts = time.bincount({}, length_).cpu();
-    const at::IntArrayRef sizes(counts.data_ptr<int64_t>(), static_cast<size_t>(length_));
-    const auto by_time = gates.index_select(0, order).split_with_sizes(sizes);
-    const Latents& latents = steps_.before;
-    auto shape = (rows.flat() ? latents.z : latents.regions).sizes().vec();
-    shape.front() = episodes_;
-    shape.back() = network_.config.hidden;
-    auto hidden = torch::zeros(shape, gates.options()), cell = hidden;
-    std::vector<torch::Tensor> after;
-    for (int64_t t = 0; t < length_; ++t) {
-      hidden_.push_back(hidden);
-      cell_.push_back(cell);
-      const Rows now(at_time(steps_.place.region, t),
-                     rows.flat() ? torch::Tensor() : at_time(latents.neighbours, t));
-      after.push_back(recur(network_, now, by_time[t], hidden, cell));
-    }
-    return torch::cat(after).index_select(0, order.argsort());
+    const int64_t* of_time = counts.data_ptr<int64_t>();
+    const int64_t regions = network_.spec.regions;
+    const auto episode = torch::div(rows.trajectory(), length_, "floor");
+    const auto place = (episode * regions + rows.region()).index_select(0, order);
+    const auto start = torch::zeros({episodes_ * regions, network_.config.hidden}, gates.options());
+    RecurrentStates states{start, start};
+    return recur(gates.index_select(0, order), network_.gates_hidden->weight,
+                 {place, {of_time, of_time + length_}}, states, &before_)
+        .index_select(0, order.argsort());
   }
 
   MdnRnnImpl& network_;
   const BatchSteps& steps_;
   int64_t episodes_, length_;
-  std::vector<torch::Tensor> hidden_, cell_;  // before each time
+  RecurrentStates before_;
 };
 
 /// M along its own predictions from real states on, under the real actions.
@@ -129,9 +107,12 @@ class Unroll {
         b_(starts.select(1, 0)),
         t_(starts.select(1, 1)) {
     const auto first = b_ * length_ + t_;
-    state_ = {select_rows(steps.before, first), teacher.hidden.index_select(0, first),
-              teacher.cell.index_select(0, first)};
+    latents_ = select_rows(steps.before, first);
     mask_ = select_rows(steps.mask, first);
+    const auto from = [&](const torch::Tensor& states) {
+      return states.unflatten(1, {episodes, network.spec.regions}).index({t_, b_}).flatten(0, 1);
+    };
+    states_ = {from(teacher.before.hidden), from(teacher.before.cell)};
   }
 
   /// Losses of step j after the start, then goes on from what was predicted.
@@ -141,14 +122,15 @@ class Unroll {
     real.valid = real.valid.logical_and(inside);
     real.continues = real.continues.logical_and(inside);
     real.place.count = count_in(mask_, real.primary, real.place.region);
-    const Rows rows(real.place.region, state_.latents.neighbours);
-    const MdnInput in = network_.look(rows, state_.latents, mask_, real.primary, real.place);
+    const Rows rows(real.place.region, latents_.neighbours);
+    const MdnInput in = network_.look(rows, latents_, mask_, real.primary, real.place);
     const auto embedded = network_.embed(in);
-    const auto h =
-        recur(network_, rows, network_.input_gates(embedded), state_.hidden, state_.cell);
+    const auto place = rows.trajectory() * network_.spec.regions + rows.region();
+    const auto h = recur(network_.input_gates(embedded), network_.gates_hidden->weight,
+                         {place, {rows.size()}}, states_);
     const MdnOutput output = network_.heads(h, embedded, in.counts);
     const auto change = network_.change->inverse(network_.change_head->mean(output.change));
-    state_.latents = network_.with_latents(state_.latents, rows, in.latent + change);
+    latents_ = network_.with_latents(latents_, rows, in.latent + change);
     mask_ = network_.with_counts(mask_, rows, in,
                                  CountCode::decode(in.counts.index_select(-1, network_.seen_rules()),
                                                    output.counts.argmax(-1),
@@ -161,7 +143,8 @@ class Unroll {
   const BatchSteps& steps_;
   int64_t length_;
   torch::Tensor b_, t_;
-  LatentState state_;
+  Latents latents_;
+  RecurrentStates states_;
   LatentMask mask_;
 };
 

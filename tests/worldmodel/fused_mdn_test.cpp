@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "env/toy/toy_environment.h"
+#include "worldmodel/recurrence.h"
 
 namespace reverie {
 namespace {
@@ -47,7 +48,10 @@ struct Case {
   MdnOutput expected(torch::Tensor& h, torch::Tensor& c) {
     torch::NoGradGuard guard;
     const auto embedded = network->embed(in);
-    std::tie(h, c) = network->cell(network->input_gates(embedded), hidden, cell);
+    RecurrentStates states{hidden, cell};
+    h = recur_by_operations(network->input_gates(embedded), network->gates_hidden->weight,
+                            {torch::arange(hidden.size(0)), {hidden.size(0)}}, states);
+    c = states.cell;
     return network->heads(h, embedded, in.counts);
   }
 
