@@ -83,19 +83,24 @@ torch::Tensor MdnRnnImpl::embed(const MdnInput& in) {
   return torch::silu(input(torch::cat(parts, -1)));
 }
 
-MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
-                            const torch::Tensor& counts) {
+HeadWeights MdnRnnImpl::head_weights() const {
   const auto of_rules = seen_rules(), rows = head_rows(of_rules);
-  const auto said = torch::linear(torch::silu(trunk(torch::cat({h, embedded}, -1))),
-                                  head->weight.index_select(0, rows), head->bias.index_select(0, rows));
+  return {of_rules, head->weight.index_select(0, rows), head->bias.index_select(0, rows),
+          same_counts.index_select(0, of_rules)};
+}
+
+MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedded,
+                            const torch::Tensor& counts, const HeadWeights& weights) {
+  const auto said = torch::linear(torch::silu(trunk(torch::cat({h, embedded}, -1))), weights.weight,
+                                  weights.bias);
+  const int64_t rules = weights.rules.size(0);
   auto sizes = columns();
-  sizes[3] *= of_rules.size(0);
+  sizes[3] *= rules;
   const auto parts = said.split_with_sizes(sizes, -1);
-  const auto same = CountCode::same(counts.index_select(-1, of_rules)).unsqueeze(-1);
-  const auto logits = parts[3].unflatten(-1, {of_rules.size(0), CountCode::classes()});
-  const auto preference = same_counts.index_select(0, of_rules);
+  const auto same = CountCode::same(counts.index_select(-1, weights.rules)).unsqueeze(-1);
+  const auto logits = parts[3].unflatten(-1, {rules, CountCode::classes()});
   return {parts[0], parts[1], parts[2].squeeze(-1),
-          logits.scatter_add(-1, same, preference.expand(same.sizes()))};
+          logits.scatter_add(-1, same, weights.preference.expand(same.sizes()))};
 }
 
 Latents MdnRnnImpl::with_latents(const Latents& before, const Rows& rows,

@@ -53,6 +53,14 @@ struct MdnOutput {
   torch::Tensor counts;  ///< [*, K, CountCode::classes()], logits, of `MdnRnnImpl::seen_rules`
 };
 
+/// Of the heads, those rows that say something (`MdnRnnImpl::head_rows`).
+struct HeadWeights {
+  torch::Tensor rules;       ///< [K] int64, `MdnRnnImpl::seen_rules`
+  torch::Tensor weight;      ///< [columns, hidden]
+  torch::Tensor bias;        ///< [columns]
+  torch::Tensor preference;  ///< [K, 1], for the same count
+};
+
 /// An LSTM (Hochreiter and Schmidhuber 1997) with mixture-density and further heads (Ha and
 /// Schmidhuber 2018). Its input is a latent, the counts of the mask, and the action as a rule embedding
 /// with location features; its output speaks of the change that the action makes.
@@ -72,9 +80,11 @@ struct MdnRnnImpl : torch::nn::Module {
   torch::Tensor embed(const MdnInput& in);
   /// Gates before the recurrent part: [*, hidden] -> [*, 4 hidden].
   torch::Tensor input_gates(const torch::Tensor& embedded) { return gates_in(embedded); }
+  /// Weights of the heads as they are now, with gradients.
+  HeadWeights head_weights() const;
   /// `counts`: as in the input. The next counts' logits begin with a learned preference for the same.
   MdnOutput heads(const torch::Tensor& h, const torch::Tensor& embedded,
-                  const torch::Tensor& counts);
+                  const torch::Tensor& counts, const HeadWeights& weights);
   /// Rules of which some state in training had choices, [K] int64. M speaks of their counts alone and
   /// takes the others' to stay as they are.
   torch::Tensor seen_rules() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "worldmodel/batch_steps.h"
 #include "worldmodel/recurrence.h"
@@ -14,6 +15,38 @@ namespace F = torch::nn::functional;
 
 constexpr std::array<const char*, 4> kPartNames = {"latent", "reward", "end", "counts"};
 using StepLosses = std::array<torch::Tensor, 4>;
+
+/// What M said of rows, and what it had seen there.
+struct Said {
+  Said() = default;
+  Said(const MdnOutput& output, const MdnInput& in)
+      : change(output.change),
+        reward(output.reward),
+        end(output.end),
+        counts(output.counts),
+        latent_before(in.latent),
+        counts_before(in.counts) {}
+
+  torch::Tensor change, reward, end, counts, latent_before, counts_before;
+
+  std::array<torch::Tensor*, 6> tensors() {
+    return {&change, &reward, &end, &counts, &latent_before, &counts_before};
+  }
+};
+
+/// Of the rows of each of several steps of `trajectories`, those of one step of all these trajectories: first
+/// those acted in.
+Said join_rows(const std::vector<Said>& steps, int64_t trajectories) {
+  return join_tensors(steps, [&](const std::vector<torch::Tensor>& list) {
+    std::vector<torch::Tensor> acted, near;
+    for (const torch::Tensor& x : list) {
+      acted.push_back(x.narrow(0, 0, trajectories));
+      near.push_back(x.narrow(0, trajectories, x.size(0) - trajectories));
+    }
+    acted.insert(acted.end(), near.begin(), near.end());
+    return torch::cat(acted);
+  });
+}
 
 /// Mean over all rules; those never seen are right.
 torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
@@ -27,20 +60,20 @@ torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
          (static_cast<double>(rules.size(0)) / network.spec.env.no_op());
 }
 
-/// Of what was said of `rows` of `steps`, having looked at `in`.
-StepLosses step_losses(MdnRnnImpl& network, const MdnOutput& output, const MdnInput& in,
-                       const Rows& rows, const BatchSteps& steps) {
+/// Of what was said of `rows` of `steps`.
+StepLosses step_losses(MdnRnnImpl& network, const Said& said, const Rows& rows,
+                       const BatchSteps& steps) {
   const RowTargets targets = targets_of(rows, steps);
   const auto of_acted = [&](const torch::Tensor& x) { return x.narrow(0, 0, rows.trajectories()); };
-  const auto change =
-      network.change_head->loss(output.change, network.change->forward(targets.latent - in.latent));
+  const auto change = network.change_head->loss(
+      said.change, network.change->forward(targets.latent - said.latent_before));
   const auto reward =
-      network.reward_head->loss(of_acted(output.reward), steps.reward / network.reward_scale);
+      network.reward_head->loss(of_acted(said.reward), steps.reward / network.reward_scale);
   const auto end = F::binary_cross_entropy_with_logits(
-      of_acted(output.end), steps.end.to(torch::kFloat),
+      of_acted(said.end), steps.end.to(torch::kFloat),
       F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
   return {masked_mean(change, targets.weight), masked_mean(reward, steps.valid),
-          masked_mean(end, steps.valid), count_loss(network, output.counts, in.counts, targets)};
+          masked_mean(end, steps.valid), count_loss(network, said.counts, said.counts_before, targets)};
 }
 
 void add_weighted(LossTerms& terms, const std::string& prefix, const StepLosses& losses,
@@ -68,8 +101,8 @@ class TeacherRun {
         network_.look(rows, steps_.before, steps_.mask, steps_.primary, steps_.place);
     const auto embedded = network_.embed(in);
     const auto h = recurrent(rows, network_.input_gates(embedded));
-    const MdnOutput output = network_.heads(h, embedded, in.counts);
-    return {before_, step_losses(network_, output, in, rows, steps_)};
+    const Said said(network_.heads(h, embedded, in.counts, network_.head_weights()), in);
+    return {before_, step_losses(network_, said, rows, steps_)};
   }
 
  private:
@@ -102,6 +135,7 @@ class Unroll {
   Unroll(MdnRnnImpl& network, const BatchSteps& steps, int64_t episodes, const Teacher& teacher,
          const torch::Tensor& starts)
       : network_(network),
+        weights_(network.head_weights()),
         steps_(steps),
         length_(steps.size() / episodes),
         b_(starts.select(1, 0)),
@@ -115,12 +149,35 @@ class Unroll {
     states_ = {from(teacher.before.hidden), from(teacher.before.cell)};
   }
 
-  /// Losses of step j after the start, then goes on from what was predicted.
-  StepLosses step(int64_t j) {
+  /// Losses of `count` steps, means over all of them that episodes have; without the first, which equals
+  /// the teacher's.
+  StepLosses run(int64_t count) {
+    step(steps_after(0));
+    std::vector<Said> said;
+    std::vector<BatchSteps> real;
+    for (int64_t j = 1; j < count; ++j) {
+      real.push_back(steps_after(j));
+      said.push_back(step(real.back()));
+    }
+    const BatchSteps all = concatenate(real);
+    const auto neighbours = latents_.neighbours;  // the same at all steps
+    const Rows rows(all.place.region,
+                    neighbours.defined() ? neighbours.repeat({count - 1, 1}) : neighbours);
+    return step_losses(network_, join_rows(said, t_.size(0)), rows, all);
+  }
+
+ private:
+  /// The real steps j after the starts.
+  BatchSteps steps_after(int64_t j) const {
     const auto inside = (t_ + j).lt(length_);
     BatchSteps real = select_rows(steps_, b_ * length_ + (t_ + j).clamp_max(length_ - 1));
     real.valid = real.valid.logical_and(inside);
     real.continues = real.continues.logical_and(inside);
+    return real;
+  }
+
+  /// Takes the actions of these steps, and goes on from what was predicted.
+  Said step(BatchSteps real) {
     real.place.count = count_in(mask_, real.primary, real.place.region);
     const Rows rows(real.place.region, latents_.neighbours);
     const MdnInput in = network_.look(rows, latents_, mask_, real.primary, real.place);
@@ -128,18 +185,18 @@ class Unroll {
     const auto place = rows.trajectory() * network_.spec.regions + rows.region();
     const auto h = recur(network_.input_gates(embedded), network_.gates_hidden->weight,
                          {place, {rows.size()}}, states_);
-    const MdnOutput output = network_.heads(h, embedded, in.counts);
+    const MdnOutput output = network_.heads(h, embedded, in.counts, weights_);
     const auto change = network_.change->inverse(network_.change_head->mean(output.change));
     latents_ = network_.with_latents(latents_, rows, in.latent + change);
     mask_ = network_.with_counts(mask_, rows, in,
-                                 CountCode::decode(in.counts.index_select(-1, network_.seen_rules()),
+                                 CountCode::decode(in.counts.index_select(-1, weights_.rules),
                                                    output.counts.argmax(-1),
                                                    network_.spec.env.max_secondary));
-    return step_losses(network_, output, in, rows, real);
+    return {output, in};
   }
 
- private:
   MdnRnnImpl& network_;
+  HeadWeights weights_;
   const BatchSteps& steps_;
   int64_t length_;
   torch::Tensor b_, t_;
@@ -165,17 +222,11 @@ LossTerms world_losses(MdnRnnImpl& network, const SequenceBatch& batch,
   LossTerms terms;
   add_weighted(terms, "", teacher.losses, config, 1);
   const auto starts = draw_starts(batch, config.unroll_starts, noise);
-  StepLosses sum;
-  sum.fill(torch::zeros({}, batch.latents.z.options()));
-  if (unroll_steps > 1 && starts.size(0) > 0) {
-    Unroll unroll(network, steps, batch.episodes(), teacher, starts);
-    unroll.step(0);  // equals the teacher's
-    for (int64_t j = 1; j < unroll_steps; ++j) {
-      const StepLosses losses = unroll.step(j);
-      for (size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] + losses[i] / (unroll_steps - 1);
-    }
-  }
-  add_weighted(terms, "unroll_", sum, config, config.unroll);
+  StepLosses unrolled;
+  unrolled.fill(torch::zeros({}, batch.latents.z.options()));
+  if (unroll_steps > 1 && starts.size(0) > 0)
+    unrolled = Unroll(network, steps, batch.episodes(), teacher, starts).run(unroll_steps);
+  add_weighted(terms, "unroll_", unrolled, config, config.unroll);
   return terms;
 }
 

@@ -33,7 +33,8 @@ struct WorldLossConfig {
 
 /// Losses of M on a batch of episodes: with the real states as inputs at every step, and, where
 /// `unroll_steps` is above 1, on unrolls of that many steps that begin at real states and go on
-/// from M's own latents (the expected change, with gradients) and masks. Padding counts nowhere;
+/// from M's own latents (the expected change, with gradients) and masks: means over all steps after their first,
+/// which is the same as with real inputs. Padding counts nowhere;
 /// latent and mask losses leave out what follows a termination. When S > 1 these two are means over
 /// the regions acted in and their neighbours (see RowTargets), and the actions are taken in the real regions whatever
 /// the predicted mask says.

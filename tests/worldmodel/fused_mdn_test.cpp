@@ -52,7 +52,7 @@ struct Case {
     h = recur_by_operations(network->input_gates(embedded), network->gates_hidden->weight,
                             {torch::arange(hidden.size(0)), {hidden.size(0)}}, states);
     c = states.cell;
-    return network->heads(h, embedded, in.counts);
+    return network->heads(h, embedded, in.counts, network->head_weights());
   }
 
   MdnRnn network{nullptr};
