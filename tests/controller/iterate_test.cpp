@@ -135,6 +135,21 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
   EXPECT_TRUE(learned);
 }
 
+TEST(IterateTest, WhatIsFoundDecidesBetweenRoundsToo) {
+  int disagreements = 0;
+  for (uint64_t seed = 1; seed <= 40 && disagreements == 0; ++seed) {
+    Rounds rounds;
+    rounds.step.seed = seed;
+    const TrainingResult result = rounds.run("out");
+    const Worth first = worth_of(rounds.file("out/round-1/policy.pt", "policy"));
+    const Worth second = worth_of(rounds.file("out/round-2/policy.pt", "policy"));
+    if (second.above(first) == (second.score > first.score)) continue;
+    ++disagreements;
+    expect_same(result.best, second.above(first) ? second : first);
+  }
+  EXPECT_EQ(disagreements, 1) << "some round must score better and find less";
+}
+
 TEST(IterateTest, TheFirstRoundImitatesAndOthersWhereTheyShall) {
   Rounds rounds;
   const auto imitates = [&](const std::string& round) {
