@@ -1,5 +1,9 @@
 #include "controller/dream_step.h"
 
+#include <fmt/format.h>
+
+#include "controller/training_series.h"
+#include "core/base/files.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/symbolic.h"
@@ -50,34 +54,69 @@ LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const Dr
                                [&](int done) { progress.update(done); })};
 }
 
+class DreamStep {
+ public:
+  DreamStep(const EpisodeSource& data, const DreamStepConfig& config, const DreamStepRun& run)
+      : config_(config),
+        run_(run),
+        models_(load_models(run.world, data.spec(), config.dream.mask_margin, run.device)),
+        episodes_(encoded(data, models_, run)) {
+    training_.trainer = config.trainer;
+    training_.clone = config.clone;
+    if (!run.policy.empty()) {
+      training_.initial = load_checkpoint(run.policy, "policy");
+      require_same_actions(run.policy, *training_.initial, data.spec());
+    }
+    if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
+      training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share);
+    training_.plan = config.plan;
+    training_.plan.validate_start = config.plan.validate_start && run.validate_start;
+    training_.base = models_.checkpoint;
+    training_.base.config = dump_config(config);
+    if (!run.environment.empty()) training_.base.configs["environment"] = run.environment;
+    training_.resume = run.resume;
+    training_.progress = run.progress;
+    training_.device = run.device;
+  }
+
+  TrainingResult train() {
+    return config_.policies == 1 ? train_in(run_.directory, config_.seed) : train_several();
+  }
+
+ private:
+  TrainingResult train_in(const std::string& directory, uint64_t seed) {
+    training_.directory = directory;
+    training_.seed = seed;
+    const auto environment = place_to_learn(episodes_, models_, config_, run_);
+    RealJudge judge(run_.validation, models_.encoder, models_.world(), config_.validation, seed);
+    return train_policy(*environment, judge.judge(), training_);
+  }
+
+  TrainingResult train_several() {
+    TrainingSeries series(run_.directory, "policy");
+    for (int64_t k = 1; k <= config_.policies; ++k) {
+      const std::string where = fmt::format("{}/policy-{}", run_.directory, k);
+      create_directory(where);
+      const uint64_t seed = k == 1 ? config_.seed : Rng(config_.seed).fork(static_cast<uint64_t>(k)).bits();
+      if (series.add(train_in(where, seed), where))
+        write_file(run_.directory + "/last.pt", read_file(where + "/last.pt"));
+      training_.plan.validate_start = false;
+    }
+    return series.result();
+  }
+
+  const DreamStepConfig& config_;
+  const DreamStepRun& run_;
+  const Models models_;
+  const LatentEpisodes episodes_;
+  TrainingRun training_;
+};
+
 }  // namespace
 
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
-  const Models models = load_models(run.world, data.spec(), config.dream.mask_margin, run.device);
-  const LatentEpisodes episodes = encoded(data, models, run);
-  const auto environment = place_to_learn(episodes, models, config, run);
-  RealJudge judge(run.validation, models.encoder, models.world(), config.validation, config.seed);
-  TrainingRun training;
-  training.trainer = config.trainer;
-  training.plan = config.plan;
-  training.clone = config.clone;
-  if (!run.policy.empty()) {
-    training.initial = load_checkpoint(run.policy, "policy");
-    require_same_actions(run.policy, *training.initial, data.spec());
-  }
-  if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
-    training.demonstrations = demonstrations(episodes, *models.world(), config.clone.share);
-  training.validate_start = run.validate_start;
-  training.seed = config.seed;
-  training.base = models.checkpoint;
-  training.base.config = dump_config(config);
-  if (!run.environment.empty()) training.base.configs["environment"] = run.environment;
-  training.directory = run.directory;
-  training.resume = run.resume;
-  training.progress = run.progress;
-  training.device = run.device;
-  return train_policy(*environment, judge.judge(), training);
+  return DreamStep(data, config, run).train();
 }
 
 }  // namespace reverie

@@ -22,6 +22,7 @@ struct DreamStepConfig {
   uint64_t seed = 0;
   LearningPlace environment = LearningPlace::kDream;
   TrainingPlan plan;
+  int64_t policies = 1;
   TrainerConfig trainer;
   DreamConfig dream;
   CloneConfig clone;
@@ -47,6 +48,9 @@ struct DreamStepConfig {
       v.field("symbolic_cost", config.symbolic_cost,
               "Where the costs of a symbolic dream come from: fitted:<file>, roofline:<device>, table:<file>");
       config.plan.fields(v);
+      v.field("policies", config.policies,
+              "Policies trained with different seeds, each from the same start with all `updates`; what validation "
+              "finds best is kept", at_least(1));
       config.trainer.fields(v);
       config.dream.fields(v);
       v.section("clone", config.clone, "Imitation of the best episodes before the first update");
@@ -64,7 +68,7 @@ struct DreamStepRun {
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the RewriteEnvConfig of the environment that it is for, as YAML.
   std::string environment = {};
-  bool validate_start = true;  ///< before the first update too
+  bool validate_start = true;  ///< false: not before the first update, whatever `plan` says
   std::string directory;  ///< exists
   bool resume = false;
   ProgressStyle progress = ProgressStyle::kQuiet;
@@ -72,8 +76,10 @@ struct DreamStepRun {
 };
 
 /// Trains C in the dream that starts from the states of `data`, symbolically or live. Writes policy.pt, which
-/// holds V, M and C, training.pt and metrics.jsonl. InputError when the world model belongs to other
-/// actions or another environment.
+/// holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several policies has all of these in `policy-k`
+/// below run.directory, where policy.pt and last.pt are those of the policy whose validation was best, and
+/// the result is that of a TrainingSeries; only the first is validated before its first update. InputError when the
+/// world model belongs to other actions or another environment.
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run);
 

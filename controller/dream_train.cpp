@@ -50,7 +50,7 @@ class PolicyTraining {
 
   void start_from(MetricsWriter& metrics, Progress& progress) {
     const Metrics imitation = begin();
-    if (run_.validate_start || run_.plan.updates == 0) validate(metrics, imitation, progress);
+    if (run_.plan.validate_start || run_.plan.updates == 0) validate(metrics, imitation, progress);
     else if (!imitation.empty()) metrics.write(0, imitation);
   }
 

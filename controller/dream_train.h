@@ -17,11 +17,14 @@ struct TrainingPlan {
   int64_t updates = 20;
   int64_t batch = 256;
   int64_t validate_every = 20;
+  bool validate_start = true;
 
   template <class V> void fields(V& v) {
     v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));
     v.field("batch", batch, "Episodes played for an update", at_least(1));
     v.field("validate_every", validate_every, "Updates between validations for real", at_least(1));
+    v.field("validate_start", validate_start,
+            "Whether validations begin before the first update, with the imitation; without updates they do");
   }
 };
 
@@ -69,7 +72,6 @@ struct TrainingRun {
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
-  bool validate_start = true;                    ///< before the first update too; without updates always
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "controller/counters.h"
 #include "controller/policy_agent.h"
+#include "controller/training_series.h"
 #include "core/base/files.h"
 #include "worldmodel/joined_episodes.h"
 #include "worldmodel/latent_cache.h"
@@ -18,7 +18,12 @@ class Iteration {
  public:
   Iteration(std::shared_ptr<const EpisodeSource> data, const IterateConfig& config,
             const DreamStepConfig& step, const DreamStepRun& run, const CollectRound& collect)
-      : sources_{std::move(data)}, config_(config), step_(step), run_(run), collect_(collect) {}
+      : sources_{std::move(data)},
+        config_(config),
+        step_(step),
+        run_(run),
+        collect_(collect),
+        series_(run.directory, "round") {}
 
   TrainingResult run() {
     const auto start = std::chrono::steady_clock::now();
@@ -35,16 +40,11 @@ class Iteration {
         next.validate_start = false;  // it was validated in the round that it is from
       }
       world_ = next.world;
-      const TrainingResult result = run_dream_step(JoinedEpisodes(sources_), step_, next);
-      keep_metrics(next.directory, round);
-      take(result, next.directory);
+      series_.add(run_dream_step(JoinedEpisodes(sources_), step_, next), next.directory);
     }
-    best_.updates = updates_;
-    best_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best_.training = training_;
-    best_.validation = validation_;
-    best_.symbolic_steps = symbolic_steps_;
-    return best_;
+    TrainingResult result = series_.result();
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
   }
 
  private:
@@ -65,7 +65,7 @@ class Iteration {
     const CollectedRound collected =
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
     sources_.push_back(collected.episodes);
-    training_ += collected.counters;
+    series_.add_training(collected.counters);
   }
 
   /// Goes on with the last M on all that was collected.
@@ -92,54 +92,13 @@ class Iteration {
                    observe, &last);
   }
 
-  void take(const TrainingResult& result, const std::string& where) {
-    if (!taken_ || result.best.above(best_.best)) {
-      best_ = result;
-      best_.best_update += updates_;
-      taken_ = true;
-      write_file(best_policy(), read_file(where + "/policy.pt"));
-    }
-    updates_ += result.updates;
-    training_ += result.training;
-    validation_ += result.validation;
-    symbolic_steps_ += result.symbolic_steps;
-  }
-
-  /// Adds the round's metrics to those of the run, counted from its beginning.
-  void keep_metrics(const std::string& where, int64_t round) {
-    for (const MetricsRow& row : read_metrics(where + "/metrics.jsonl")) {
-      Metrics kept = {{"round", static_cast<double>(round)}};
-      for (const auto& [name, value] : row.values)
-        kept.emplace_back(name, value + before_the_round(name));
-      rows_.emplace_back(updates_ + row.step, std::move(kept));
-    }
-    MetricsWriter metrics(run_.directory);
-    for (const auto& [step, row] : rows_) metrics.write(step, row);
-  }
-
-  /// What a counter among the metrics stood at; of others 0.
-  double before_the_round(const std::string& name) const {
-    if (name == "symbolic_steps") return static_cast<double>(symbolic_steps_);
-    for (const auto& [field, counter] : kCounterFields) {
-      if (name == std::string("training_") + field) return static_cast<double>(training_.*counter);
-      if (name == std::string("validation_") + field)
-        return static_cast<double>(validation_.*counter);
-    }
-    return 0;
-  }
-
   std::vector<std::shared_ptr<const EpisodeSource>> sources_;
   const IterateConfig& config_;
   const DreamStepConfig& step_;
   const DreamStepRun& run_;
   const CollectRound& collect_;
   std::string world_;  // of the last round
-  TrainingResult best_;
-  bool taken_ = false;
-  std::vector<std::pair<int64_t, Metrics>> rows_;
-  int64_t updates_ = 0;
-  EnvCounters training_, validation_;
-  int64_t symbolic_steps_ = 0;
+  TrainingSeries series_;
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "controller/dream_step.h"
@@ -126,6 +127,65 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
     EXPECT_NEAR(played.improvement.mean, file.scores.at("real_score"), 1e-9) << out;
     EXPECT_EQ(file.scores.at("real_found"), file.scores.at("real_score")) << out;
   }
+}
+
+TEST(DreamTrainTest, OfSeveralPoliciesTheBestValidatedIsKept) {
+  DreamScene scene;
+  const TrainingResult one = scene.train("one");
+  scene.config.policies = 3;
+  const TrainingResult result = scene.train("three");
+  const auto file = [&](const std::string& name) {
+    return load_checkpoint(scene.directory / ("three/" + name), "policy");
+  };
+  const auto worth = [](const Checkpoint& policy) {
+    return Worth{policy.scores.at("real_found"), policy.scores.at("real_score")};
+  };
+  int best = 1;
+  for (int k : {2, 3}) {
+    const auto earlier = worth(file(fmt::format("policy-{}/policy.pt", best)));
+    if (worth(file(fmt::format("policy-{}/policy.pt", k))).above(earlier)) best = k;
+  }
+  const auto bytes = [&](const std::string& name) { return read_file(scene.directory / ("three/" + name)); };
+  for (const std::string name : {"policy.pt", "last.pt"})
+    EXPECT_EQ(bytes(name), bytes(fmt::format("policy-{}/{}", best, name)));
+  EXPECT_EQ(worth(file("policy-1/policy.pt")).found, one.best.found);
+  EXPECT_EQ(worth(file("policy-1/policy.pt")).score, one.best.score);
+  EXPECT_NE(bytes("policy-2/last.pt"), bytes("policy-3/last.pt"));
+  EXPECT_EQ(result.best.found, worth(file("policy.pt")).found);
+  EXPECT_EQ(result.best_update, 4 * (best - 1) + file("policy.pt").counters.at("update"));
+  EXPECT_EQ(result.updates, 12);
+
+  std::vector<int64_t> validated;
+  MetricsRow last;
+  for (const MetricsRow& row : read_metrics(scene.directory / "three/metrics.jsonl")) {
+    if (!row.values.contains("real/score")) continue;
+    validated.push_back(row.step);
+    EXPECT_EQ(row.values.at("policy"), row.step <= 4 ? 1 : row.step <= 8 ? 2 : 3);
+    last = row;
+  }
+  EXPECT_THAT(validated, ::testing::ElementsAre(0, 2, 4, 6, 8, 10, 12));
+  EXPECT_EQ(last.values.at("validation_steps"), result.validation.steps);
+
+  const std::string kept = bytes("policy.pt");
+  const TrainingResult again = scene.train("three", true);
+  EXPECT_EQ(bytes("policy.pt"), kept);
+  EXPECT_EQ(again.validation.steps, result.validation.steps);
+  EXPECT_EQ(again.best_update, result.best_update);
+}
+
+TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
+  DreamScene scene;
+  const auto validated = [&](const std::string& out) {
+    return read_metrics(scene.directory / (out + "/metrics.jsonl")).front().values.contains("real/score");
+  };
+  scene.train("always");
+  EXPECT_TRUE(validated("always"));
+  scene.config.plan.validate_start = false;
+  scene.train("later");
+  EXPECT_FALSE(validated("later"));
+  scene.config.plan.updates = 0;
+  scene.train("alone");
+  EXPECT_TRUE(validated("alone"));
 }
 
 TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {

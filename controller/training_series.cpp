@@ -1,0 +1,58 @@
+#include "controller/training_series.h"
+
+#include "controller/counters.h"
+#include "core/base/files.h"
+
+namespace reverie {
+
+TrainingSeries::TrainingSeries(std::string directory, std::string part)
+    : directory_(std::move(directory)), part_(std::move(part)) {}
+
+bool TrainingSeries::add(const TrainingResult& result, const std::string& where) {
+  ++parts_;
+  add_metrics(where);
+  const bool kept = parts_ == 1 || result.best.above(best_.best);
+  if (kept) {
+    best_ = result;
+    best_.best_update += updates_;
+    write_file(directory_ + "/policy.pt", read_file(where + "/policy.pt"));
+  }
+  updates_ += result.updates;
+  seconds_ += result.seconds;
+  training_ += result.training;
+  validation_ += result.validation;
+  symbolic_steps_ += result.symbolic_steps;
+  return kept;
+}
+
+TrainingResult TrainingSeries::result() const {
+  TrainingResult result = best_;
+  result.updates = updates_;
+  result.seconds = seconds_;
+  result.training = training_;
+  result.validation = validation_;
+  result.symbolic_steps = symbolic_steps_;
+  return result;
+}
+
+void TrainingSeries::add_metrics(const std::string& where) {
+  for (const MetricsRow& row : read_metrics(where + "/metrics.jsonl")) {
+    Metrics kept = {{part_, static_cast<double>(parts_)}};
+    for (const auto& [name, value] : row.values) kept.emplace_back(name, value + before(name));
+    rows_.emplace_back(updates_ + row.step, std::move(kept));
+  }
+  MetricsWriter metrics(directory_);
+  for (const auto& [step, row] : rows_) metrics.write(step, row);
+}
+
+/// What a counter among the metrics stood at before this part; of others 0.
+double TrainingSeries::before(const std::string& counter) const {
+  if (counter == "symbolic_steps") return static_cast<double>(symbolic_steps_);
+  for (const auto& [field, member] : kCounterFields) {
+    if (counter == std::string("training_") + field) return static_cast<double>(training_.*member);
+    if (counter == std::string("validation_") + field) return static_cast<double>(validation_.*member);
+  }
+  return 0;
+}
+
+}  // namespace reverie

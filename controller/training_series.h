@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/dream_train.h"
+
+namespace reverie {
+
+/// Trainings that follow on each other, told as one: with the policy of the one whose validation was best, and
+/// the updates, the real work and the time of all.
+class TrainingSeries {
+ public:
+  /// Writes to `directory`, which exists. `part` names what follows on each other in the rows of metrics.jsonl.
+  TrainingSeries(std::string directory, std::string part);
+
+  /// Adds a training that is in `where`: its rows to metrics.jsonl, counted on, and its policy as policy.pt
+  /// where its worth is above all before. True where it was.
+  bool add(const TrainingResult& result, const std::string& where);
+
+  /// Real work of learning that was done between trainings.
+  void add_training(const EnvCounters& counters) { training_ += counters; }
+
+  /// That of the best, but for what counts all; its best update counts from the first update of all.
+  TrainingResult result() const;
+
+ private:
+  void add_metrics(const std::string& where);
+  double before(const std::string& counter) const;
+
+  std::string directory_, part_;
+  TrainingResult best_;
+  std::vector<std::pair<int64_t, Metrics>> rows_;
+  int64_t parts_ = 0, updates_ = 0, symbolic_steps_ = 0;
+  double seconds_ = 0;
+  EnvCounters training_, validation_;
+};
+
+}  // namespace reverie
