@@ -7,7 +7,8 @@
 # RUNS are lines of run.sh, here or in ../measured. Of every model and arm: the expected running time to a policy that
 # gains PERCENT or more (`improvement_percent`), that is the time of all runs, failures too, over the number of successes
 # (Auger and Hansen 2005: restart until it works), in minutes, as a real step costs 0 to 5,000 ms. The time of a run is
-# that of training V, M and C and of all real steps at this cost. Where whole graphs were measured, each measurement
+# that of training V, M and C and of all real steps at this cost. Beside it the expected real steps alone, with an interval over
+# runs (bootstrap; its end is a dash where too few runs get there to say). Where whole graphs were measured, each measurement
 # counts as a step, `endpoint_gain_percent` as the gain, and each budget as an arm. A dash: no run got there; an arm with
 # a run that does not tell these times is left out. --model, --only: of the runs those of one model, of some arms (comma
 # separated). --plot: draws the minutes of a model, an arm a curve, over costs of 0.5 to 500 ms. --lines: the points of these
@@ -37,17 +38,38 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
     if (!(arm in runs)) order[++arms] = arm
     runs[arm]++
     seconds[arm] += number("vae_seconds") + number("mdnrnn_seconds") + number("policy_seconds")
-    steps[arm] += number(measured ? "end_to_end_measurements" : "real_steps")
-    reached[arm] += number(measured ? "endpoint_gain_percent" : "improvement_percent") >= quality
+    steps[arm] += steps_of[arm, runs[arm]] = number(measured ? "end_to_end_measurements" : "real_steps")
+    reached[arm] += success[arm, runs[arm]] = number(measured ? "endpoint_gain_percent" : "improvement_percent") >= quality
   }
   function minutes(arm, ms) { return (seconds[arm] + steps[arm] * ms / 1000) / reached[arm] / 60 }
+  # Percentiles 2.5 and 97.5 of steps over successes, runs drawn anew 2,000 times.
+  function interval(arm,  draw, i, chosen, spent, got, gap, held, j, drawn) {
+    for (draw = 1; draw <= 2000; ++draw) {
+      spent = got = 0
+      for (i = 1; i <= runs[arm]; ++i) {
+        chosen = 1 + int(rand() * runs[arm])
+        spent += steps_of[arm, chosen]
+        got += success[arm, chosen]
+      }
+      drawn[draw] = got ? spent / got : infinite
+    }
+    for (gap = 1000; gap >= 1; gap = int(gap / 2))
+      for (i = gap + 1; i <= 2000; ++i) {
+        held = drawn[i]
+        for (j = i; j > gap && drawn[j - gap] > held; j -= gap) drawn[j] = drawn[j - gap]
+        drawn[j] = held
+      }
+    return sprintf("%.0f to %s", drawn[50], drawn[1950] < infinite ? sprintf("%.0f", drawn[1950]) : "-")
+  }
   END {
+    srand(1)
+    infinite = 1e30
     if (lines) for (costs = 0; costs <= 30; ) { ms = 0.5 * 10 ^ (costs / 10); cost[++costs] = ms }
     else costs = split("0 0.5 5 50 500 5000", cost, " ")
     if (!lines) {
-      printf "| model | arm | runs that gain %s %% |", quality
+      printf "| model | arm | runs that gain %s %% | steps | 95 %% |", quality
       for (i = 1; i <= costs; ++i) printf " %s ms |", cost[i]
-      printf "\n| --- | --- | ---: |"
+      printf "\n| --- | --- | ---: | ---: | --- |"
       for (i = 1; i <= costs; ++i) printf " ---: |"
       print ""
     }
@@ -55,7 +77,10 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
       arm = order[n]
       if (arm in timeless) continue
       split(arm, of, SUBSEP)
-      if (!lines) printf "| %s | %s | %d of %d |", of[1], of[2], reached[arm], runs[arm]
+      if (!lines) {
+        printf "| %s | %s | %d of %d |", of[1], of[2], reached[arm], runs[arm]
+        if (reached[arm]) printf " %.0f | %s |", steps[arm] / reached[arm], interval(arm); else printf " - | - |"
+      }
       for (i = 1; i <= costs; ++i) {
         if (!lines) { if (reached[arm]) printf " %.1f |", minutes(arm, cost[i]); else printf " - |" }
         else if (reached[arm])

@@ -43,7 +43,8 @@ run() { printf '{"model":"m/%s.onnx","method":"%s","seed":%s,"improvement_percen
 { run a lean 1 42; run a lean 2 41; run a graph 1 43; run b lean 1 44; } >arms.jsonl
 break_even() { REVERIE=$reverie "$root/experiments/learning/break_even.sh" --quality 42 "$@" arms.jsonl; }
 break_even >table || fails "break_even.sh"
-grep -q '^| a | lean | 1 of 2 | 2.0 | 2.0 | 2.2 | 3.7 | 18.7 | 168.7 |$' table || fails "other times: $(cat table)"
+grep -q '^| a | lean | 1 of 2 | 2000 | 1000 to - | 2.0 | 2.0 | 2.2 | 3.7 | 18.7 | 168.7 |$' table || fails "other times: $(cat table)"
+grep -q '^| a | graph | 1 of 1 | 1000 | 1000 to 1000 | ' table || fails "another interval: $(cat table)"
 break_even --plot pays.svg 2>err && fails "times of two models in one plot"
 grep -q 'by --model from a b' err || fails "the models are not told: $(cat err)"
 break_even --model a --plot pays.svg >table && [[ $(wc -l <table) -eq 4 ]] || fails "other models are not left out"
