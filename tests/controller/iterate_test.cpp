@@ -227,12 +227,15 @@ TEST(IterateTest, ARoundOfSeveralPoliciesGoesOnFromTheOneItKeeps) {
   rounds.step.policies = 2;
   const TrainingResult result = rounds.run("out");
   EXPECT_EQ(result.updates, 16);
+  MetricsRow last;
   for (const MetricsRow& row : read_metrics(rounds.directory / "out/metrics.jsonl")) {
     if (!row.values.contains("real/score")) continue;
     EXPECT_EQ(row.values.at("round"), row.step <= 8 ? 1 : 2) << row.step;
     EXPECT_EQ(row.values.at("policy"), row.step <= 4 || (row.step > 8 && row.step <= 12) ? 1 : 2) << row.step;
-    if (row.step == 16) { EXPECT_EQ(row.values.at("validation_steps"), result.validation.steps); }
+    last = row;
   }
+  EXPECT_EQ(last.step, 16);
+  EXPECT_EQ(last.values.at("validation_steps"), result.validation.steps);
   const auto file = [&](const std::string& name) { return rounds.file("out/round-1/" + name, "policy"); };
   const bool second = worth_of(file("policy-2/policy.pt")).above(worth_of(file("policy-1/policy.pt")));
   EXPECT_EQ(read_file(rounds.directory / "out/round-1/last.pt"),
