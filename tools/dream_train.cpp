@@ -7,7 +7,9 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/cost/machine.h"
+#include "datasets/collect.h"
 #include "datasets/rollouts.h"
+#include "env/selected_starts.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -42,18 +44,36 @@ CollectStepConfig collected_config(const RolloutInfo& info) {
   return collected;
 }
 
-/// The environment that the rollouts were collected in, perhaps with another source of costs.
-std::shared_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
-  CollectStepConfig collected = collected_config(info);
-  if (!cost.empty()) collected.env.cost = cost;
-  return make_environment(collected.env).environment;
+/// What was made again of the configuration that the rollouts hold. InputError where its graphs are other ones.
+std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& info) {
+  for (size_t i = 0; i < info.graph_texts.size(); ++i)
+    if (i >= made.graph_texts.size() || made.graph_texts[i] != info.graph_texts[i])
+      throw InputError("'{}' is no longer the graph that the rollouts were collected on; give back the model, "
+                       "or collect anew", info.graphs[i]);
+  return std::move(made.environment);
 }
 
-/// The same for a policy to learn in.
+/// The environment that the rollouts were collected in, perhaps with another source of costs.
+std::unique_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
+  CollectStepConfig collected = collected_config(info);
+  if (!cost.empty()) collected.env.cost = cost;
+  MadeEnvironment made;
+  with_context("the environment of the rollouts", [&] { made = make_environment(collected.env); });
+  return checked(std::move(made), info);
+}
+
+/// The same from the start graphs that are not held out for testing.
+std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environment, const RolloutInfo& info) {
+  const int graphs = environment->spec().start_states;
+  return select_starts(std::move(environment),
+                       graphs_to_train_on(collected_config(info).collect, info.seed, graphs));
+}
+
+/// Where a policy learns.
 std::shared_ptr<Environment> place_to_learn(const RolloutInfo& info, const DreamStepConfig& config) {
-  if (config.environment == LearningPlace::kSymbolic)
-    return make_symbolic_environment(collected_config(info).env, config.symbolic_cost).environment;
-  return environment_of(info, "");
+  if (config.environment != LearningPlace::kSymbolic) return to_train_on(environment_of(info, ""), info);
+  return to_train_on(checked(make_symbolic_environment(collected_config(info).env, config.symbolic_cost), info),
+                     info);
 }
 
 Json counters_json(const EnvCounters& counters) {
@@ -146,10 +166,8 @@ void run(const Options& options) {
   step.world = options.world;
   step.policy = options.policy;
   step.training = place_to_learn(rollouts.info(), config);
-  const auto collected = config.environment == LearningPlace::kSymbolic
-                             ? environment_of(rollouts.info(), "")
-                             : step.training;
-  step.validation = environment_of(rollouts.info(), config.validate_cost);
+  step.validation = to_train_on(environment_of(rollouts.info(), config.validate_cost), rollouts.info());
+  const std::shared_ptr<Environment> collected = environment_of(rollouts.info(), "");
   step.environment = dump_config(collected_config(rollouts.info()).env.rewrite);
   step.directory = options.common.out;
   step.resume = options.common.resume;

@@ -1,5 +1,6 @@
 #include "tests/env/conformance.h"
 
+#include "env/selected_starts.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/counting_environment.h"
 
@@ -21,6 +22,7 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"toy_of_regions", [] { return toy(3, 4, 0, true); }},
         EnvironmentCase{"toy_of_one_block_and_two_regions", [] { return toy(1, 1, 0, true); }},
         EnvironmentCase{"toy_of_many_regions", [] { return toy(40, 64, 50, true); }},
+        EnvironmentCase{"toy_from_some_starts", [] { return select_starts(toy(3, 16), {11, 2, 5}); }},
         EnvironmentCase{"counting", [] { return std::make_unique<CountingEnvironment>(); }},
         EnvironmentCase{"explicit_lists",
                         [] { return std::make_unique<CountingEnvironment>(9, true, 3); }}),

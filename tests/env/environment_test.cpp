@@ -2,10 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/base/error.h"
+#include "env/selected_starts.h"
+#include "env/toy/toy_environment.h"
 
 namespace reverie {
 namespace {
+
+TEST(SelectedStarts, BeginsFromThoseAlone) {
+  const ToyConfig config{.blocks = 3, .start_states = 16};
+  const auto some = select_starts(std::make_unique<ToyEnvironment>(config), {11, 2, 5});
+  EXPECT_EQ(some->spec().start_states, 3);
+  ToyEnvironment all(config);
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{301}, ~uint64_t{0} - 1}) {
+    some->reset(seed);
+    all.reset(std::array{11, 2, 5}[seed % 3]);
+    EXPECT_EQ(some->observe().state_key, all.observe().state_key) << seed;
+    EXPECT_EQ(some->fork()->observe().state_key, all.observe().state_key) << seed;
+  }
+}
 
 constexpr int kRegions = 3;
 
