@@ -56,7 +56,7 @@ struct LatentState {
 /// What a policy sees. It cannot tell a dream from the real environment.
 struct LatentObservation {
   torch::Tensor z;         ///< [B, latent]
-  torch::Tensor h;         ///< [B, hidden]; when S > 1 the mean over the regions
+  torch::Tensor h;         ///< [B, hidden]; when S > 1 the mean over the regions with latents
   LatentMask mask;
   torch::Tensor to_go;     ///< [B], remaining share of the horizon, 1 at the start
   torch::Tensor regions;   ///< [B, S, latent]; undefined when S = 1

@@ -34,7 +34,8 @@ LatentObservation observation_of(const LatentState& state, const LatentMask& mas
                                  const torch::Tensor& to_go) {
   const Latents& latents = state.latents;
   if (!latents.regions.defined()) return {latents.z, state.hidden, mask, to_go, {}, {}};
-  return {latents.z, state.hidden.mean(1), mask, to_go, latents.regions, state.hidden};
+  const auto used = latents.regions.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
+  return {latents.z, state.hidden.sum(1) / used, mask, to_go, latents.regions, state.hidden};
 }
 
 void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,

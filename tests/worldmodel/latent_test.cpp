@@ -67,6 +67,17 @@ struct Fixture {
 
 Fixture toy() { return Fixture(std::make_unique<ToyEnvironment>(ToyConfig{3, 4, 12})); }
 
+TEST(LatentObservation, RegionsThatAGraphLacksChangeNothingThatAPolicySees) {
+  torch::manual_seed(3);
+  LatentState three{{torch::randn({2, 6}), torch::randn({2, 3, 6}), {}}, torch::randn({2, 3, 12}), {}};
+  LatentState padded = three;
+  padded.latents.regions = torch::cat({three.latents.regions, torch::zeros({2, 5, 6})}, 1);
+  padded.hidden = torch::cat({three.hidden, torch::zeros({2, 5, 12})}, 1);
+  const LatentObservation seen = observation_of(three, {}, torch::ones({2}));
+  EXPECT_TRUE(observation_of(padded, {}, torch::ones({2})).h.equal(seen.h));
+  EXPECT_TRUE(seen.h.allclose(three.hidden.mean(1)));
+}
+
 TEST(LatentEnvironment, LiveConforms) {
   const Fixture fixture = toy();
   testing::check_latent_environment([&] { return fixture.live(); });
