@@ -27,6 +27,8 @@ class CmaEs {
 
   const torch::Tensor& mean() const { return mean_; }
   double sigma() const { return sigma_; }
+  /// Goes on from there, with all else as it is.
+  void set_mean(const torch::Tensor& mean) { mean_ = mean.to(torch::kFloat64).clone(); }
   bool separable() const { return separable_; }
 
   /// Tensors under `prefix` + ".".

@@ -4,6 +4,7 @@
 
 #include "controller/training_series.h"
 #include "core/base/files.h"
+#include "core/base/hash.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/symbolic.h"
@@ -69,6 +70,8 @@ class DreamStep {
     }
     if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
       training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share);
+    training_.origin = hash_combine(data.fingerprint(), hash_of_tensors(models_.checkpoint));
+    if (training_.initial) training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));
     training_.plan = config.plan;
     training_.plan.validate_start = config.plan.validate_start && run.validate_start;
     training_.base = models_.checkpoint;

@@ -19,7 +19,8 @@ class PolicyTraining {
       : environment_(environment),
         judge_(judge),
         run_(run),
-        trainer_(make_trainer(environment.spec(), run.trainer, run.seed)) {
+        policy_seed_(run.initial ? policy_seed(*run.initial) : run.seed),
+        trainer_(make_trainer(environment.spec(), run.trainer, policy_seed_)) {
     trainer_->to_device(run.device);
   }
 
@@ -129,13 +130,14 @@ class PolicyTraining {
 
   void save_policy(const char* name) const {
     Checkpoint policy = checkpoint("policy");
-    store_policy(policy, *trainer_, run_.trainer, run_.seed);
+    store_policy(policy, *trainer_, run_.trainer, policy_seed_);
     save_checkpoint(run_.directory + "/" + name, policy);
   }
 
   void save_training() const {
     Checkpoint training = checkpoint("policy-training");
     training.tensors.clear();
+    training.counters["origin"] = static_cast<int64_t>(run_.origin);
     trainer_->store(training);
     save_checkpoint(training_path(), training);
   }
@@ -143,8 +145,10 @@ class PolicyTraining {
   void restore() {
     with_context(training_path(), [&] {
       const Checkpoint training = load_checkpoint(training_path(), "policy-training");
-      if (training.data != run_.base.data)
-        throw InputError("belongs to a run on another world model; give another --out");
+      const auto origin = training.counters.find("origin");  // earlier files have none
+      if (origin == training.counters.end() || static_cast<uint64_t>(origin->second) != run_.origin)
+        throw InputError("belongs to a run on other rollouts, another world model or from another policy; "
+                         "give another --out");
       trainer_->restore(training);
       result_.updates = training.counters.at("update");
       result_.best_update = training.counters.at("best_update");
@@ -166,6 +170,7 @@ class PolicyTraining {
   LatentEnvironment& environment_;
   const Judge& judge_;
   const TrainingRun& run_;
+  const uint64_t policy_seed_;  // that parts of the policy which do not learn are drawn with
   std::unique_ptr<Trainer> trainer_;
   EnvCounters training_before_, validation_before_;
   int64_t symbolic_before_ = 0;

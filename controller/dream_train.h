@@ -72,6 +72,7 @@ struct TrainingRun {
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
+  uint64_t origin = 0;  ///< names data, V and M, and `initial`: a run is resumed on the same alone
   uint64_t seed = 0;
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;

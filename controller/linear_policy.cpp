@@ -145,6 +145,7 @@ void CmaEsTrainer::restore_policy(const Checkpoint& checkpoint) {
   if (mean.sizes() != strategy_.mean().sizes())
     throw InputError("the checkpoint holds {} parameters of a linear controller, {} are needed",
                      mean.numel(), strategy_.mean().numel());
+  strategy_.set_mean(mean);
   policy_.set_parameters(mean.unsqueeze(0));
 }
 

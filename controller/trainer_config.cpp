@@ -22,16 +22,21 @@ void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerC
   trainer.store_policy(checkpoint);
 }
 
+uint64_t policy_seed(const Checkpoint& checkpoint) {
+  const auto seed = checkpoint.counters.find("policy_seed");
+  if (seed == checkpoint.counters.end()) throw InputError("holds no policy; `reverie dream_train` writes one");
+  return static_cast<uint64_t>(seed->second);
+}
+
 std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
                                     torch::Device device) {
   const auto text = checkpoint.configs.find("controller");
-  const auto seed = checkpoint.counters.find("policy_seed");
-  if (text == checkpoint.configs.end() || seed == checkpoint.counters.end())
+  if (text == checkpoint.configs.end())
     throw InputError("holds no policy; `reverie dream_train` writes one");
   TrainerConfig config;
   ConfigFields(config).load_text(text->second, "controller settings");
   const std::shared_ptr<Trainer> trainer =
-      make_trainer(spec, config, static_cast<uint64_t>(seed->second));
+      make_trainer(spec, config, policy_seed(checkpoint));
   trainer->restore_policy(checkpoint);
   trainer->to_device(device);
   return {trainer, &trainer->policy()};

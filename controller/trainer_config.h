@@ -38,6 +38,8 @@ std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfi
 /// Adds what `load_policy` needs: the policy's tensors under "policy", its configuration and seed.
 void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerConfig& config,
                   uint64_t seed);
+/// The seed that was stored with a policy. InputError where the checkpoint holds none.
+uint64_t policy_seed(const Checkpoint& checkpoint);
 /// The policy of a checkpoint of kind "policy", for latents of `spec`.
 std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
                                     torch::Device device = torch::kCPU);

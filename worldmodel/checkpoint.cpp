@@ -8,6 +8,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/hash.h"
 #include "core/base/json.h"
 #include "worldmodel/spec_json.h"
 
@@ -169,6 +170,15 @@ void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
         "{}: trained with another rule set (fingerprint {:016x}, here {:016x}); collect and train "
         "again, or pass the rules that it was trained with",
         path, checkpoint.spec.fingerprint, spec.fingerprint);
+}
+
+uint64_t hash_of_tensors(const Checkpoint& checkpoint) {
+  uint64_t hash = 0;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    const auto plain = tensor.to(torch::kCPU).contiguous();
+    hash = hash_combine(hash, hash_bytes(plain.data_ptr(), plain.nbytes(), hash_string(name)));
+  }
+  return hash;
 }
 
 void store_module(Checkpoint& checkpoint, const std::string& prefix,

@@ -36,6 +36,9 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// (any where `kind` is empty).
 Checkpoint load_checkpoint(const std::string& path, const std::string& kind);
 
+/// Of the names and elements of the tensors.
+uint64_t hash_of_tensors(const Checkpoint& checkpoint);
+
 /// InputError when the checkpoint belongs to another environment or rule set than `spec`. Horizon
 /// and start states may differ.
 void require_same_actions(const std::string& path, const Checkpoint& checkpoint,

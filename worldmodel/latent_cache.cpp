@@ -27,12 +27,7 @@ Latents take(const Checkpoint& kept) {
 uint64_t encoder_hash(const Encoder& encoder) {
   Checkpoint checkpoint;
   encoder.store(checkpoint);
-  uint64_t hash = hash_string(checkpoint.configs["encoder"]);
-  for (const auto& [name, tensor] : checkpoint.tensors) {
-    const auto plain = tensor.to(torch::kCPU).contiguous();
-    hash = hash_combine(hash, hash_bytes(plain.data_ptr(), plain.nbytes(), hash_string(name)));
-  }
-  return hash;
+  return hash_combine(hash_string(checkpoint.configs["encoder"]), hash_of_tensors(checkpoint));
 }
 
 }  // namespace

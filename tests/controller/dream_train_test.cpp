@@ -28,10 +28,11 @@ struct DreamScene {
     config.validation.sampled = 1;
   }
 
-  TrainingResult train(const std::string& out, bool resume = false) {
+  TrainingResult train(const std::string& out, bool resume = false, const std::string& policy = "") {
     create_directory(directory / out);
     DreamStepRun run;
     run.world = directory / "world.pt";
+    run.policy = policy;
     run.training = toy;
     run.validation = toy;
     run.directory = directory / out;
@@ -195,6 +196,40 @@ TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
   other.spec.fingerprint += 1;
   save_checkpoint(scene.directory / "world.pt", other);
   EXPECT_THROW(scene.train("new"), InputError);
+}
+
+TEST(DreamTrainTest, ARunIsResumedOnTheSameWorldModelAndFromTheSamePolicyAlone) {
+  DreamScene scene;
+  scene.train("run");
+  scene.train("from", false, scene.directory / "run/policy.pt");
+  EXPECT_NO_THROW(scene.train("run", true));
+  EXPECT_NO_THROW(scene.train("from", true, scene.directory / "run/policy.pt"));
+  EXPECT_THROW(scene.train("from", true, scene.directory / "from/last.pt"), InputError);
+  torch::manual_seed(9);
+  save_checkpoint(scene.directory / "world.pt", scene.endless());  // of the same data
+  EXPECT_THROW(scene.train("run", true), InputError);
+}
+
+TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
+  DreamScene scene;
+  scene.config.validation.sampled = 0;
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+    scene.config.trainer.trainer = kind;
+    scene.config.trainer.cmaes.population = 8;
+    const std::string out(enum_names(TrainerKind{})[static_cast<size_t>(kind)].second);
+    scene.config.plan.updates = 4;
+    scene.train(out);
+    scene.config.plan.updates = 0;
+    const std::string last = scene.directory / (out + "/last.pt");
+    std::vector<double> returns;
+    for (const uint64_t seed : {0, 1, 2}) {
+      scene.config.seed = seed;
+      for (const auto& [name, value] : scene.train(fmt::format("{}-{}", out, seed), false, last).best_metrics)
+        if (name == "greedy_return") returns.push_back(value);
+    }
+    EXPECT_THAT(returns, ::testing::ElementsAre(returns[0], returns[0], returns[0])) << out;
+    scene.config.seed = 0;
+  }
 }
 
 TEST(WorthTest, WhatIsFoundDecidesAndOfTheSameTheScore) {

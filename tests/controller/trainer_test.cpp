@@ -88,6 +88,24 @@ TEST_P(TrainerTest, ResumingEqualsNotStopping) {
   EXPECT_EQ(resumed->update(puzzle, 0.5, 12), whole->update(puzzle, 0.5, 12));
 }
 
+TEST(CmaEsTrainerTest, GoesOnFromAPolicy) {
+  LatentPuzzle puzzle(16, kRounds, kHorizon);
+  CmaEsConfig config;
+  config.population = 8;
+  CmaEsTrainer first(puzzle.spec(), config, 1);
+  for (uint64_t update = 0; update < 3; ++update) first.update(puzzle, 0, update);
+  Checkpoint policy, later;
+  first.store_policy(policy);
+  config.sigma = 1e-6;
+  CmaEsTrainer next(puzzle.spec(), config, 1);
+  next.restore_policy(policy);
+  next.update(puzzle, 0, 3);
+  next.store_policy(later);
+  const auto before = stored_tensor(policy, "policy.mean"), after = stored_tensor(later, "policy.mean");
+  EXPECT_GT(before.norm().item<double>(), 0.1);
+  EXPECT_LT((after - before).norm().item<double>(), 1e-3);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
                          ::testing::Values(TrainerCase{"ppo", make_ppo, 40},
                                            TrainerCase{"reinforce", make_reinforce, 120},
