@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controller/policy.h"
+#include "core/base/config.h"
 #include "worldmodel/location.h"
 #include "worldmodel/torch.h"
 
@@ -17,8 +18,8 @@ struct ActionHeadConfig {
   double no_op_logit = -4;
 
   template <class V> void fields(V& v) {
-    v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action");
-    v.field("location_width", location_width, "Width in which regions and locations are scored");
+    v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action", at_least(1));
+    v.field("location_width", location_width, "Width in which regions and locations are scored", at_least(1));
     v.field("score_locations", score_locations,
             "false: all choices of a primary action are equally likely, to find what choosing among them "
             "contributes");

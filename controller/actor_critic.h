@@ -13,7 +13,7 @@ struct ActorCriticConfig {
   ActionHeadConfig head;
 
   template <class V> void fields(V& v) {
-    v.field("width", width, "Width of the two hidden layers of actor and critic");
+    v.field("width", width, "Width of the two hidden layers of actor and critic", at_least(1));
     v.field("see_z", see_z, "Whether they see what V says; false: zeros, to find what V contributes");
     v.field("see_h", see_h, "Whether they see what M remembers; false: zeros, likewise");
     v.section("head", head, "How actions are scored");

@@ -45,20 +45,20 @@ std::vector<Climb> best_climbs(const EpisodeSource& data, double share) {
   return best;
 }
 
-/// Sums of the rewards from each step to the end of its episode; steps in order.
-torch::Tensor sums_to_come(const StartStates& steps) {
+/// Discounted sums of the rewards from each step to the end of its episode; steps in order.
+torch::Tensor sums_to_come(const StartStates& steps, double gamma) {
   const auto reward = steps.reward.to(torch::kCPU), episode = steps.episode.to(torch::kCPU);
   auto sums = reward.clone();
   const int64_t* of = episode.data_ptr<int64_t>();
   float* sum = sums.data_ptr<float>();
   for (int64_t i = sums.size(0) - 2; i >= 0; --i)
-    if (of[i] == of[i + 1]) sum[i] += sum[i + 1];
+    if (of[i] == of[i + 1]) sum[i] += static_cast<float>(gamma) * sum[i + 1];
   return sums.to(steps.reward.device());
 }
 
 }  // namespace
 
-Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share) {
+Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share, double gamma) {
   const auto episodes = data.data().episodes_in(Split::kTrain);
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
   auto length = torch::zeros({static_cast<int64_t>(data.data().episodes().size())}, torch::kInt64);
@@ -68,7 +68,7 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
       1 - all.steps.to(torch::kFloat) / static_cast<double>(world.spec().env.horizon);
   return {observation_of(all.state, all.mask, to_go),
           all.actions,
-          sums_to_come(all),
+          sums_to_come(all, gamma),
           all.steps < length.to(world.device()).index_select(0, all.episode)};
 }
 
@@ -76,7 +76,8 @@ Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scal
                       const CloneConfig& config, uint64_t seed) {
   Rng rng(seed);
   torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(config.learning_rate));
-  const double good = steps.good.sum().item<double>(), all = static_cast<double>(steps.size());
+  const double good = std::max(1.0, steps.good.sum().item<double>());
+  const double all = static_cast<double>(steps.size());
   double likelihood = 0, error = 0;
   for (int64_t epoch = 0; epoch < config.epochs; ++epoch) {
     likelihood = error = 0;
@@ -87,8 +88,10 @@ Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scal
       const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
       const auto likely = (now.log_probability * weight).sum() / (good / all);
       const auto miss = (now.value - steps.to_come.index_select(0, index) / scale).square().sum();
+      const auto loss = (miss - likely) / index.size(0);
+      require_finite_loss(loss.item<double>());
       optimizer.zero_grad();
-      ((miss - likely) / index.size(0)).backward();
+      loss.backward();
       optimizer.step();
       likelihood += likely.item<double>() / all;
       error += miss.item<double>() / all;

@@ -47,6 +47,7 @@ bool PpoLearner::minibatch_step(const PpoBatch& batch, const torch::Tensor& inde
   const auto value_loss = (now.value - batch.target.index_select(0, index)).square().mean();
   const auto spread = now.entropy.mean();
   const auto loss = -gain + config_.value_weight * value_loss - entropy * spread;
+  require_finite_loss(loss.item<double>());
   optimizer_.zero_grad();
   loss.backward();
   sums.gradient += torch::nn::utils::clip_grad_norm_(parameters_, config_.max_gradient);
@@ -106,6 +107,10 @@ const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::stri
   const auto found = checkpoint.tensors.find(name);
   if (found == checkpoint.tensors.end()) throw InputError("the checkpoint has no '{}'", name);
   return found->second;
+}
+
+void require_finite_loss(double loss) {
+  if (!std::isfinite(loss)) throw InputError("the policy's loss is no longer finite; lower its learning rate");
 }
 
 Metrics episode_metrics(const Rollout& rollout) {

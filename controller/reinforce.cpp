@@ -41,6 +41,7 @@ Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_
   const auto normal = advantage / (advantage.std(false) + 1e-8);
   const auto loss =
       -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
+  require_finite_loss(loss.item<double>());
   optimizer_.zero_grad();
   loss.backward();
   torch::nn::utils::clip_grad_norm_(net_->parameters(), config_.max_gradient);

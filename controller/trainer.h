@@ -39,6 +39,9 @@ class Trainer {
 /// A tensor of a checkpoint; InputError when it is not there.
 const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name);
 
+/// InputError where a loss is not finite, before it spoils the weights.
+void require_finite_loss(double loss);
+
 /// Mean return and length of a batch of episodes.
 Metrics episode_metrics(const Rollout& rollout);
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <map>
 
 #include "env/toy/toy_environment.h"
@@ -24,7 +25,8 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
   }
   testing::UntrainedWorld untrained(toy.spec());
   const LatentEpisodes episodes(data, encode_states(data, *untrained.encoder));
-  const Demonstrations steps = demonstrations(episodes, *untrained.world, 0.2);
+  const double gamma = 0.9;
+  const Demonstrations steps = demonstrations(episodes, *untrained.world, 0.2, gamma);
 
   std::map<int, std::vector<double>> heights;  // by start graph, of episodes that are imitated
   std::map<int, std::vector<double>> others;
@@ -35,7 +37,10 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
     const bool imitated = steps.good[row].item<bool>();
     for (size_t t = 0; t < episode.steps.size(); ++t, ++row) {
       ASSERT_EQ(steps.actions.primary[row].item<int64_t>(), episode.steps[t].action.primary);
-      EXPECT_NEAR(steps.to_come[row].item<double>(), total - sum, 1e-3);
+      double to_come = 0;
+      for (size_t later = episode.steps.size(); later-- > t;)
+        to_come = episode.steps[later].reward + gamma * to_come;
+      EXPECT_NEAR(steps.to_come[row].item<double>(), to_come, 1e-3);
       EXPECT_EQ(steps.good[row].item<bool>(), imitated && sum < height);
       sum += episode.steps[t].reward;
       if (sum >= height) height = -1e9;  // what follows is not imitated
@@ -53,27 +58,38 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
   }
 }
 
-TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
-  LatentPuzzle puzzle(256, 2, 8);
-  const LatentObservation observation = puzzle.reset(1);
-  torch::manual_seed(1);
+/// 256 steps, of which three in four are good and take the side that z says; the others take the opposite.
+/// What is to come grows with z.
+struct Sides {
+  Sides() : puzzle(256, 2, 8) {
+    const LatentObservation observation = puzzle.reset(1);
+    torch::manual_seed(1);
+    steps.observation = observation;
+    steps.observation.z = torch::randn_like(observation.z);
+    steps.observation.mask.counts = torch::full_like(observation.mask.counts, 3);
+    side = (steps.observation.z.select(1, 0) > 0).to(torch::kInt64);
+    steps.good = torch::arange(256) % 4 != 0;
+    steps.actions.primary = torch::where(steps.good, side, 1 - side);
+    steps.actions.secondary = torch::full_like(side, 2);
+    steps.to_come = 10 * steps.observation.z.select(1, 0);
+    ActorCriticConfig config;
+    config.width = 32;
+    net = ActorCritic(puzzle.spec(), config);
+    how.epochs = 150;
+    how.minibatch = 64;
+    how.learning_rate = 3e-3;
+  }
+
+  LatentPuzzle puzzle;
   Demonstrations steps;
-  steps.observation = observation;
-  steps.observation.z = torch::randn_like(observation.z);
-  steps.observation.mask.counts = torch::full_like(observation.mask.counts, 3);
-  const auto side = (steps.observation.z.select(1, 0) > 0).to(torch::kInt64);
-  steps.good = torch::arange(256) % 4 != 0;
-  // Bad steps do the opposite.
-  steps.actions.primary = torch::where(steps.good, side, 1 - side);
-  steps.actions.secondary = torch::full_like(side, 2);
-  steps.to_come = 10 * steps.observation.z.select(1, 0);
-  ActorCriticConfig config;
-  config.width = 32;
-  ActorCritic net(puzzle.spec(), config);
+  torch::Tensor side;
+  ActorCritic net{nullptr};
   CloneConfig how;
-  how.epochs = 150;
-  how.minibatch = 64;
-  how.learning_rate = 3e-3;
+};
+
+TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
+  Sides sides;
+  auto& [puzzle, steps, side, net, how] = sides;
   const Metrics metrics = clone_actions(net, steps, 5, how, 1);
   EXPECT_GT(metrics[0].second, -0.3);
   EXPECT_LT(metrics[1].second, 0.3);
@@ -83,6 +99,18 @@ TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
   EXPECT_GT(right.to(torch::kFloat).mean().item<double>(), 0.9);
   const auto miss = 5 * net->value(steps.observation) - steps.to_come;
   EXPECT_LT(miss.square().mean().item<double>(), 10);
+}
+
+TEST(CloneTest, WhereNothingGainedTheCriticLearnsAlone) {
+  Sides sides;
+  auto& [puzzle, steps, side, net, how] = sides;
+  steps.good.fill_(false);
+  const Metrics metrics = clone_actions(net, steps, 5, how, 1);
+  EXPECT_EQ(metrics[0].second, 0);
+  EXPECT_LT(metrics[1].second, 0.3);
+  for (const auto& weights : net->parameters()) EXPECT_TRUE(weights.isfinite().all().item<bool>());
+  steps.to_come[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(clone_actions(net, steps, 5, how, 1), InputError);
 }
 
 }  // namespace
