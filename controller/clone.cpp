@@ -45,20 +45,19 @@ std::vector<Climb> best_climbs(const EpisodeSource& data, double share) {
   return best;
 }
 
-/// Discounted sums of the rewards from each step to the end of its episode; steps in order.
-torch::Tensor sums_to_come(const StartStates& steps, double gamma) {
-  const auto reward = steps.reward.to(torch::kCPU), episode = steps.episode.to(torch::kCPU);
-  auto sums = reward.clone();
-  const int64_t* of = episode.data_ptr<int64_t>();
+}  // namespace
+
+torch::Tensor Demonstrations::to_come(double gamma) const {
+  const auto of_episode = episode.to(torch::kCPU).contiguous();
+  auto sums = reward.to(torch::kCPU).clone();
+  const int64_t* of = of_episode.data_ptr<int64_t>();
   float* sum = sums.data_ptr<float>();
   for (int64_t i = sums.size(0) - 2; i >= 0; --i)
     if (of[i] == of[i + 1]) sum[i] += static_cast<float>(gamma) * sum[i + 1];
-  return sums.to(steps.reward.device());
+  return sums.to(reward.device());
 }
 
-}  // namespace
-
-Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share, double gamma) {
+Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share) {
   const auto episodes = data.data().episodes_in(Split::kTrain);
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
   auto length = torch::zeros({static_cast<int64_t>(data.data().episodes().size())}, torch::kInt64);
@@ -68,11 +67,12 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
       1 - all.steps.to(torch::kFloat) / static_cast<double>(world.spec().env.horizon);
   return {observation_of(all.state, all.mask, to_go),
           all.actions,
-          sums_to_come(all, gamma),
+          all.reward,
+          all.episode,
           all.steps < length.to(world.device()).index_select(0, all.episode)};
 }
 
-Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scale,
+Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, const torch::Tensor& worth,
                       const CloneConfig& config, uint64_t seed) {
   Rng rng(seed);
   torch::optim::Adam optimizer(net->parameters(), torch::optim::AdamOptions(config.learning_rate));
@@ -87,7 +87,7 @@ Metrics clone_actions(ActorCritic& net, const Demonstrations& steps, double scal
           net->evaluate(select_rows(steps.observation, index), select_rows(steps.actions, index));
       const auto weight = steps.good.index_select(0, index).to(torch::kFloat);
       const auto likely = (now.log_probability * weight).sum() / (good / all);
-      const auto miss = (now.value - steps.to_come.index_select(0, index) / scale).square().sum();
+      const auto miss = (now.value - worth.index_select(0, index)).square().sum();
       const auto loss = (miss - likely) / index.size(0);
       require_finite_loss(loss.item<double>());
       optimizer.zero_grad();

@@ -26,21 +26,24 @@ struct CloneConfig {
 struct Demonstrations {
   LatentObservation observation;  ///< [N, ...]
   LatentActions actions;          ///< [N]
-  torch::Tensor to_come;          ///< [N], discounted sum of the rewards from this step on
+  torch::Tensor reward;           ///< [N], of that step
+  torch::Tensor episode;          ///< [N] int64; an episode's steps lie together and in order
   torch::Tensor good;             ///< [N] bool: to imitate
   int64_t size() const { return actions.primary.size(0); }
+  /// [N], sums of the rewards from each step to the end of its episode, discounted by `gamma`.
+  torch::Tensor to_come(double gamma) const;
 };
 
 /// The steps of the training split. Good ones are those of the best episodes up to where the sum of
 /// the rewards is highest, by which they are ranked; of each start graph the best `share`, one at
-/// least. None are good where no episode gained. `gamma`: the discount of what is to come.
-Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share, double gamma);
+/// least. None are good where no episode gained.
+Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, double share);
 
 /// Behaviour cloning of the good steps (filtered as in Chen et al. 2021, section 5.1), and
-/// regression of the critic to what was to come in units of `scale` on all of them. Returns the mean
+/// regression of the critic to `worth` [N] on all of them. Returns the mean
 /// log-likelihood of the good actions (0 where there are none) and the critic's squared error, over the
 /// last pass. InputError where the loss is not finite.
-Metrics clone_actions(ActorCritic& net, const Demonstrations& demonstrations, double scale,
+Metrics clone_actions(ActorCritic& net, const Demonstrations& demonstrations, const torch::Tensor& worth,
                       const CloneConfig& config, uint64_t seed);
 
 }  // namespace reverie

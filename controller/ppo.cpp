@@ -127,9 +127,10 @@ PpoTrainer::PpoTrainer(const LatentSpec& spec, const ActorCriticConfig& net,
 
 Metrics PpoTrainer::imitate(const Demonstrations& demonstrations, const CloneConfig& config,
                             uint64_t seed) {
-  scale_.observe(demonstrations.to_come);
+  const auto to_come = demonstrations.to_come(config_.gamma);
+  scale_.observe(to_come);
   policy_.set_value_scale(scale_.value());
-  return clone_actions(net_, demonstrations, scale_.value(), config, seed);
+  return clone_actions(net_, demonstrations, to_come / scale_.value(), config, seed);
 }
 
 Metrics PpoTrainer::update(LatentEnvironment& environment, double progress, uint64_t seed) {

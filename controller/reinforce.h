@@ -32,7 +32,7 @@ class ReinforceTrainer : public Trainer {
   Metrics update(LatentEnvironment& environment, double progress, uint64_t seed) override;
   Metrics imitate(const Demonstrations& demonstrations, const CloneConfig& config,
                   uint64_t seed) override {
-    return clone_actions(net_, demonstrations, 1, config, seed);
+    return clone_actions(net_, demonstrations, demonstrations.to_come(config_.gamma), config, seed);
   }
   void store_policy(Checkpoint& checkpoint) const override;
   void restore_policy(const Checkpoint& checkpoint) override;

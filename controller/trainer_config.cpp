@@ -2,15 +2,6 @@
 
 namespace reverie {
 
-double TrainerConfig::discount() const {
-  switch (trainer) {
-    case TrainerKind::kPpo: return ppo.gamma;
-    case TrainerKind::kReinforce: return reinforce.gamma;
-    case TrainerKind::kCmaEs: return 1;
-  }
-  throw InternalError("no such trainer");
-}
-
 std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,
                                       uint64_t seed) {
   switch (config.trainer) {

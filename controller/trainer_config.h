@@ -30,9 +30,6 @@ struct TrainerConfig {
     v.section("cmaes", cmaes, "Evolution of a linear controller");
     v.section("reinforce", reinforce, "REINFORCE");
   }
-
-  /// The discount with which a critic begins; 1 where there is none.
-  double discount() const;
 };
 
 std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,

@@ -26,7 +26,8 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
   testing::UntrainedWorld untrained(toy.spec());
   const LatentEpisodes episodes(data, encode_states(data, *untrained.encoder));
   const double gamma = 0.9;
-  const Demonstrations steps = demonstrations(episodes, *untrained.world, 0.2, gamma);
+  const Demonstrations steps = demonstrations(episodes, *untrained.world, 0.2);
+  const auto sums = steps.to_come(gamma);
 
   std::map<int, std::vector<double>> heights;  // by start graph, of episodes that are imitated
   std::map<int, std::vector<double>> others;
@@ -40,7 +41,7 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
       double to_come = 0;
       for (size_t later = episode.steps.size(); later-- > t;)
         to_come = episode.steps[later].reward + gamma * to_come;
-      EXPECT_NEAR(steps.to_come[row].item<double>(), to_come, 1e-3);
+      EXPECT_NEAR(sums[row].item<double>(), to_come, 1e-3);
       EXPECT_EQ(steps.good[row].item<bool>(), imitated && sum < height);
       sum += episode.steps[t].reward;
       if (sum >= height) height = -1e9;  // what follows is not imitated
@@ -59,7 +60,7 @@ TEST(CloneTest, GoodStepsAreTheBestEpisodesOfEachStartUpToTheirHeight) {
 }
 
 /// 256 steps, of which three in four are good and take the side that z says; the others take the opposite.
-/// What is to come grows with z.
+/// What a state is worth grows with z.
 struct Sides {
   Sides() : puzzle(256, 2, 8) {
     const LatentObservation observation = puzzle.reset(1);
@@ -71,7 +72,7 @@ struct Sides {
     steps.good = torch::arange(256) % 4 != 0;
     steps.actions.primary = torch::where(steps.good, side, 1 - side);
     steps.actions.secondary = torch::full_like(side, 2);
-    steps.to_come = 10 * steps.observation.z.select(1, 0);
+    worth = 2 * steps.observation.z.select(1, 0);
     ActorCriticConfig config;
     config.width = 32;
     net = ActorCritic(puzzle.spec(), config);
@@ -82,35 +83,35 @@ struct Sides {
 
   LatentPuzzle puzzle;
   Demonstrations steps;
-  torch::Tensor side;
+  torch::Tensor side, worth;
   ActorCritic net{nullptr};
   CloneConfig how;
 };
 
 TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
   Sides sides;
-  auto& [puzzle, steps, side, net, how] = sides;
-  const Metrics metrics = clone_actions(net, steps, 5, how, 1);
+  auto& [puzzle, steps, side, worth, net, how] = sides;
+  const Metrics metrics = clone_actions(net, steps, worth, how, 1);
   EXPECT_GT(metrics[0].second, -0.3);
   EXPECT_LT(metrics[1].second, 0.3);
   Rng rng(1);
   const Choice choice = net->choose(steps.observation, true, rng);
   const auto right = choice.actions.primary.eq(side) & choice.actions.secondary.eq(2);
   EXPECT_GT(right.to(torch::kFloat).mean().item<double>(), 0.9);
-  const auto miss = 5 * net->value(steps.observation) - steps.to_come;
-  EXPECT_LT(miss.square().mean().item<double>(), 10);
+  const auto miss = net->value(steps.observation) - worth;
+  EXPECT_LT(miss.square().mean().item<double>(), 0.4);
 }
 
 TEST(CloneTest, WhereNothingGainedTheCriticLearnsAlone) {
   Sides sides;
-  auto& [puzzle, steps, side, net, how] = sides;
+  auto& [puzzle, steps, side, worth, net, how] = sides;
   steps.good.fill_(false);
-  const Metrics metrics = clone_actions(net, steps, 5, how, 1);
+  const Metrics metrics = clone_actions(net, steps, worth, how, 1);
   EXPECT_EQ(metrics[0].second, 0);
   EXPECT_LT(metrics[1].second, 0.3);
   for (const auto& weights : net->parameters()) EXPECT_TRUE(weights.isfinite().all().item<bool>());
-  steps.to_come[3] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THROW(clone_actions(net, steps, 5, how, 1), InputError);
+  worth[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THROW(clone_actions(net, steps, worth, how, 1), InputError);
 }
 
 }  // namespace
