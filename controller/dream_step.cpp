@@ -62,6 +62,9 @@ class DreamStep {
         run_(run),
         models_(load_models(run.world, data.spec(), config.dream.mask_margin, run.device)),
         episodes_(encoded(data, models_, run)) {
+    if (std::ssize(config.discounts) > config.policies)
+      throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
+                       config.discounts.size(), config.policies);
     training_.trainer = config.trainer;
     training_.clone = config.clone;
     if (!run.policy.empty()) {
@@ -69,8 +72,7 @@ class DreamStep {
       require_same_actions(run.policy, *training_.initial, data.spec());
     }
     if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
-      training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share,
-                                                config.trainer.discount());
+      training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share);
     training_.origin = hash_combine(data.fingerprint(), hash_of_tensors(models_.checkpoint));
     if (training_.initial) training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));
     training_.plan = config.plan;
@@ -84,11 +86,16 @@ class DreamStep {
   }
 
   TrainingResult train() {
-    return config_.policies == 1 ? train_in(run_.directory, config_.seed) : train_several();
+    return config_.policies == 1 ? train_in(run_.directory, 1) : train_several();
   }
 
  private:
-  TrainingResult train_in(const std::string& directory, uint64_t seed) {
+  /// The k-th policy, from 1 on.
+  TrainingResult train_in(const std::string& directory, int64_t k) {
+    const uint64_t seed = k == 1 ? config_.seed : Rng(config_.seed).fork(static_cast<uint64_t>(k)).bits();
+    const std::vector<double>& discounts = config_.discounts;
+    if (!discounts.empty())
+      training_.trainer.ppo.gamma = discounts[static_cast<size_t>(k - 1) % discounts.size()];
     training_.directory = directory;
     training_.seed = seed;
     const auto environment = place_to_learn(episodes_, models_, config_, run_);
@@ -101,8 +108,7 @@ class DreamStep {
     for (int64_t k = 1; k <= config_.policies; ++k) {
       const std::string where = fmt::format("{}/policy-{}", run_.directory, k);
       create_directory(where);
-      const uint64_t seed = k == 1 ? config_.seed : Rng(config_.seed).fork(static_cast<uint64_t>(k)).bits();
-      if (series.add(train_in(where, seed), where))
+      if (series.add(train_in(where, k), where))
         write_file(run_.directory + "/last.pt", read_file(where + "/last.pt"));
       training_.plan.validate_start = false;
     }

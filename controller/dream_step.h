@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "controller/validation.h"
 #include "worldmodel/dream.h"
@@ -23,6 +24,7 @@ struct DreamStepConfig {
   LearningPlace environment = LearningPlace::kDream;
   TrainingPlan plan;
   int64_t policies = 1;
+  std::vector<double> discounts;
   TrainerConfig trainer;
   DreamConfig dream;
   CloneConfig clone;
@@ -51,6 +53,9 @@ struct DreamStepConfig {
       v.field("policies", config.policies,
               "Policies trained with different seeds, each from the same start with all `updates`; what validation "
               "finds best is kept", at_least(1));
+      v.field("discounts", config.discounts,
+              "Of these policies in turn, instead of ppo.gamma (as in a family of policies, Badia et al., Agent57, "
+              "2020); empty: all have that", between(0, 1));
       config.trainer.fields(v);
       config.dream.fields(v);
       v.section("clone", config.clone, "Imitation of the best episodes before the first update");

@@ -175,6 +175,32 @@ TEST(DreamTrainTest, OfSeveralPoliciesTheBestValidatedIsKept) {
   EXPECT_EQ(again.best_update, result.best_update);
 }
 
+TEST(DreamTrainTest, PoliciesHaveTheirDiscountsInTurn) {
+  DreamScene scene;
+  scene.config.plan.updates = 1;
+  scene.config.discounts = {0.5, 0.25};
+  EXPECT_THROW(scene.train("one"), InputError);
+  scene.config.policies = 3;
+  scene.train("three");
+  for (const auto& [policy, discount] : {std::pair{1, 0.5}, {2, 0.25}, {3, 0.5}}) {
+    const Checkpoint file = load_checkpoint(fmt::format("{}/three/policy-{}/policy.pt", scene.directory.path(), policy),
+                                            "policy");
+    TrainerConfig trained;
+    ConfigFields(trained).load_text(file.configs.at("controller"), "policy");
+    EXPECT_EQ(trained.ppo.gamma, discount);
+  }
+  scene.config.trainer.ppo.gamma = 0.25;
+  scene.config.discounts = {0.5};
+  scene.config.policies = 1;
+  scene.train("half");
+  scene.config.trainer.ppo.gamma = 0.5;
+  scene.config.discounts = {};
+  scene.train("same");
+  const auto bytes = [&](const std::string& out) { return read_metrics(scene.directory / (out + "/metrics.jsonl")); };
+  ASSERT_EQ(bytes("half").size(), 2u);
+  EXPECT_EQ(bytes("half").back().values, bytes("same").back().values);
+}
+
 TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
   DreamScene scene;
   const auto validated = [&](const std::string& out) {
