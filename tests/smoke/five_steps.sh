@@ -87,3 +87,20 @@ done
 for file in rollouts encoder/encoder.pt world/world.pt policy/policy.pt better.onnx; do
   "$reverie" inspect $file --json | grep -q '"kind":' || fail "inspect does not know $file"
 done
+
+# Start graphs that are held out for testing are neither learned on nor judged on: a validation begins seven
+# episodes on the one that is left. And a model that is no longer what was collected on is refused.
+"$reverie" collect model.onnx other.onnx --out two --seed 1 --set collect.test_graphs=1 --set collect.episodes=12 \
+  --set env.horizon=6 --set env.region_nodes=8 --cost roofline:t4 --quiet
+learn train_vae two --out two_v --seed 1 --set vae.epochs=1 --quiet
+learn train_mdnrnn two --encoder two_v/encoder.pt --out two_m --seed 1 --set mdnrnn.epochs=1 --quiet
+held_out() {
+  learn dream_train two --world two_m/world.pt --seed 1 --set dream.updates=1 --set dream.validate_start=false \
+    --set dream.environment=live --set dream.batch=4 --json --quiet "$@"
+}
+held_out --out two_c >two.txt
+grep -q '"validation":{"resets":7,' two.txt || fail "a held out graph is judged on: $(cat two.txt)"
+mv other.onnx kept.onnx && cp model.onnx other.onnx
+held_out --out changed 2>changed.txt && fail "a model that changed is taken"
+[[ $(cat changed.txt) == *"'other' is no longer the graph that the rollouts were collected on"* && ! -e changed ]] ||
+  fail "a model that changed: $(cat changed.txt)"
