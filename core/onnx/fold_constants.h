@@ -9,7 +9,8 @@ namespace reverie {
 /// or when the operator cannot be evaluated.
 WeightPtr fold_small(const Graph& graph, ValueId value);
 
-/// The value of whatever is computed from constants alone, computed in double precision: a formula
+/// The value of whatever is computed from constants alone, computed as `fold` does
+/// (core/exec/reference/reference.h): a formula
 /// (core/ir/formula.h) where it is one and all that went in is known by its value; a fill called `name`
 /// where large fills went in and all elements came out equal; dense otherwise.
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name);

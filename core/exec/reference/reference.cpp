@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/exec/reference/kernels.h"
@@ -66,6 +67,41 @@ DType held_as(DType declared, const ReferenceOptions& options) {
                                                                           : declared;
 }
 
+bool holds_every(DType to, DType from) {
+  if (to == from || to == DType::kFloat64) return true;
+  return to == DType::kFloat32 && from != DType::kFloat64;
+}
+
+/// Whether a rounding error of what goes in can become a whole step of what comes out.
+bool is_step(const Graph& graph, NodeId node) {
+  static const std::unordered_set<std::string_view> steps = {
+      "Floor", "Ceil", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"};
+  const OpSchema& op = graph.op(node);
+  if (!op.is("Cast")) return steps.contains(op.name);
+  const DType from = graph.type(graph.inputs(node)[0]).dtype;
+  const DType to = graph.type(graph.output(node)).dtype;
+  return !(is_floating(from) && is_floating(to) && holds_every(to, from));
+}
+
+/// By value: whether it leads to a step or comes out of one, and so has to be what the model makes
+/// of it.
+std::vector<bool> values_at_steps(const Graph& graph, std::span<const NodeId> order) {
+  std::vector<bool> marked(static_cast<size_t>(graph.value_capacity()));
+  const auto mark = [&](ValueId value) {
+    if (value.valid()) marked[static_cast<size_t>(value.index)] = true;
+  };
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto outputs = graph.outputs(order[i]);
+    const bool step = is_step(graph, order[i]);
+    const bool leads = step || std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+                         return marked[static_cast<size_t>(output.index)];
+                       });
+    if (step) std::for_each(outputs.begin(), outputs.end(), mark);
+    if (leads) std::ranges::for_each(graph.inputs(order[i]), mark);
+  }
+  return marked;
+}
+
 /// Runs the kernel; results have the types that inference gives for the tensors at hand, in the
 /// kernel's own carriers.
 std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
@@ -99,6 +135,9 @@ class Run {
   }
 
   void set(ValueId value, const Tensor& tensor) { keep(value, tensor); }
+
+  /// From now on values at steps have their declared types, whatever the others have.
+  void declare_values_at_steps() { declared_ = values_at_steps(graph_, order_); }
 
   std::vector<Tensor> finish() {
     for (const NodeId node : order_) step(node);
@@ -136,8 +175,10 @@ class Run {
     const TensorType& type = graph_.type(value);
     REVERIE_CHECK(tensor.shape() == type.shape, "{} should be {}", to_string(tensor.type()),
                   to_string(type));
-    if (pending_[static_cast<size_t>(value.index)] > 0)
-      values_[static_cast<size_t>(value.index)] = tensor.cast(held_as(type.dtype, options_));
+    const auto at = static_cast<size_t>(value.index);
+    if (pending_[at] == 0) return;
+    const bool declared = !declared_.empty() && declared_[at];
+    values_[at] = tensor.cast(declared ? type.dtype : held_as(type.dtype, options_));
   }
 
   void release(ValueId value) {
@@ -152,7 +193,8 @@ class Run {
   std::vector<NodeId> order_;
   std::vector<ValueId> wanted_;
   std::vector<Tensor> values_;
-  std::vector<int> pending_;  // uses still to come, per value
+  std::vector<int> pending_;    // uses still to come, per value
+  std::vector<bool> declared_;  // values that are held as their declared type; empty: none
 };
 
 }  // namespace
@@ -200,7 +242,10 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
   REVERIE_CHECK(graph.is_constant(value));
   const ReferenceOptions options{.precision = Precision::kDouble};
-  return Run(graph, {&value, 1}, weights, options, {}).finish().at(0);
+  const ReferenceExecutor::Observer none;
+  Run run(graph, {&value, 1}, weights, options, none);
+  run.declare_values_at_steps();
+  return run.finish().at(0);
 }
 
 }  // namespace reverie

@@ -305,6 +305,53 @@ TEST(Reference, FoldsConstantsInDouble) {
   EXPECT_THAT(fold(graph, difference).data<float>(), ElementsAre(1.0F));
 }
 
+/// 10 * 0.7F is 7 in single precision, and less in double.
+class FoldedSteps : public testing::Test {
+ protected:
+  ValueId constant(float number) {
+    return graph_.add_constant(Weight::dense(floats({1}, {number})));
+  }
+  double folded(ValueId value) { return fold(graph_, value).to_doubles().at(0); }
+
+  Graph graph_;
+  ValueId seven_ = graph_.add("Mul", {constant(10), constant(0.7F)});
+};
+
+TEST_F(FoldedSteps, AreTakenWhereTheDeclaredTypesLead) {
+  EXPECT_EQ(folded(graph_.add("Floor", {seven_})), 7);
+  EXPECT_EQ(folded(graph_.add("Cast", {seven_}, {{"to", std::string("int64")}})), 7);
+  EXPECT_EQ(folded(graph_.add("GreaterOrEqual", {seven_, constant(7)})), 1);
+  const ValueId below = graph_.add("Mul", {constant(-10), constant(0.7F)});
+  EXPECT_EQ(folded(graph_.add("Ceil", {below})), -7);
+}
+
+/// The buckets of relative positions in T5, at distances 16, 32 and 64.
+TEST_F(FoldedSteps, AreThoseOfRelativePositions) {
+  const ValueId distances =
+      graph_.add_constant(Weight::dense(integers({3}, {16, 32, 64})));
+  const ValueId numbers = graph_.add("Cast", {distances}, {{"to", std::string("float32")}});
+  const ValueId logarithms = graph_.add("Log", {graph_.add("Div", {numbers, constant(8)})});
+  const ValueId scaled =
+      graph_.add("Mul", {graph_.add("Div", {logarithms, constant(2.7725887F)}), constant(8)});
+  const ValueId buckets = graph_.add("Cast", {scaled}, {{"to", std::string("int64")}});
+  EXPECT_THAT(fold(graph_, buckets).data<int64_t>(), ElementsAre(2, 4, 6));
+}
+
+TEST_F(FoldedSteps, OfANarrowerTypeAreKeptThroughAWiderOne) {
+  const ValueId half = graph_.add("Cast", {constant(0.1F)}, {{"to", std::string("float16")}});
+  const ValueId back = graph_.add("Cast", {half}, {{"to", std::string("float32")}});
+  EXPECT_EQ(folded(back), 0.0999755859375);
+}
+
+TEST_F(FoldedSteps, LeaveTheRestInDouble) {
+  const ValueId step = graph_.add("Cast", {graph_.add("Floor", {seven_})},
+                                  {{"to", std::string("float64")}});
+  const ValueId one = graph_.add("Cast", {graph_.add("Div", {step, step})},
+                                 {{"to", std::string("float32")}});
+  const ValueId sum = graph_.add("Add", {constant(1e8F), one});
+  EXPECT_EQ(folded(graph_.add("Sub", {sum, constant(1e8F)})), 1);
+}
+
 TEST(Reference, RefusesWhatDoesNotFit) {
   ReferenceExecutor executor;
   EXPECT_THROW(executor.run(small_graph(), {}), InputError);
