@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/ir/constant_inputs.h"
 #include "core/ir/text.h"
 
 namespace reverie {
@@ -46,8 +47,8 @@ bool OpSignature::operator==(const OpSignature& other) const {
 std::string OpSignature::text() const {
   std::string text = op->name + "(";
   for (size_t i = 0; i < inputs.size(); ++i)
-    text += fmt::format("{}{}{}", i == 0 ? "" : ", ", constant_inputs >> i & 1 ? "const " : "",
-                        to_string(inputs[i]));
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ",
+                        is_constant_input(constant_inputs, i) ? "const " : "", to_string(inputs[i]));
   text += ")";
   for (const Attributes::Entry& entry : attributes->entries())
     text += fmt::format("{}{}={}", text.back() == ')' ? " {" : ", ", entry.first,
@@ -63,8 +64,9 @@ OpSignature signature_of(const Graph& graph, NodeId node) {
   signature.inputs = input_types(graph, node);
   signature.outputs = output_types(graph, node);
   const auto inputs = graph.inputs(node);
-  for (size_t i = 0; i < inputs.size() && i < 32; ++i)
-    if (inputs[i].valid() && graph.is_constant(inputs[i])) signature.constant_inputs |= 1u << i;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].valid() && graph.is_constant(inputs[i]))
+      signature.constant_inputs |= constant_input(i);
   return signature;
 }
 

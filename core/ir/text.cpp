@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/ir/constant_inputs.h"
 #include "core/ir/formula.h"
 
 namespace reverie {
@@ -461,7 +462,7 @@ OperatorText parse_operator(std::string_view text) {
     Line ahead = line;
     if (ahead.name() == "const") {
       line = ahead;
-      if (result.inputs.size() < 32) result.constant_inputs |= 1u << result.inputs.size();
+      result.constant_inputs |= constant_input(result.inputs.size());
     }
     result.inputs.push_back(read_type(line));
   }

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/ir/constant_inputs.h"
 
 namespace reverie {
 namespace {
@@ -170,7 +171,7 @@ class Instantiator {
       const bool known = !inputs[i].absent();
       signature.inputs.push_back(known ? type(inputs[i]) : TensorType{});
       const bool is_constant = known && constant(inputs[i]);
-      if (is_constant && i < 32) signature.constant_inputs |= 1u << i;
+      if (is_constant) signature.constant_inputs |= constant_input(i);
       node.constant = node.constant && (is_constant || !known);
     }
     signature.attributes = node.attributes = std::make_shared<const Attributes>(

@@ -45,6 +45,20 @@ CostTable small_table() {
   return table;
 }
 
+/// Which inputs are constant is known of the first 32.
+TEST(OpSignature, OfManyInputsReadsBack) {
+  Graph graph;
+  std::vector<ValueId> inputs = {
+      graph.add_constant(Weight::fill({DType::kFloat32, {1}}, 1, "w"))};
+  for (int i = 1; i < 40; ++i)
+    inputs.push_back(graph.add_input(fmt::format("x{}", i), {DType::kFloat32, {1}}));
+  const NodeId node = graph.add_node(op_named("Concat"), inputs, {{"axis", int64_t{0}}});
+  const OpSignature signature = signature_of(graph, node);
+  const std::string text = signature.text();
+  EXPECT_EQ(text.find("const "), text.rfind("const ")) << text;
+  EXPECT_EQ(parse_signature(text), signature);
+}
+
 TEST(CostTable, SurvivesTheFile) {
   const TemporaryDirectory directory;
   const CostTable table = small_table();
