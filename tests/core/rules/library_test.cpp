@@ -57,6 +57,34 @@ output y = y
 )"), 0);
 }
 
+/// ONNX computes the normalization of doubles in single precision.
+TEST(LayerNormalizationRules, LeaveDoublesAlone) {
+  const auto places = [](const char* rule, const char* square, const char* type) {
+    const std::string text = fmt::format(R"(
+x = Input : {0} 2x8
+two = Constant {{value=[2]}} : {0} scalar
+epsilon = Constant {{value=[1e-05]}} : {0} scalar
+scale = Constant {{value=[1, 1, 1, 1, 1, 1, 1, 1]}} : {0} 8
+m = ReduceMean(x) {{axes=[1], keepdims=1}}
+d = Sub(x, m)
+p = {1}
+v = ReduceMean(p) {{axes=[1], keepdims=1}}
+a = Add(v, epsilon)
+s = Sqrt(a)
+n = Div(d, s)
+k = Mul(n, scale)
+y = Add(k, scale)
+output y = y
+)", type, square);
+    return places_of(rule, text.c_str());
+  };
+  for (const auto& [rule, square] : {std::pair{"layer_normalization_pow", "Pow(d, two)"},
+                                     std::pair{"layer_normalization_mul", "Mul(d, d)"}}) {
+    EXPECT_EQ(places(rule, square, "float32"), 1) << rule;
+    EXPECT_EQ(places(rule, square, "float64"), 0) << rule;
+  }
+}
+
 /// Unsigned numbers have no -1; differences wrap around.
 TEST(SubConstant, HoldsForEveryIntegerType) {
   for (const char* type : {"uint8", "int8", "uint64", "int64", "int32"}) {
