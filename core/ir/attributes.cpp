@@ -23,6 +23,9 @@ const T& require(const Attributes& attributes, std::string_view name) {
                    kKindNames[AttrValue(T{}).index()]);
 }
 
+/// -0.0 is equal to 0.0, whose bits are others.
+double without_sign_of_zero(double number) { return number == 0 ? 0 : number; }
+
 uint64_t hash_value(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> uint64_t {
@@ -30,13 +33,17 @@ uint64_t hash_value(const AttrValue& value) {
         if constexpr (std::is_same_v<T, int64_t>) {
           return static_cast<uint64_t>(v);
         } else if constexpr (std::is_same_v<T, double>) {
-          return std::bit_cast<uint64_t>(v);
+          return std::bit_cast<uint64_t>(without_sign_of_zero(v));
         } else if constexpr (std::is_same_v<T, std::string>) {
           return hash_string(v);
         } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
           uint64_t hash = v.size();
           for (const std::string& text : v) hash = hash_combine(hash, hash_string(text));
           return hash;
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          std::vector<double> numbers(v.size());
+          std::ranges::transform(v, numbers.begin(), without_sign_of_zero);
+          return hash_bytes(numbers.data(), numbers.size() * sizeof(double));
         } else {
           return hash_bytes(v.data(), v.size() * sizeof(v[0]));
         }

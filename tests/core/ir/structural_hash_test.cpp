@@ -222,6 +222,13 @@ TEST(StructuralHash, NamesAndOrderOfOutputsCount) {
   }
 }
 
+TEST(StructuralHash, EqualAttributesHaveEqualHashes) {
+  const Attributes plus{{"value", 0.0}, {"list", std::vector<double>{0.0, 1.0}}};
+  const Attributes minus{{"value", -0.0}, {"list", std::vector<double>{-0.0, 1.0}}};
+  EXPECT_EQ(plus, minus);
+  EXPECT_EQ(plus.hash(), minus.hash());
+}
+
 TEST(StructuralHash, AttributesTypesAndConstantsCount) {
   const auto sliced = [](int64_t start, float shift, DType dtype) {
     Graph graph;
