@@ -142,7 +142,10 @@ bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agr
     const Error error = error_between(tensor, other.at(name));
     result.max_abs_error = std::max(result.max_abs_error, error.absolute);
     result.max_rel_error = std::max(result.max_rel_error, error.relative);
-    if (!error.checked && tensor.elements() > 0)
+    const bool is_number = is_floating(tensor.type().dtype);
+    if (!is_number && !std::ranges::equal(tensor.bytes(), other.at(name).bytes()))
+      result.reason = fmt::format("'{}' holds other integers", name);
+    else if (!error.checked && tensor.elements() > 0)
       result.reason = fmt::format("'{}' holds no finite number, so nothing was checked", name);
     else if (error.relative > tolerance)
       result.reason = fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})",

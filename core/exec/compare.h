@@ -10,7 +10,7 @@ namespace reverie {
 struct CompareOptions {
   int inputs = 2;          ///< sets of random inputs
   uint64_t seed = 1;
-  double tolerance = 1e-6; ///< on max|a-b| / max|reference| of each output
+  double tolerance = 1e-6; ///< on max|a-b| / max|reference| of each output of floats
   /// Elements of at least this size (masks, as in attention) are measured by themselves: they must
   /// not make everything else seem small.
   static constexpr double kMask = 1e30;
@@ -44,7 +44,7 @@ struct Agreement {
 /// equal for both sides. Values of unknown type are compared by the pairing.
 ///
 /// The graphs disagree when their inputs or outputs differ in name or type, when an opaque node of
-/// one has no partner, when one holds NaN or infinity where the other does not, or when nothing was
+/// one has no partner, when an output of integers or truth values is not the same, when one holds NaN or infinity where the other does not, or when nothing was
 /// checked: no outputs, no sets of inputs, or an output without a single finite element.
 Agreement compare(const Graph& original, const Graph& candidate,
                   const CompareOptions& options = {});

@@ -176,6 +176,22 @@ TEST(Compare, SmallWeightsKeepTheirValues) {
   EXPECT_TRUE(compare(shifted_abs(2), shifted_abs(2.25), {.tolerance = 0.2}).agree);
 }
 
+TEST(Compare, IntegersAreEqualOrNot) {
+  const auto shifted = [](int64_t by) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", {DType::kInt64, {8}});
+    const ValueId number = graph.add_constant(Weight::dense(Tensor::of<int64_t>({}, {by})));
+    graph.add_output("y", graph.add("Add", {x, number}));
+    return graph;
+  };
+  constexpr int64_t kLarge = int64_t{1} << 60;
+  EXPECT_TRUE(compare(shifted(kLarge), shifted(kLarge)).agree);
+  EXPECT_FALSE(compare(shifted(1000000000), shifted(1000000001)).agree);
+  const Agreement result = compare(shifted(kLarge), shifted(kLarge + 1));
+  EXPECT_FALSE(result.agree);
+  EXPECT_THAT(result.reason, HasSubstr("'y' holds other integers"));
+}
+
 TEST(Compare, VariancesAreDrawnPositive) {
   Graph graph;
   const ValueId x = graph.add_input("x", floats({1, 128, 4, 4}));
