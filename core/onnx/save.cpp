@@ -142,7 +142,8 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   if (data) data->finish();
   require_accepted(verdict(&model, path.parent_path()), skeleton, path);
   if (data) set_location(data->name(), graph);
-  model.SerializeToOstream(&file.stream());
+  if (!model.SerializeToOstream(&file.stream()))
+    throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
   file.finish();
   if (data) data->commit();
   file.commit();
