@@ -115,6 +115,9 @@ std::optional<Values> split(Source& source) {
       throw InputError("an extent of {} does not split into {} equal parts", extent, parts);
     source.attributes.set("split", std::vector<int64_t>(static_cast<size_t>(parts), extent / parts));
   }
+  const size_t parts = source.attributes.integers("split").size();
+  if (parts != static_cast<size_t>(source.node.output_size()))
+    throw InputError("it has {} outputs for {} parts", source.node.output_size(), parts);
   return with_first_input(source);
 }
 

@@ -100,6 +100,19 @@ TEST_F(BadFile, BrokenGraphs) {
   EXPECT_THAT(error_of(shapes), HasSubstr("'x' has elements of type 99"));
 }
 
+TEST_F(BadFile, SplitsIntoOtherPartsThanOutputs) {
+  for (const std::string outputs : {"y", "y, a, b"}) {
+    const std::string heading = "<ir_version: 8, opset_import: [\"\" : {}]> "
+                                "g (float[6] x) => (float[n] y) {{ ";
+    const std::string input = outputs + " = Split <axis = 0> (x, parts) }";
+    const std::string attribute = outputs + " = Split <axis = 0, split = [2, 4]> (x) }";
+    const std::string parts = "parts = Constant <value = int64[2] {2, 4}> () ";
+    for (const std::string& text : {fmt::format(fmt::runtime(heading), 13) + parts + input,
+                                    fmt::format(fmt::runtime(heading), 11) + attribute})
+      EXPECT_THAT(error_of(parse(text)), HasSubstr("Split")) << text;
+  }
+}
+
 /// Extents whose product overflows must not become a small tensor.
 TEST_F(BadFile, ExtentsThatOverflowAreNoTensor) {
   const auto carried = [&](const std::string& nodes) {
