@@ -14,7 +14,17 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kOtherExtents[] = {1, 3};
+/// Extents to try instead of a bound one, each at least 1 and another than that.
+using OtherExtent = int64_t (*)(int64_t bound);
+constexpr OtherExtent kOtherExtents[] = {
+    [](int64_t bound) { return bound + 1; },
+    [](int64_t bound) { return bound + 3; },
+    [](int64_t bound) { return bound > 1 ? bound / 2 : 2; },
+    [](int64_t bound) { return bound > 1 ? bound - 1 : 3; },
+    [](int64_t bound) { return bound > 0 ? 2 * bound : 2; },
+};
+/// So many of them have to be tried, if the model can be run at so many.
+constexpr int kEnoughExtents = 2;
 
 /// A file that is gone when this is.
 class ScratchFile {
@@ -68,43 +78,65 @@ std::optional<ImportedModel> import_at(const std::filesystem::path& path,
   }
 }
 
-/// Whether the graph keeps its meaning with other extents of these symbols.
-bool holds_for(const std::set<std::string>& symbols, const std::filesystem::path& original,
-               const ImportedModel& model, const std::filesystem::path& written,
-               const CompareOptions& options) {
-  for (const int64_t more : kOtherExtents) {
-    const std::vector<std::string> shapes = shapes_with(model, symbols, more);
-    const auto reference = import_at(original, shapes);
-    if (!reference) continue;
-    const auto other = import_at(written, shapes);
-    const bool agrees = other && other->warnings.size() <= reference->warnings.size() &&
-                        compare(reference->graph, other->graph, options).agree;
-    if (!agrees && compare(reference->graph, reference->graph, options).agree) return false;
-  }
-  return true;
-}
+enum class Verdict { kFails, kUntried, kHolds };
 
-std::set<std::string> symbols_that_hold(const std::filesystem::path& original,
-                                        const ImportedModel& model, const Graph& graph,
-                                        const std::filesystem::path& path,
-                                        const CompareOptions& options) {
-  const std::set<std::string> symbols = symbols_of(model);
-  if (symbols.empty()) return {};
-  const ScratchFile scratch(path.string() + ".symbolic");
-  const auto all_hold = [&](const std::set<std::string>& kept) {
-    try {
-      export_onnx(graph, model.info, scratch.path(),
-                  {.symbols = with_outputs(kept, model), .fold_constants = false});
-      return holds_for(kept, original, model, scratch.path(), options);
-    } catch (const InputError&) {
-      return false;
+/// Finds the symbols with whose other extents the graph keeps its meaning.
+class SymbolTrial {
+ public:
+  SymbolTrial(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
+              const std::filesystem::path& path, const CompareOptions& options)
+      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path.string() + ".symbolic") {}
+
+  /// Each by itself, and all of them together. Some can have other extents only together.
+  std::set<std::string> symbols_that_hold() const {
+    std::set<std::string> possible;
+    std::set<std::string> proven;
+    for (const std::string& symbol : symbols_of(model_)) {
+      const Verdict verdict = verdict_on({symbol});
+      if (verdict != Verdict::kFails) possible.insert(symbol);
+      if (verdict == Verdict::kHolds) proven.insert(symbol);
     }
-  };
-  std::set<std::string> kept;
-  for (const std::string& symbol : symbols)
-    if (all_hold({symbol})) kept.insert(symbol);
-  return kept.size() < 2 || all_hold(kept) ? kept : std::set<std::string>();
-}
+    if (possible.size() > 1 && verdict_on(possible) == Verdict::kHolds) return possible;
+    if (proven.size() < 2) return proven;
+    const bool holds = proven != possible && verdict_on(proven) == Verdict::kHolds;
+    return holds ? proven : std::set<std::string>();
+  }
+
+ private:
+  Verdict verdict_on(const std::set<std::string>& symbols) const {
+    try {
+      export_onnx(graph_, model_.info, scratch_.path(),
+                  {.symbols = with_outputs(symbols, model_), .fold_constants = false});
+      int tried = 0;
+      for (const OtherExtent other : kOtherExtents) {
+        const Verdict verdict = verdict_at(shapes_with(model_, symbols, other));
+        if (verdict == Verdict::kFails) return verdict;
+        if (verdict == Verdict::kHolds && ++tried == kEnoughExtents) break;
+      }
+      return tried > 0 ? Verdict::kHolds : Verdict::kUntried;
+    } catch (const InputError&) {
+      return Verdict::kFails;
+    }
+  }
+
+  /// Untried where the original itself cannot be run.
+  Verdict verdict_at(const std::vector<std::string>& shapes) const {
+    const auto reference = import_at(original_, shapes);
+    if (!reference) return Verdict::kUntried;
+    const auto other = import_at(scratch_.path(), shapes);
+    if (other && other->warnings.size() <= reference->warnings.size() &&
+        compare(reference->graph, other->graph, options_).agree)
+      return Verdict::kHolds;
+    const bool runs = compare(reference->graph, reference->graph, options_).agree;
+    return runs ? Verdict::kFails : Verdict::kUntried;
+  }
+
+  const std::filesystem::path& original_;
+  const ImportedModel& model_;
+  const Graph& graph_;
+  const CompareOptions& options_;
+  ScratchFile scratch_;
+};
 
 }  // namespace
 
@@ -116,7 +148,7 @@ std::set<std::string> symbols_of(const ImportedModel& model) {
 }
 
 std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
-                                     int64_t more) {
+                                     int64_t (*other)(int64_t)) {
   std::vector<std::string> shapes;
   for (const NodeId input : model.graph.inputs()) {
     const std::string& name = model.graph.input_name(input);
@@ -124,7 +156,7 @@ std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<
     const onnx::TensorShapeProto declared = declared_shape(model, name);
     for (int i = 0; i < declared.dim_size(); ++i)
       if (!declared.dim(i).has_dim_value() && symbols.contains(proto::symbol_of(declared.dim(i))))
-        shape[static_cast<size_t>(i)] += more;
+        shape[static_cast<size_t>(i)] = other(shape[static_cast<size_t>(i)]);
     if (!shape.empty()) shapes.push_back(fmt::format("{}={}", name, fmt::join(shape, ",")));
   }
   return shapes;
@@ -134,7 +166,8 @@ std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
                                           const CompareOptions& compare) {
-  const std::set<std::string> kept = symbols_that_hold(original, model, graph, path, compare);
+  const std::set<std::string> kept =
+      SymbolTrial(original, model, graph, path, compare).symbols_that_hold();
   export_onnx(graph, model.info, path, {.symbols = with_outputs(kept, model)});
   std::set<std::string> replaced;
   std::ranges::set_difference(symbols_of(model), kept, std::inserter(replaced, replaced.end()));

@@ -15,15 +15,16 @@ namespace reverie {
 /// are one symbol, "?".
 std::set<std::string> symbols_of(const ImportedModel& model);
 
-/// Bindings as for ImportOptions::shapes: the model's own, but `symbols` have `more` added.
+/// Bindings as for ImportOptions::shapes: the model's own, but the extents of `symbols` are what
+/// `other` makes of them.
 std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
-                                     int64_t more);
+                                     int64_t (*other)(int64_t));
 
 /// As export_onnx, but inputs and outputs keep those symbolic dimensions for which the written file
-/// holds: with other extents bound it still agrees with the model at `original`, wherever that itself
-/// can be run. Weights are drawn anew for that, and what is computed from them is computed again
-/// (core/exec/compare.h). `model` was imported from there. Returns the symbols that had to be replaced
-/// by their extents.
+/// holds: with other extents bound (a few more, half, one less, twice) it still agrees with the model
+/// at `original`, wherever that itself can be run, which it must be able to at one of them. Weights are
+/// drawn anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
+/// was imported from there. Returns the symbols that had to be replaced by their extents.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

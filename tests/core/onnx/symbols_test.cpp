@@ -59,7 +59,7 @@ constexpr const char* kDynamic = R"(
 TEST_F(Symbols, StayWhereTheGraphHoldsForOtherExtents) {
   const ImportedModel model = import_model(kDynamic, {"x=2,6,4"});
   EXPECT_THAT(symbols_of(model), ElementsAre("batch"));
-  EXPECT_THAT(shapes_with(model, {"batch"}, 3), ElementsAre("x=5,6,4"));
+  EXPECT_THAT(shapes_with(model, {"batch"}, [](int64_t extent) { return extent + 3; }), ElementsAre("x=5,6,4"));
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
   EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("batch", "6", "4"));
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("batch", "3", "8"));
@@ -86,6 +86,59 @@ TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("1", "n"));
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", "n"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
+}
+
+/// Four rows at every extent, so that its neighbours cannot be tried, and a start of half the extent.
+constexpr const char* kSecondHalf = R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[n] x) => (float[4,k] y, float[m] z)
+    {
+      rows = Constant <value = int64[2] {4, -1}> ()
+      y = Reshape(x, rows)
+      s = Shape(x)
+      two = Constant <value = int64[1] {2}> ()
+      end = Constant <value = int64[1] {1000}> ()
+      half = Div(s, two)
+      z = Slice(x, half, end)
+    })";
+
+TEST_F(Symbols, AreTriedWhereTheModelItselfCanBeRun) {
+  const ImportedModel model = import_model(kSecondHalf, {"x=8"});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("n"));
+  const ImportedModel rows = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[n] x) => (float[k,4] y)
+      {
+        rows = Constant <value = int64[2] {-1, 4}> ()
+        y = Reshape(x, rows)
+      })", {"x=8"});
+  EXPECT_THAT(export_with_symbols(original_, rows, rows.graph, written_), IsEmpty());
+}
+
+/// 32 positions have codes, and so many are bound.
+TEST_F(Symbols, AreTriedBelowTheBoundExtent) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[n,2] x) => (float[n,2] y)
+      {
+        zero = Constant <value = int64[1] {0}> ()
+        one = Constant <value = int64[1] {1}> ()
+        wide = Constant <value = int64[2] {32, 2}> ()
+        codes = ConstantOfShape <value = float[1] {0.5}> (wide)
+        s = Shape(x)
+        rows = Slice(s, zero, one)
+        part = Slice(codes, zero, rows)
+        y = Add(x, part)
+      })", {"x=32,2"});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("n"));
+}
+
+/// Neither can have another extent than the other.
+TEST_F(Symbols, OfOneExtentAreTriedTogether) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[m] a, float[n] b) => (float[k] y) { y = Add(a, b) })", {"a=4", "b=4"});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
 TEST_F(Symbols, AreNoneWhereAllExtentsAreNumbers) {
