@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/onnx/proto.h"
 
 namespace reverie {
@@ -26,21 +26,20 @@ constexpr OtherExtent kOtherExtents[] = {
 /// So many of them have to be tried, if the model can be run at so many.
 constexpr int kEnoughExtents = 2;
 
-/// A file that is gone when this is.
+/// A file beside `path` that is gone when this is, with its data.
 class ScratchFile {
  public:
-  explicit ScratchFile(std::filesystem::path path) : path_(std::move(path)) {}
+  explicit ScratchFile(const std::filesystem::path& path) : file_(path.string()) {}
   ~ScratchFile() {
     std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-    std::filesystem::remove(path_.string() + ".data", ignored);
+    std::filesystem::remove(file_.temporary() + ".data", ignored);
   }
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return file_.temporary(); }
 
  private:
-  std::filesystem::path path_;
+  AsideFile file_;
 };
 
 /// What the model declares of an input or output; empty where that is what its type says.
@@ -85,7 +84,7 @@ class SymbolTrial {
  public:
   SymbolTrial(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
               const std::filesystem::path& path, const CompareOptions& options)
-      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path.string() + ".symbolic") {}
+      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path) {}
 
   /// Each by itself, and all of them together. Some can have other extents only together.
   std::set<std::string> symbols_that_hold() const {

@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "core/base/files.h"
 #include "core/base/random.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
@@ -139,6 +140,17 @@ TEST_F(Symbols, OfOneExtentAreTriedTogether) {
       <ir_version: 8, opset_import: ["" : 13]>
       g (float[m] a, float[n] b) => (float[k] y) { y = Add(a, b) })", {"a=4", "b=4"});
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+}
+
+TEST_F(Symbols, AreTriedInAFileOfTheirOwn) {
+  const std::string beside = written_.string() + ".symbolic";
+  std::ofstream(beside) << "a person's";
+  std::ofstream(beside + ".data") << "a person's";
+  const ImportedModel model = import_model(kDynamic, {"x=2,6,4"});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  EXPECT_EQ(read_file(beside), "a person's");
+  EXPECT_EQ(read_file(beside + ".data"), "a person's");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 4);
 }
 
 TEST_F(Symbols, AreNoneWhereAllExtentsAreNumbers) {
