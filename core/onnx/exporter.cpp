@@ -161,17 +161,22 @@ void Exporter::write_header() {
   model.mutable_graph()->set_doc_string(info_.graph_doc_string);
 }
 
-onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorType& type) const {
+/// Outputs that had no shape have none while there are symbols, on which it may depend.
+onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorType& type,
+                                          bool is_output) const {
   onnx::ValueInfoProto value;
   const auto original = info_.value_infos.find(name);
   if (original != info_.value_infos.end())
     REVERIE_CHECK(value.ParseFromString(original->second));
   value.set_name(name);
   if (type.known()) {
-    const onnx::TensorShapeProto declared = value.type().tensor_type().shape();
+    const onnx::TypeProto_Tensor declared = value.type().tensor_type();
+    const bool is_without_shape = value.type().has_tensor_type() && !declared.has_shape();
     value.clear_type();
     set_tensor_type(type, value.mutable_type());
-    restore_symbols(declared, symbols_, value.mutable_type()->mutable_tensor_type()->mutable_shape());
+    auto* tensor = value.mutable_type()->mutable_tensor_type();
+    restore_symbols(declared.shape(), symbols_, tensor->mutable_shape());
+    if (is_without_shape && is_output && !symbols_.empty()) tensor->clear_shape();
   }
   return value;
 }
@@ -179,9 +184,9 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
 void Exporter::write_interface() {
   onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
   for (const NodeId input : graph_.inputs())
-    *graph.add_input() = value_info(graph_.input_name(input), graph_.type(graph_.output(input)));
+    *graph.add_input() = value_info(graph_.input_name(input), graph_.type(graph_.output(input)), false);
   for (const GraphOutput& output : graph_.outputs())
-    *graph.add_output() = value_info(output.name, graph_.type(output.value));
+    *graph.add_output() = value_info(output.name, graph_.type(output.value), true);
 }
 
 void Exporter::write_constants() {

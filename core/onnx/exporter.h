@@ -53,7 +53,8 @@ class Exporter {
     return names_[static_cast<size_t>(value.index)];
   }
   std::vector<std::string> names_of(std::span<const ValueId> values) const;
-  onnx::ValueInfoProto value_info(const std::string& name, const TensorType& type) const;
+  onnx::ValueInfoProto value_info(const std::string& name, const TensorType& type,
+                                  bool is_output) const;
 
   const Graph& graph_;
   const ModelInfo& info_;

@@ -142,6 +142,20 @@ TEST_F(Symbols, OfOneExtentAreTriedTogether) {
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
+TEST_F(Symbols, OfInputsNeedNoShapeOfOutputs) {
+  onnx::ModelProto proto;
+  ASSERT_TRUE(onnx::OnnxParser::Parse(proto, kDynamic).IsOK());
+  for (auto& output : *proto.mutable_graph()->mutable_output())
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  testing::write_message(proto, original_);
+  const ImportedModel model = import_onnx(original_, {{"x=2,6,4"}});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("batch", "6", "4"));
+  const auto& type = written().graph().output(0).type().tensor_type();
+  EXPECT_EQ(type.elem_type(), onnx::TensorProto::FLOAT);
+  EXPECT_FALSE(type.has_shape());
+}
+
 TEST_F(Symbols, AreTriedInAFileOfTheirOwn) {
   const std::string beside = written_.string() + ".symbolic";
   std::ofstream(beside) << "a person's";
