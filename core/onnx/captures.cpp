@@ -69,6 +69,25 @@ void rename(onnx::GraphProto* graph, std::map<std::string, std::string> names) {
   for (auto& output : *graph->mutable_output()) replace(output.mutable_name());
 }
 
+void rename_all(onnx::GraphProto* graph, const std::map<std::string, std::string>& names) {
+  const auto replace = [&](std::string* name) {
+    const auto at = names.find(*name);
+    if (at != names.end()) *name = at->second;
+  };
+  for (auto& input : *graph->mutable_input()) replace(input.mutable_name());
+  for (auto& output : *graph->mutable_output()) replace(output.mutable_name());
+  for (auto& info : *graph->mutable_value_info()) replace(info.mutable_name());
+  for (auto& tensor : *graph->mutable_initializer()) replace(tensor.mutable_name());
+  for (auto& tensor : *graph->mutable_sparse_initializer())
+    replace(tensor.mutable_values()->mutable_name());
+  for (auto& note : *graph->mutable_quantization_annotation()) replace(note.mutable_tensor_name());
+  for (auto& node : *graph->mutable_node()) {
+    for (auto& input : *node.mutable_input()) replace(&input);
+    for (auto& output : *node.mutable_output()) replace(&output);
+    for_each_subgraph(node, [&](onnx::GraphProto& inner) { rename_all(&inner, names); });
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> captured_names(const onnx::NodeProto& node) {
@@ -87,6 +106,11 @@ std::set<std::string> local_names(const onnx::NodeProto& node) {
 
 void rename_captured(onnx::NodeProto* node, const std::map<std::string, std::string>& names) {
   for_each_subgraph(*node, [&](onnx::GraphProto& graph) { rename(&graph, names); });
+}
+
+void rename_local(onnx::NodeProto* node, const std::map<std::string, std::string>& names) {
+  if (names.empty()) return;
+  for_each_subgraph(*node, [&](onnx::GraphProto& graph) { rename_all(&graph, names); });
 }
 
 std::vector<std::string> canonical_captures(const onnx::NodeProto& node, size_t count) {

@@ -19,6 +19,9 @@ std::set<std::string> local_names(const onnx::NodeProto& node);
 /// Replaces captured names in the subgraphs of `node`.
 void rename_captured(onnx::NodeProto* node, const std::map<std::string, std::string>& names);
 
+/// Replaces names that are defined inside the subgraphs of `node`; captured ones have to be others.
+void rename_local(onnx::NodeProto* node, const std::map<std::string, std::string>& names);
+
 /// The names that captured values have in the canonical form of a node: "outer_0", "outer_1", ...,
 /// with more underscores in front where a local name begins so.
 std::vector<std::string> canonical_captures(const onnx::NodeProto& node, size_t count);

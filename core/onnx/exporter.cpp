@@ -85,11 +85,9 @@ std::string Exporter::fresh_name(const std::string& stem) {
   }
 }
 
-/// Inputs and outputs keep their names, then weights where they can; names inside of untouched
-/// subgraphs are avoided, since a name means one thing throughout a model.
+/// Inputs and outputs keep their names, then weights where they can; other values avoid the names
+/// inside of untouched subgraphs, since a name means one thing throughout a model.
 void Exporter::name_values() {
-  for (const NodeId id : graph_.nodes())
-    if (&graph_.op(id) == &opaque_op()) taken_.merge(local_names(opaque_node(graph_, id)));
   for (const NodeId input : graph_.inputs()) {
     names_[static_cast<size_t>(graph_.output(input).index)] = graph_.input_name(input);
     claim(graph_.input_name(input));
@@ -107,6 +105,8 @@ void Exporter::name_values() {
       throw InputError("output '{}' has the name of another value", output.name);
     if (name.empty() && !renames_fill) name = output.name;
   }
+  for (const NodeId id : graph_.nodes())
+    if (&graph_.op(id) == &opaque_op()) taken_.merge(local_names(opaque_node(graph_, id)));
   name_constants();
   for (const NodeId id : graph_.topological_order())
     for (const ValueId value : graph_.outputs(id)) {
@@ -194,6 +194,7 @@ void Exporter::write_constants() {
     const WeightPtr& weight = graph_.weight(id);
     if (weight == nullptr) continue;
     const std::string& name = name_of_value(graph_.output(id));
+    in_scope_.insert(name);
     if (is_stored_as_fill(*weight, opset_)) {
       write_fill(name, *weight);
     } else if (is_stored_as_expand(*weight, opset_)) {
@@ -227,8 +228,17 @@ void Exporter::write_expand(const std::string& name, const Weight& weight) {
   node.add_output(name);
 }
 
+/// Values around a subgraph that its own names would hide: outputs of the graph, which keep theirs.
+std::map<std::string, std::string> Exporter::other_local_names(const onnx::NodeProto& node) {
+  std::map<std::string, std::string> renamed;
+  for (const std::string& name : local_names(node))
+    if (in_scope_.contains(name)) renamed.emplace(name, fresh_name(name));
+  return renamed;
+}
+
 void Exporter::write_opaque(NodeId id) {
   onnx::NodeProto node = opaque_node(graph_, id);
+  rename_local(&node, other_local_names(node));
   const std::vector<std::string> inputs = names_of(graph_.inputs(id));
   const auto name_at = [&](size_t index) { return index < inputs.size() ? inputs[index] : ""; };
   const auto own = static_cast<size_t>(node.input_size());
@@ -247,12 +257,14 @@ void Exporter::write_nodes() {
                    [&](const std::string& stem) { return fresh_name(stem); }, !symbols_.empty()};
   for (const NodeId id : graph_.topological_order()) {
     if (!is_operation(graph_, id)) continue;
+    const std::vector<std::string> outputs = names_of(graph_.outputs(id));
     if (&graph_.op(id) == &opaque_op()) {
       write_opaque(id);
       skeleton_.has_opaque_nodes = true;
     } else {
-      write_node(graph_, id, names_of(graph_.inputs(id)), names_of(graph_.outputs(id)), target);
+      write_node(graph_, id, names_of(graph_.inputs(id)), outputs, target);
     }
+    in_scope_.insert(outputs.begin(), outputs.end());
   }
 }
 

@@ -45,6 +45,7 @@ class Exporter {
   void write_constants();
   void write_fill(const std::string& name, const Weight& weight);
   void write_expand(const std::string& name, const Weight& weight);
+  std::map<std::string, std::string> other_local_names(const onnx::NodeProto& node);
   void write_opaque(NodeId node);
   void write_nodes();
   void write_outputs();
@@ -63,6 +64,7 @@ class Exporter {
   ModelSkeleton skeleton_;
   std::vector<std::string> names_;
   std::set<std::string> taken_;
+  std::set<std::string> in_scope_;  // of constants and of the outputs of nodes that were written
   std::unordered_map<std::string, int> next_number_;
 };
 

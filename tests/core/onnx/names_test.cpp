@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include "core/ir/structural_hash.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/onnx/lower.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+onnx::ModelProto parse(const std::string& text) {
+  onnx::ModelProto model;
+  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  return model;
+}
+
+class Names : public ::testing::Test {
+ protected:
+  ImportedModel import(const onnx::ModelProto& model) {
+    testing::write_message(model, folder_ / "model.onnx");
+    return import_onnx(folder_ / "model.onnx");
+  }
+  ImportedModel written(const ImportedModel& model) {
+    export_onnx(model.graph, model.info, folder_ / "copy.onnx");
+    return import_onnx(folder_ / "copy.onnx");
+  }
+  onnx::ModelProto copy() { return testing::read_message<onnx::ModelProto>(folder_ / "copy.onnx"); }
+
+  TemporaryDirectory folder_;
+};
+
+/// Gives the If at `node` two branches whose output is called y.
+void add_branches(onnx::ModelProto* model, int node) {
+  const auto add = [&](const char* name, const char* body) {
+    auto* attribute = model->mutable_graph()->mutable_node(node)->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    *attribute->mutable_g() =
+        parse(std::string("<ir_version: 8, opset_import: [\"\" : 17]> ") + body).graph();
+  };
+  add("then_branch", "t () => (float[2] y) { h = Neg(x) y = Exp(h) }");
+  add("else_branch", "e () => (float[2] y) { y = Exp(x) }");
+}
+
+TEST_F(Names, OfAnOutputMayBeThoseOfBranches) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y) { y = If(c) })");
+  add_branches(&proto, 0);
+  const ImportedModel model = import(proto);
+  EXPECT_TRUE(isomorphic(written(model).graph, lower(model.graph)));
+  EXPECT_EQ(copy().graph().node(0).output(0), "y");
+}
+
+/// Relu comes to stand before the If, in whose branches its name means something else.
+TEST_F(Names, OfBranchesGiveWayToThoseAroundThem) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y, float[2] z) {
+      z = If(c)
+      y = Relu(x)
+    })");
+  add_branches(&proto, 0);
+  const ImportedModel model = import(proto);
+  written(model);
+  const onnx::ModelProto result = copy();
+  ASSERT_EQ(result.graph().node_size(), 2);
+  EXPECT_EQ(result.graph().node(0).output(0), "y");
+  for (const auto& branch : result.graph().node(1).attribute()) {
+    const onnx::GraphProto& graph = branch.g();
+    EXPECT_NE(graph.output(0).name(), "y");
+    EXPECT_EQ(graph.output(0).name(), graph.node().rbegin()->output(0));
+  }
+}
+
+}  // namespace
+}  // namespace reverie
