@@ -16,6 +16,13 @@ bool is_set(const onnx::TypeProto& type) {
   return type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
 }
 
+/// The name of its first output, which no other node of the graph has.
+std::string name_by_output(const onnx::NodeProto& node) {
+  for (const auto& output : node.output())
+    if (!output.empty()) return output;
+  return {};
+}
+
 /// The node with names that do not depend on the model around it.
 onnx::NodeProto canonical(onnx::NodeProto node, const std::vector<std::string>& captured) {
   for (auto& input : *node.mutable_input())
@@ -143,6 +150,7 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
 Values Importer::add_opaque(const onnx::NodeProto& original) {
   onnx::NodeProto node = original;
   embed_external_data(&node, files_);
+  if (node.name().empty()) node.set_name(name_by_output(node));
   const std::vector<std::string> captured = captured_names(node);
   Values inputs;
   for (const auto& input : node.input()) inputs.push_back(value(input));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 
+#include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
@@ -75,6 +76,22 @@ TEST_F(Names, OfBranchesGiveWayToThoseAroundThem) {
     EXPECT_NE(graph.output(0).name(), "y");
     EXPECT_EQ(graph.output(0).name(), graph.node().rbegin()->output(0));
   }
+}
+
+/// Both Selus are alike; which of them comes first depends on the order of the sum.
+TEST_F(Names, TellUnnamedOpaqueNodesApart) {
+  const auto sum = [&](const char* last) {
+    return import(parse(R"(
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x) => (float[2] y) {
+          a = Relu(x) b = Tanh(x) p = Selu(a) q = Selu(b) )" + std::string(last) + "}"));
+  };
+  const ImportedModel original = sum("y = Add(p, q)");
+  const Agreement swapped = compare(original.graph, sum("y = Add(q, p)").graph);
+  EXPECT_TRUE(swapped.agree) << swapped.reason;
+  const Agreement again = compare(original.graph, written(original).graph);
+  EXPECT_TRUE(again.agree) << again.reason;
+  EXPECT_FALSE(compare(original.graph, sum("y = Sub(q, p)").graph).agree);
 }
 
 }  // namespace
