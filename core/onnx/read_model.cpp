@@ -30,6 +30,31 @@ onnx::ModelProto parse(std::span<const std::byte> bytes) {
   return model;
 }
 
+void shorten_domains(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) {
+  for (auto& node : *nodes) {
+    if (is_standard_domain(node.domain())) node.clear_domain();
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) shorten_domains(attribute.mutable_g()->mutable_node());
+      for (auto& graph : *attribute.mutable_graphs()) shorten_domains(graph.mutable_node());
+    }
+  }
+}
+
+void shorten_domains(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports) {
+  for (auto& import : *imports)
+    if (is_standard_domain(import.domain())) import.clear_domain();
+}
+
+/// The standard domain has two names, of which the checker knows the empty one.
+void shorten_domains(onnx::ModelProto* model) {
+  shorten_domains(model->mutable_opset_import());
+  shorten_domains(model->mutable_graph()->mutable_node());
+  for (auto& function : *model->mutable_functions()) {
+    shorten_domains(function.mutable_opset_import());
+    shorten_domains(function.mutable_node());
+  }
+}
+
 /// Lets inputs and outputs without a shape pass for ones with a shape while it lives: the checker
 /// insists on one, but it can be bound or inferred.
 class MissingShapes {
@@ -95,6 +120,7 @@ onnx::ModelProto read_model(const std::filesystem::path& path) {
   const MappedFile file(path);
   return with_context(path.string(), [&] {
     onnx::ModelProto model = parse(file.bytes());
+    shorten_domains(&model);
     require_supported_opset(model);
     require_external_files(model, path.parent_path());
     const std::string objection = verdict(&model, path.parent_path());

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 
@@ -11,6 +12,8 @@
 
 namespace reverie {
 namespace {
+
+using ::testing::IsEmpty;
 
 onnx::ModelProto parse(const std::string& text) {
   onnx::ModelProto model;
@@ -92,6 +95,30 @@ TEST_F(Names, TellUnnamedOpaqueNodesApart) {
   const Agreement again = compare(original.graph, written(original).graph);
   EXPECT_TRUE(again.agree) << again.reason;
   EXPECT_FALSE(compare(original.graph, sum("y = Sub(q, p)").graph).agree);
+}
+
+TEST_F(Names, OfTheStandardDomainMayBeSpelledOut) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y) {
+      r = Relu(x)
+      s = Selu(r)
+      i = If(c)
+      y = Add(s, i)
+    })");
+  add_branches(&proto, 2);
+  proto.mutable_opset_import(0)->set_domain("ai.onnx");
+  for (auto& node : *proto.mutable_graph()->mutable_node()) node.set_domain("ai.onnx");
+  for (auto& branch : *proto.mutable_graph()->mutable_node(2)->mutable_attribute())
+    for (auto& node : *branch.mutable_g()->mutable_node()) node.set_domain("ai.onnx");
+  const ImportedModel model = import(proto);
+  EXPECT_TRUE(isomorphic(written(model).graph, lower(model.graph)));
+  const onnx::ModelProto result = copy();
+  for (const auto& node : result.graph().node()) {
+    EXPECT_THAT(node.domain(), IsEmpty()) << node.op_type();
+    for (const auto& branch : node.attribute())
+      for (const auto& inner : branch.g().node()) EXPECT_THAT(inner.domain(), IsEmpty());
+  }
 }
 
 }  // namespace
