@@ -1,6 +1,7 @@
 #include "core/exec/compare.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -155,6 +156,27 @@ bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agr
   return true;
 }
 
+std::string description(const Graph& graph, NodeId node) {
+  if (&graph.op(node) == &input_op()) return fmt::format("input '{}'", graph.input_name(node));
+  if (graph.weight(node)) return fmt::format("weight '{}'", graph.weight(node)->name());
+  return fmt::format("what {} gives", graph.op(node).name);
+}
+
+/// InputError where a single value is larger than the machine's memory.
+void require_memory(const Graph& graph) {
+  constexpr double kGiB = 1 << 30;
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
+  for (const NodeId node : graph.topological_order())
+    for (const TensorType& type : output_types(graph, node)) {
+      const double needed = static_cast<double>(type.elements()) * sizeof(double) / kGiB;
+      if (needed > memory)
+        throw InputError("{} ({}) needs {:.0f} GiB in double precision, and this machine has {:.0f}: "
+                         "bind smaller extents", description(graph, node), to_string(type), needed,
+                         memory);
+    }
+}
+
 std::string nothing_to_check(const CutGraph& original, const CompareOptions& options) {
   if (options.inputs < 1) return "no inputs were asked for, so nothing was checked";
   const auto& outputs = original.graph.outputs();
@@ -177,6 +199,7 @@ Agreement compare(const Graph& original, const Graph& candidate, const CompareOp
   if (result.reason.empty()) result.reason = nothing_to_check(a, options);
   if (!result.reason.empty()) return result;
   const std::array<const Graph*, 2> sides = {&a.graph, &b.graph};
+  for (const Graph* side : sides) require_memory(*side);
   DrawPlan plan(sides);
   try {
     for (int round = 0; round < options.inputs; ++round) {

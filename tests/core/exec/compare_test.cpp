@@ -192,6 +192,20 @@ TEST(Compare, IntegersAreEqualOrNot) {
   EXPECT_THAT(result.reason, HasSubstr("'y' holds other integers"));
 }
 
+/// 2^38 elements of 8 bytes are 2048 GiB.
+TEST(Compare, ValuesBeyondTheMemoryAreRefusedByName) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({1 << 19}));
+  const ValueId column = graph.add("Reshape", {x}, {{"shape", std::vector<int64_t>{1 << 19, 1}}});
+  graph.add_output("y", graph.add("Mul", {x, column}));
+  try {
+    compare(graph, graph);
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("what Mul gives (float32 524288x524288) needs 2048 GiB"));
+  }
+}
+
 TEST(Compare, VariancesAreDrawnPositive) {
   Graph graph;
   const ValueId x = graph.add_input("x", floats({1, 128, 4, 4}));
