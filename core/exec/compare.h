@@ -44,8 +44,9 @@ struct Agreement {
 /// equal for both sides. Values of unknown type are compared by the pairing.
 ///
 /// The graphs disagree when their inputs or outputs differ in name or type, when an opaque node of
-/// one has no partner, when an output of integers or truth values is not the same, when one holds NaN or infinity where the other does not, or when nothing was
-/// checked: no outputs, no sets of inputs, or an output without a single finite element.
+/// one has no partner, when an output of integers or truth values is not the same, when one holds NaN
+/// or infinity where the other does not, or when nothing was checked: no outputs, no sets of inputs, or
+/// an output without a single finite element.
 ///
 /// InputError when a value of either is larger than the memory of the machine.
 Agreement compare(const Graph& original, const Graph& candidate,

@@ -35,8 +35,9 @@ constexpr int kNewestOpset = 17;
 ///  - inputs that are initializers too are constants.
 /// What the table cannot express (other operators, custom domains, model-local functions, control
 /// flow, shapes that are not constant) becomes an Opaque node, whose `proto` attribute holds the
-/// serialised node with canonical names and with data of external files; values that its subgraphs
-/// capture follow its own inputs, in order of first use. One warning counts them by operator.
+/// serialised node with canonical names and with data of external files; one without a name has that
+/// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.
+/// One warning counts them by operator.
 ///
 /// InputError in one line when the file cannot be read, is no valid model, has an unsupported opset
 /// or a symbolic dimension without a binding.
