@@ -17,7 +17,7 @@ void write_rewritten(const std::string& original, const ImportedModel& model, co
                      const std::string& out, const CompareOptions& verify) {
   for (const std::string& symbol : export_with_symbols(original, model, graph, out, verify))
     fmt::print(stderr,
-               "{}: dimension '{}' is fixed; with other extents the rewritten graph would differ\n",
+               "{}: dimension '{}' is fixed; with other extents the rewritten graph differs, or none could be tried\n",
                out, symbol);
 }
 
