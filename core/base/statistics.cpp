@@ -21,11 +21,16 @@ double middle_of(const std::vector<double>& sorted) {
   return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
 }
 
-/// Ranks from 1 on; equal values share the mean of theirs.
-std::vector<double> ranks(std::span<const double> values) {
+std::vector<size_t> ascending_order(std::span<const double> values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return values[i] < values[j]; });
+  return order;
+}
+
+/// Ranks from 1 on; equal values share the mean of theirs.
+std::vector<double> ranks(std::span<const double> values) {
+  const std::vector<size_t> order = ascending_order(values);
   std::vector<double> result(values.size());
   for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
@@ -38,6 +43,18 @@ std::vector<double> ranks(std::span<const double> values) {
 void check_strata(const Strata& strata) {
   REVERIE_CHECK(!strata.empty());
   for (const std::vector<double>& stratum : strata) REVERIE_CHECK(!stratum.empty());
+}
+
+/// Of each sample, stratum by stratum, the weight with which all strata weigh the same; 1 where they have
+/// equally many samples.
+std::vector<double> equal_strata(const Strata& strata) {
+  size_t samples = 0;
+  for (const std::vector<double>& stratum : strata) samples += stratum.size();
+  std::vector<double> weights;
+  for (const std::vector<double>& stratum : strata)
+    weights.insert(weights.end(), stratum.size(),
+                   static_cast<double>(samples) / static_cast<double>(strata.size() * stratum.size()));
+  return weights;
 }
 
 /// Draws as many samples of each stratum, with replacement.
@@ -87,9 +104,24 @@ double mean(std::span<const double> samples) {
 double median(std::span<const double> samples) { return middle_of(ascending(samples)); }
 
 double interquartile_mean(std::span<const double> samples) {
-  const std::vector<double> sorted = ascending(samples);
-  const size_t cut = sorted.size() / 4;
-  return mean(std::span(sorted).subspan(cut, sorted.size() - 2 * cut));
+  return interquartile_mean(samples, std::vector<double>(samples.size(), 1));
+}
+
+double interquartile_mean(std::span<const double> samples, std::span<const double> weights) {
+  REVERIE_CHECK(!samples.empty() && samples.size() == weights.size());
+  const size_t n = samples.size();
+  const double whole = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double cut = whole * static_cast<double>(n / 4) / static_cast<double>(n);
+  double sum = 0, kept = 0, passed = 0;
+  for (const size_t i : ascending_order(samples)) {
+    const double begin = std::max(passed, cut);
+    passed += weights[i];
+    const double part = std::min(passed, whole - cut) - begin;
+    if (part <= 0) continue;
+    sum += part * samples[i];
+    kept += part;
+  }
+  return sum / kept;
 }
 
 double quantile(std::span<const double> ascending, double share) {
@@ -146,7 +178,11 @@ Estimate stratified_bootstrap(const Strata& strata,
 }
 
 Estimate aggregate(const Strata& strata, const BootstrapOptions& options) {
-  return stratified_bootstrap(strata, interquartile_mean, options);
+  const std::vector<double> weights = equal_strata(strata);
+  const auto statistic = [&](std::span<const double> pool) {
+    return interquartile_mean(pool, weights);
+  };
+  return stratified_bootstrap(strata, statistic, options);
 }
 
 Estimate paired_difference(const Strata& a, const Strata& b, const BootstrapOptions& options) {

@@ -11,6 +11,9 @@ double mean(std::span<const double> samples);
 double median(std::span<const double> samples);
 /// The mean of what is left without the floor(n / 4) smallest and the floor(n / 4) largest of n samples.
 double interquartile_mean(std::span<const double> samples);
+/// Of samples that weigh differently: at either end floor(n / 4) / n of the whole weight is left out, of
+/// the sample in which that ends a part. Equal weights give the same as none.
+double interquartile_mean(std::span<const double> samples, std::span<const double> weights);
 /// Of ascending samples, linear between neighbours: 0 gives the first, 1 the last.
 double quantile(std::span<const double> ascending, double share);
 
@@ -59,7 +62,8 @@ Estimate stratified_bootstrap(const Strata& strata,
                               const std::function<double(std::span<const double>)>& statistic,
                               const BootstrapOptions& options = {});
 
-/// The interquartile mean over all runs of all strata.
+/// The interquartile mean over all runs of all strata, each run weighing 1 / (runs of its stratum): a
+/// stratum with more runs counts no more than another.
 Estimate aggregate(const Strata& strata, const BootstrapOptions& options = {});
 
 /// The mean over strata of the mean of a - b, pair by pair: sample i of a stratum of `a` belongs to

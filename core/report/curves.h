@@ -31,8 +31,8 @@ struct Curves {
   std::vector<std::string> tasks;  ///< that they are of
 };
 
-/// The interquartile mean over the runs of all tasks that every method has runs of (at that x), with its
-/// interval as the band. Traces begin where all have a point. Empty where gaps leave no task. InputError as Scores says, or naming the
+/// The interquartile mean over the runs of all tasks that every method has runs of (at that x), tasks weighing
+/// alike (aggregate), with its interval as the band. Traces begin where all have a point. Empty where gaps leave no task. InputError as Scores says, or naming the
 /// run whose trace lacks a field.
 Curves curves(const std::vector<FlatRun>& runs, const CurveOptions& options);
 

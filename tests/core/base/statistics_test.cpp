@@ -28,6 +28,13 @@ TEST(Statistics, TheInterquartileMeanLeavesOutAQuarterOnEitherSide) {
   EXPECT_EQ(interquartile_mean(Samples{100, 8, 1, 2, 5, 6, 3, -50, 4}), 4);  // 2 3 4 5 6
 }
 
+TEST(Statistics, WeightsOfTheInterquartileMeanCutWithinASample) {
+  const Samples samples{8, 1, 100, -100};  // 1.5 of 6 is left out on either side
+  EXPECT_EQ(interquartile_mean(samples, Samples{1, 2, 1, 2}), (0.5 * -100 + 2 * 1 + 0.5 * 8) / 3);
+  EXPECT_EQ(interquartile_mean(samples, Samples{3, 3, 3, 3}), 4.5);
+  EXPECT_THROW(interquartile_mean(samples, Samples{1}), InternalError);
+}
+
 TEST(Statistics, QuantilesAreLinearBetweenNeighbours) {
   const Samples samples{0, 10, 20, 40};
   EXPECT_EQ(quantile(samples, 0), 0);
@@ -80,6 +87,23 @@ TEST(Bootstrap, StrataAreNotMixed) {
   const Estimate single = stratified_bootstrap({{1}, {3}, {0, 10}}, mean);  // the last alone varies
   EXPECT_EQ(single.low, 1);
   EXPECT_EQ(single.high, 6);
+}
+
+TEST(Aggregate, StrataCountAlikeHoweverManyRunsTheyHave) {
+  EXPECT_DOUBLE_EQ(aggregate({{30, 30}, {0}}).value, 15);
+  EXPECT_DOUBLE_EQ(aggregate({{9}, {0, 0, 0, 0, 0, 0, 0, 0}}).value, 4.5);
+  EXPECT_DOUBLE_EQ(aggregate({{0}, {9, 9, 9, 9, 9, 9, 9, 9}}).value, 4.5);
+}
+
+TEST(Aggregate, OfEquallyManyRunsIsThatOfAllTogether) {
+  Rng rng(8);
+  for (int runs = 1; runs < 8; ++runs) {
+    Strata strata(3, Samples(static_cast<size_t>(runs)));
+    Samples pool;
+    for (Samples& stratum : strata)
+      for (double& sample : stratum) pool.push_back(sample = rng.normal());
+    EXPECT_EQ(aggregate(strata, {.resamples = 1}).value, interquartile_mean(pool)) << runs;
+  }
 }
 
 TEST(Bootstrap, EqualSeedsGiveEqualIntervals) {

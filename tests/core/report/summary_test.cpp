@@ -165,6 +165,11 @@ TEST(Summary, ATaskThatAMethodLacksIsNoPartOfTheAggregate) {
   EXPECT_THAT(summary_markdown(summary), HasSubstr("| c |  | **99.00** (1) |"));
 }
 
+TEST(Summary, ATaskWithMoreRunsCountsNoMoreInTheAggregate) {
+  const std::string lines = line("easy", "x", 1, 50) + line("easy", "x", 2, 50) + line("hard", "x", 1, 20);
+  EXPECT_DOUBLE_EQ(summarize(runs_of(lines), {}).rows[0].iqm.value, 35);
+}
+
 TEST(Summary, RefusesWhatCannotStandSideBySide) {
   const std::string one = line("a", "x", 1, 1, R"(,"cost_source":"t4","budget":50)");
   EXPECT_THAT(refusal_of(one + line("a", "y", 1, 1, R"(,"cost_source":"cpu")")),
@@ -278,6 +283,19 @@ TEST(CurvesOfSeveralMetrics, AreThoseOfEachAlone) {
   EXPECT_EQ(alone.series[0].points, both.series[1].points);
   options.beside = {"nonsense"};
   EXPECT_THAT(refusal([&] { curves(dreams(), options); }), HasSubstr("has no field 'nonsense'"));
+}
+
+TEST(CurvesOfATrace, WeighTasksAlike) {
+  const auto traced_on = [](const std::string& model, int seed, double gain) {
+    return line(model, "x", seed, 9, fmt::format(",\"trace\":[{}]", point(1, gain)));
+  };
+  CurveOptions options;
+  options.x = "seconds";
+  const std::string lines = traced_on("easy", 1, 50) + traced_on("easy", 2, 50) + traced_on("hard", 1, 20);
+  for (const bool straight : {false, true}) {
+    options.straight = straight;
+    EXPECT_THAT(curves(runs_of(lines), options).series[0].points, ElementsAre(std::pair(1, 35)));
+  }
 }
 
 TEST(CurvesOfATrace, HaveLabelsOfFieldsUnlessTheyAreGiven) {
