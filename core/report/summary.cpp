@@ -33,32 +33,43 @@ std::vector<double> values_of(const std::vector<Score>& scores) {
   return values;
 }
 
-/// For each of `scores` the value of the other's run of that seed, or of its only one.
-std::vector<double> partners(const std::vector<Score>& scores, const std::vector<Score>& others) {
-  std::vector<double> values;
+/// Values side by side.
+struct Paired {
+  std::vector<double> own, others;
+};
+
+/// Runs of equal seed; where one side has one run, that one with each of the other side.
+Paired pairs_of(const std::vector<Score>& scores, const std::vector<Score>& others) {
+  if (others.size() == 1)
+    return {values_of(scores), std::vector<double>(scores.size(), others.front().value)};
+  if (scores.size() == 1)
+    return {std::vector<double>(others.size(), scores.front().value), values_of(others)};
+  Paired pairs{values_of(scores), {}};
   for (const Score& score : scores) {
     const auto same = std::find_if(others.begin(), others.end(),
                                    [&](const Score& other) { return other.seed == score.seed; });
-    if (same == others.end() && others.size() != 1)
+    if (same == others.end())
       throw InputError("{}: {} has no run of {} with seed {} to compare with", score.run->where,
                        others.front().method, score.task, score.seed);
-    values.push_back(same == others.end() ? others.front().value : same->value);
+    pairs.others.push_back(same->value);
   }
-  return values;
+  return pairs;
 }
 
 SummaryRow row_of(const Scores& scores, const std::string& method,
                   const std::vector<std::string>& tasks, const SummaryOptions& options) {
   SummaryRow row{.method = method, .runs = 0, .iqm = {}, .difference = {}, .better = {}};
   const double sign = options.larger_is_better() ? 1 : -1;
-  Strata own, paired, ranked, others;
+  Strata own, first, second, ranked, others;
   for (const std::string& task : tasks) {
     const std::vector<Score> mine = scores.of(method, task);
     row.runs += static_cast<int>(mine.size());
     own.push_back(values_of(mine));
     if (options.versus.empty()) continue;
     const std::vector<Score> theirs = scores.of(options.versus, task);
-    paired.push_back(partners(mine, theirs));
+    Paired paired = pairs_of(mine, theirs);
+    first.push_back(std::move(paired.own));
+    second.push_back(std::move(paired.others));
     ranked.push_back(own.back());
     others.push_back(values_of(theirs));
     for (Strata* strata : {&ranked, &others})
@@ -66,7 +77,7 @@ SummaryRow row_of(const Scores& scores, const std::string& method,
   }
   row.iqm = aggregate(own, options.bootstrap);
   if (options.versus.empty() || options.versus == method) return row;
-  row.difference = paired_difference(own, paired, options.bootstrap);
+  row.difference = paired_difference(first, second, options.bootstrap);
   row.better = probability_of_improvement(ranked, others, options.bootstrap);
   return row;
 }

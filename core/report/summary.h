@@ -97,7 +97,7 @@ struct Summary {
   std::vector<Gap> gaps;
 };
 
-/// Runs of `versus` are paired by seed; where it has one run of a task, that one is paired with all.
+/// Runs of `versus` are paired by seed; where it or the other has one run of a task, that one is paired with all.
 /// InputError as Scores says, or where `versus` is unknown or lacks a seed, or no task is common; but where
 /// gaps leave no task at all, only they are told.
 Summary summarize(const std::vector<FlatRun>& runs, const SummaryOptions& options);

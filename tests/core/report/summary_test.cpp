@@ -170,6 +170,21 @@ TEST(Summary, ATaskWithMoreRunsCountsNoMoreInTheAggregate) {
   EXPECT_DOUBLE_EQ(summarize(runs_of(lines), {}).rows[0].iqm.value, 35);
 }
 
+/// The difference of a to b is the negative one of b to a, also where one of them draws nothing and has
+/// one run, of a seed or of none.
+TEST(Summary, ASingleRunIsPairedWithAllOfTheOther) {
+  const std::string many = line("m", "dream", 1, 30) + line("m", "dream", 2, 12) + line("m", "dream", 3, 12);
+  const std::string unseeded = R"({"model":"m","method":"greedy","improvement_percent":10})";
+  for (const std::string& one : {line("m", "greedy", 1, 10), line("m", "greedy", 7, 10), unseeded}) {
+    const auto runs = runs_of(many + one);
+    SummaryOptions options;
+    options.versus = "greedy";
+    EXPECT_EQ(summarize(runs, options).rows[0].difference->value, 8) << one;
+    options.versus = "dream";
+    EXPECT_EQ(summarize(runs, options).rows[1].difference->value, -8) << one;
+  }
+}
+
 TEST(Summary, RefusesWhatCannotStandSideBySide) {
   const std::string one = line("a", "x", 1, 1, R"(,"cost_source":"t4","budget":50)");
   EXPECT_THAT(refusal_of(one + line("a", "y", 1, 1, R"(,"cost_source":"cpu")")),
@@ -185,7 +200,8 @@ TEST(Summary, RefusesWhatCannotStandSideBySide) {
   options.versus = "nobody";
   EXPECT_THAT(refusal_of(two_models(), options), HasSubstr("there are greedy, mcts"));
   options.versus = "x";
-  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "y", 3, 1), options),
+  EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("a", "x", 2, 1) + line("a", "y", 1, 1) +
+                             line("a", "y", 3, 1), options),
               HasSubstr("x has no run of a with seed 3"));
   EXPECT_THAT(refusal_of(line("a", "x", 1, 1) + line("b", "y", 1, 1)), HasSubstr("no model on which"));
 }
