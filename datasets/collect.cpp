@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -21,6 +22,15 @@ int shuffled_rank(int item, int n, Rng rng) {
   std::iota(order.begin(), order.end(), 0);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
   return order[static_cast<size_t>(item)];
+}
+
+/// How many episodes of a block have the split of that share, so that they add up to it over the blocks;
+/// `begun` is the part of one that a graph begins with, so that they add up over the graphs too.
+int count_in_block(double share, int block, double begun) {
+  const auto of_first = [&](int blocks) {
+    return static_cast<int>(std::floor(share * kSplitBlock * blocks + begun));
+  };
+  return of_first(block + 1) - of_first(block);
 }
 
 double improvement_percent(const Episode& episode) {
@@ -59,9 +69,12 @@ Split split_of(const CollectConfig& config, uint64_t seed, int episode, int star
   if (is_test_graph(config, seed, graph, start_states)) return Split::kTest;
   const Rng stream = Rng(seed).fork(kSplits).fork(static_cast<uint64_t>(graph))
                          .fork(static_cast<uint64_t>(turn / kSplitBlock));
-  const double place = (shuffled_rank(turn % kSplitBlock, kSplitBlock, stream) + 0.5) / kSplitBlock;
-  if (place < config.validation) return Split::kValidation;
-  return place < config.validation + config.test ? Split::kTest : Split::kTrain;
+  const int rank = shuffled_rank(turn % kSplitBlock, kSplitBlock, stream);
+  const double begun = (graph + 0.5) / start_states;
+  const auto of_block = [&](double share) { return count_in_block(share, turn / kSplitBlock, begun); };
+  const int validation = of_block(config.validation);
+  if (rank < validation) return Split::kValidation;
+  return rank < validation + of_block(config.test) ? Split::kTest : Split::kTrain;
 }
 
 std::vector<int> graphs_to_train_on(const CollectConfig& config, uint64_t seed, int start_states) {

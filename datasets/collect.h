@@ -74,7 +74,8 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
 /// The seed of an episode: its start state is `episode` modulo the number of start states.
 uint64_t episode_seed(uint64_t seed, int episode, int start_states);
 /// By graph (`test_graphs` of them, drawn by the seed), then by episode: of each ten episodes of a
-/// graph the configured shares, drawn by the seed. A function of these numbers alone.
+/// graph the configured shares, drawn by the seed; where a share of ten is no whole number, so many that it
+/// holds over graphs and tens together. A function of these numbers alone.
 Split split_of(const CollectConfig& config, uint64_t seed, int episode, int start_states);
 /// The start graphs whose episodes are not all for testing, ascending; one at least, InputError
 /// otherwise.

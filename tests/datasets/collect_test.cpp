@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -243,6 +244,33 @@ TEST(Collect, SplitsByEpisodeAndByGraph) {
     EXPECT_EQ(splits.at(Split::kTrain), 80);
   }
   EXPECT_EQ(held_out, 2);
+}
+
+/// What the split of each of so many episodes is, by its first letter.
+std::string splits(const CollectConfig& config, int episodes, int graphs) {
+  std::string letters;
+  for (int e = 0; e < episodes; ++e) letters += "rvs"[static_cast<int>(split_of(config, 7, e, graphs))];
+  return letters;
+}
+
+TEST(Collect, SharesBelowATenthHoldOverTheCollection) {
+  CollectConfig config;
+  for (const auto& [share, episodes, graphs, expected] :
+       {std::tuple{0.05, 100, 1, 5}, {0.05, 20, 1, 1}, {0.15, 40, 1, 6}, {0.02, 100, 5, 2}, {0.5, 40, 2, 20}}) {
+    config.validation = config.test = share;
+    const std::string drawn = splits(config, episodes, graphs);
+    EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 'v'), expected) << share;
+    EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 's'), expected) << share;
+  }
+}
+
+/// As they were before shares other than tenths held: collections of a seed stay what they are.
+TEST(Collect, SharesOfTenthsAreDrawnAsEver) {
+  CollectConfig config;
+  EXPECT_EQ(splits(config, 60, 3), "rrrvrrrssrrrrrrrrrrvrsrrrrrrrvrrrrrvrrsvrrrrrrvrrsrrrrsrrrrr");
+  config.validation = 0.3;
+  config.test = 0.2;
+  EXPECT_EQ(splits(config, 40, 1), "svrrrvsvrrrrsvsrrvvrrvvrrrrvssssrrvvrvrr");
 }
 
 TEST(Collect, TheSeedOfAnEpisodeChoosesItsGraph) {
