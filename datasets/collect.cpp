@@ -47,6 +47,13 @@ Metrics episode_metrics(const Episode& episode) {
           {"length", static_cast<double>(episode.steps.size())}};
 }
 
+void add(const Episode& episode, CollectResult& result) {
+  const double improvement = improvement_percent(episode);
+  result.steps += static_cast<int64_t>(episode.steps.size());
+  result.mean_improvement_percent += improvement / result.episodes;
+  result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+}
+
 bool is_test_graph(const CollectConfig& config, uint64_t seed, int graph, int start_states) {
   return shuffled_rank(graph, start_states, Rng(seed).fork(kTestGraphs)) < config.test_graphs;
 }
@@ -126,7 +133,8 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     environments.push_back(prototype.fork());
     agents.push_back(agent.fork());
   }
-  CollectResult result;
+  CollectResult result{.episodes = config.episodes, .resumed = first, .counters = {}};
+  for (const Episode& episode : writer.found()) add(episode, result);
   const auto produce = [&](size_t index, int worker) {
     const int episode = static_cast<int>(index);
     const Rng rng = Rng(run.seed).fork(kActions).fork(index);
@@ -137,10 +145,7 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     return recorded;
   };
   const auto consume = [&](size_t index, RecordedEpisode recorded) {
-    result.steps += static_cast<int64_t>(recorded.episode.steps.size());
-    const double improvement = improvement_percent(recorded.episode);
-    result.mean_improvement_percent += improvement / (config.episodes - first);
-    result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+    add(recorded.episode, result);
     metrics.write(static_cast<int64_t>(index) + 1, episode_metrics(recorded.episode));
     writer.append(std::move(recorded));
     progress.update(static_cast<int64_t>(index) + 1, fmt::format("{} steps", result.steps));
@@ -151,8 +156,6 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                                     run.workers, kEpisodesAhead * static_cast<size_t>(run.workers),
                                     produce, consume);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  result.episodes = config.episodes;
-  result.resumed = first;
   result.bytes = writer.bytes_written();
   for (const auto& env : environments) result.counters += env->counters();
   return result;

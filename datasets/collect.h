@@ -96,12 +96,12 @@ struct CollectRun {
 struct CollectResult {
   int episodes = 0;         ///< in the directory
   int resumed = 0;          ///< of these, found there
-  int64_t steps = 0;        ///< taken now
+  int64_t steps = 0;        ///< of all these, as are improvements
   int64_t bytes = 0;        ///< written now
-  double seconds = 0;
-  double mean_improvement_percent = 0;  ///< best against first cost, over the episodes played now
+  double seconds = 0;       ///< now
+  double mean_improvement_percent = 0;  ///< best against first cost
   double best_improvement_percent = 0;
-  EnvCounters counters;
+  EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements
 };
 
 /// Collects the episodes that are not yet in the directory. Equal environment, agent, configuration

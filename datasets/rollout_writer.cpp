@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -28,11 +29,13 @@ RolloutWriter::RolloutWriter(std::string directory, RolloutInfo info)
   REVERIE_CHECK(info_.shard_episodes > 0);
   create_directory(directory_);
   remove_leftovers(directory_);
-  for (int shard = 0; next_ < info_.planned_episodes; ++shard) {
-    const std::string path = directory_ + "/" + shard_name(shard);
+  for (int number = 0; next_ < info_.planned_episodes; ++number) {
+    const std::string path = directory_ + "/" + shard_name(number);
     if (!file_exists(path)) return;
-    if (read_shard(path).info != info_)
+    Shard shard = read_shard(path);
+    if (shard.info != info_)
       throw InputError("{}: belongs to another collection; give another --out", path);
+    std::move(shard.episodes.begin(), shard.episodes.end(), std::back_inserter(found_));
     next_ = std::min(next_ + info_.shard_episodes, info_.planned_episodes);
   }
 }

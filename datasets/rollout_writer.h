@@ -26,6 +26,8 @@ class RolloutWriter {
 
   /// The first episode that is not on disk; all of them when it equals planned_episodes.
   int next_episode() const { return next_; }
+  /// Those that were on disk, without what they say of states.
+  const std::vector<Episode>& found() const { return found_; }
   /// Episodes come in order, from next_episode on; the last planned one completes the last shard.
   void append(RecordedEpisode recorded);
   /// Bytes of the shards that this writer wrote.
@@ -38,6 +40,7 @@ class RolloutWriter {
   RolloutInfo info_;
   int next_ = 0;
   int64_t bytes_ = 0;
+  std::vector<Episode> found_;
   std::vector<Episode> episodes_;
   std::vector<Split> splits_;
   StateTableBuilder states_;

@@ -75,7 +75,7 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
       {"steps", result.steps},
       {"bytes", result.bytes},
       {"seconds", result.seconds},
-      {"steps_per_second", static_cast<double>(result.steps) / seconds},
+      {"steps_per_second", static_cast<double>(result.counters.steps) / seconds},
       {"mean_improvement_percent", result.mean_improvement_percent},
       {"best_improvement_percent", result.best_improvement_percent},
       {"cost_lookups", result.counters.cost_lookups},
@@ -91,8 +91,8 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
 
 void print_text(const CollectResult& result, const EnvCounters& training, const EnvSpec& spec,
                 const std::string& out) {
-  fmt::print("{}: {} episodes ({} were there), {} steps in {}, {:.1f} MB written\n", out,
-             result.episodes, result.resumed, result.steps, duration_text(result.seconds),
+  fmt::print("{}: {} episodes, {} steps ({} episodes were there); {}, {:.1f} MB written\n", out,
+             result.episodes, result.steps, result.resumed, duration_text(result.seconds),
              static_cast<double>(result.bytes) * 1e-6);
   fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
              "{:.2f}% at most\n", spec.cost_source, result.mean_improvement_percent,

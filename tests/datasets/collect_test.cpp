@@ -95,7 +95,7 @@ TEST(Collect, BytesDoNotDependOnTheNumberOfWorkers) {
 TEST(Collect, AKilledRunGoesOnToTheSameBytes) {
   const ToyEnvironment env({.blocks = 3, .start_states = 2, .horizon = 0});
   const TemporaryDirectory whole;
-  collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
+  const CollectResult at_once = collect(env, *make_mixed_agent(small()), small(), run_in(whole.path()));
   struct Killed {};
   for (const int stop : {0, 4, 5, 11, 22}) {
     const TemporaryDirectory directory;
@@ -108,6 +108,10 @@ TEST(Collect, AKilledRunGoesOnToTheSameBytes) {
     run.after_episode = {};
     const CollectResult result = collect(env, *make_mixed_agent(small()), small(), run);
     EXPECT_EQ(result.resumed, stop == 22 ? 23 : (stop + 1) / 5 * 5);
+    EXPECT_EQ(result.steps, at_once.steps);
+    EXPECT_EQ(result.mean_improvement_percent, at_once.mean_improvement_percent);
+    EXPECT_EQ(result.best_improvement_percent, at_once.best_improvement_percent);
+    EXPECT_EQ(result.counters.resets, 23 - result.resumed);
     EXPECT_EQ(files_of(directory.path(), ".h5"), files_of(whole.path(), ".h5"));
     EXPECT_TRUE(files_of(directory.path(), ".part").empty());
     EXPECT_EQ(files_of(directory.path(), ".jsonl"), files_of(whole.path(), ".jsonl"));
