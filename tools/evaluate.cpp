@@ -10,6 +10,7 @@
 #include "env/factory/environment_factory.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/policy_search.h"
 #include "tools/training.h"
 
 namespace reverie {
@@ -38,10 +39,12 @@ struct Options {
   std::string device = "cpu";
 };
 
-/// The environment is the one that the policy was trained for, where nothing else is said.
-EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& trained) {
+/// The environment and its costs are those that the policy was trained for, where nothing else is said.
+EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& trained,
+                           const std::string& trained_cost) {
   EvaluateStepConfig config;
   config.env.rewrite = trained;
+  config.env.cost = trained_cost;
   config = resolve_config(options.common, std::move(config));
   if (!options.models.empty()) config.env.models = options.models;
   if (!options.shapes.empty()) config.env.shapes = options.shapes;
@@ -62,13 +65,16 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
 
 void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
-  const EvaluateStepConfig config = resolve(options, policy.environment);
+  const std::string trained_cost = cost_source_of_policy(options.policy);
+  const EvaluateStepConfig config = resolve(options, policy.environment, trained_cost);
   if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
   std::vector<ImportedModel> models;
   for (const std::string& path : config.env.models)
     models.push_back(import_onnx(path, {config.env.shapes}));
   const auto rules = load_rules(config.env.rules);
   const auto cost = make_cost_model(config.env.cost);
+  const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
+  if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);
   const std::string& directory = options.common.out;
   create_run_directory(directory, dump_config(config), options.common.resume);
   create_directory(directory + "/models");
@@ -115,7 +121,7 @@ void register_evaluate(CLI::App& app) {
   command->add_option("models", options->models, "ONNX files")->type_name("MODEL")->required();
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
       ->type_name("FILE")->required();
-  command->add_option("--cost", options->cost, "Cost source: " + known_cost_sources());
+  command->add_option("--cost", options->cost, "Cost source (default: that which the policy was trained with): " + known_cost_sources());
   command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
       ->type_name("NAME=DIMS")->expected(1)->take_all();
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")

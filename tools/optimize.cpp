@@ -57,8 +57,10 @@ void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const s
       help);
 }
 
-OptimizeSettings resolve(const Options& options) {
+/// Costs are those that the policy was trained with, where nothing else is said.
+OptimizeSettings resolve(const Options& options, const std::string& trained_cost) {
   OptimizeSettings config;
+  if (!trained_cost.empty()) config.cost = trained_cost;
   ConfigFields fields(config);
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
@@ -298,11 +300,15 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
 }
 
 void run(const Options& options) {
-  const OptimizeSettings config = resolve(options);
+  const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
+  const OptimizeSettings config = resolve(options, trained_cost);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   const auto source = make_cost_model(config.cost, config.search.time_limit);
   check_fit(options, config, *source);
+  if (!trained_cost.empty())
+    if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name()); !warning.empty())
+      fmt::print(stderr, "{}\n", warning);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
@@ -348,7 +354,7 @@ void register_optimize(CLI::App& app) {
                       "Where to write the costs fitted to these measurements, for --cost fitted:FILE")
       ->type_name("FILE");
   add_key(*command, options, "--cost", "cost",
-          "Where costs come from: " + known_cost_sources());
+          "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
   add_key(*command, options, "--time-limit", "time_limit",
           "Seconds for measuring operators and for the search; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");

@@ -1,13 +1,25 @@
 #include "tools/policy_search.h"
 
+#include <fmt/format.h>
+
 #include "core/base/error.h"
 #ifdef REVERIE_LEARNING
 #include "controller/policy_method.h"
+#include "worldmodel/checkpoint.h"
 #endif
 
 namespace reverie {
 
+std::string warning_of_costs(const std::string& file, const std::string& trained, const std::string& given) {
+  if (given == trained) return {};
+  return fmt::format("warning: {} was trained with costs by {}, not {}", file, trained, given);
+}
+
 #ifdef REVERIE_LEARNING
+std::string cost_source_of_policy(const std::string& file) {
+  return load_checkpoint(file, "policy").spec.cost_source;
+}
+
 SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& learned,
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost) {
@@ -23,6 +35,10 @@ SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_time
   return measured_search(ppo_on_measurements(config.ppo), std::move(new_timer));
 }
 #else
+std::string cost_source_of_policy(const std::string&) {
+  throw InputError("--policy: this program was built without LibTorch");
+}
+
 SearchMethod method_of_policy(const std::string&, const LearnedMethodsConfig&,
                               std::shared_ptr<const RuleSet>, std::shared_ptr<CostModel>) {
   throw InputError("--method policy: this program was built without LibTorch");

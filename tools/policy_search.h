@@ -27,6 +27,12 @@ struct LearnedMethodsConfig {
   }
 };
 
+/// Where the costs came from that a policy was trained with. InputError as by method_of_policy.
+std::string cost_source_of_policy(const std::string& file);
+
+/// Said where a policy plays with costs from another source; empty where from its own.
+std::string warning_of_costs(const std::string& file, const std::string& trained, const std::string& given);
+
 /// A trained policy as a search method, in an environment of the settings that it was trained in: its
 /// greedy episode, then as many sampled ones as the budget says, or a search that it guides. InputError
 /// when `file` is empty or holds no policy, and where this program was built without LibTorch.

@@ -66,6 +66,15 @@ for cost in '' cpu; do
   grep -qE 'dream.symbolic_cost|measures' err || fail "it does not say why: $(cat err)"
 done
 
+# By the costs that the policy was trained with, unless others are named, which is said.
+own=$("$reverie" optimize model.onnx --method policy --policy policy/policy.pt --budget 2 --set verify_inputs=0 \
+  --json --quiet 2>err | tail -1)
+[[ $own == *'"cost_source":"roofline:t4"'* && ! -s err ]] || fail "not the costs of the policy: $own $(cat err)"
+"$reverie" optimize model.onnx --method policy --policy policy/policy.pt --budget 2 --set verify_inputs=0 \
+  --cost roofline:cpu --quiet 2>err | grep -q roofline:cpu || fail "the costs that are named are not taken"
+[[ $(cat err) == *'policy.pt was trained with costs by roofline:t4, not roofline:cpu' ]] ||
+  fail "other costs than the policy's are taken without a word: $(cat err)"
+
 # In the environment that the policy was trained for, which nothing here names.
 for search in episodes beam mcts; do
   "$reverie" optimize model.onnx --method policy --policy policy/policy.pt --search $search \
