@@ -1,7 +1,6 @@
 #include "controller/evaluate.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
@@ -65,7 +64,7 @@ class ModelEvaluation {
  public:
   ModelEvaluation(const EvaluationInputs& inputs, const EvaluationConfig& config)
       : inputs_(inputs), config_(config), start_(inputs.model.graph, inputs.rules, inputs.cost) {
-    report_.name = std::filesystem::path(inputs.path).stem().string();
+    report_.name = inputs.name;
     report_.path = inputs.path;
     report_.nodes = static_cast<int64_t>(inputs.model.graph.topological_order().size());
     report_.initial = start_.cost();

@@ -103,6 +103,7 @@ struct EvaluationReport {
 
 struct EvaluationInputs {
   std::string path;
+  std::string name;  ///< of the model in reports and of its results' files; no other model's
   const ImportedModel& model;
   std::shared_ptr<const RuleSet> rules;
   std::shared_ptr<CostModel> cost;

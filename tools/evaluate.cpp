@@ -90,11 +90,13 @@ void run(const Options& options) {
   for (int rule = 0; rule < rules->size(); ++rule) report.rules.push_back(rules->name(rule));
   Progress progress("evaluate", static_cast<int64_t>(models.size()), "models",
                     options.common.progress());
+  std::vector<std::string> names;
   for (size_t i = 0; i < models.size(); ++i) {
+    names.push_back(graph_name(config.env.models[i], names));
     if (!options.common.quiet)
       for (const std::string& warning : models[i].warnings)
         fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], warning);
-    const EvaluationInputs inputs{config.env.models[i], models[i], rules,
+    const EvaluationInputs inputs{config.env.models[i], names.back(), models[i], rules,
                                   costs_as_written(cost, newest_opset(models[i])), policy,
                                   config.env.rewrite, directory, config.seed,
                                   [&](const std::string& what) { progress.say(what); }};

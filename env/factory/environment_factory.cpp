@@ -25,7 +25,12 @@ MadeEnvironment make_toy(const EnvironmentConfig& config) {
   return made;
 }
 
-/// The file's name without directory and ending, made unique.
+bool is_toy(const EnvironmentConfig& config) {
+  return std::find(config.models.begin(), config.models.end(), kToy) != config.models.end();
+}
+
+}  // namespace
+
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken) {
   const std::string stem = std::filesystem::path(path).stem().string();
   std::string name = stem;
@@ -33,12 +38,6 @@ std::string graph_name(const std::string& path, const std::vector<std::string>& 
     name = fmt::format("{}-{}", stem, i);
   return name;
 }
-
-bool is_toy(const EnvironmentConfig& config) {
-  return std::find(config.models.begin(), config.models.end(), kToy) != config.models.end();
-}
-
-}  // namespace
 
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files) {
   if (files.empty()) return std::make_shared<RuleSet>(RuleSet::builtin());

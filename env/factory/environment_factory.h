@@ -57,6 +57,9 @@ struct MadeEnvironment {
   std::vector<std::string> warnings;     ///< each one line for a person
 };
 
+/// The file's name without directory and ending, made unique among those that are `taken`.
+std::string graph_name(const std::string& path, const std::vector<std::string>& taken);
+
 /// The built-in rules, or those of the files, one set after the other. InputError names the file.
 std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
 

@@ -47,7 +47,7 @@ class EvaluateTest : public ::testing::Test {
     config.repeats = 3;
     config.verify_inputs = 1;
     config.guided = true;
-    const EvaluationInputs inputs{"<tiny>.onnx", model, scene_->tiny.rules, scene_->tiny.cost,
+    const EvaluationInputs inputs{"<tiny>.onnx", "tiny-2", model, scene_->tiny.rules, scene_->tiny.cost,
                                   load_trained_policy(scene_->directory / "policy.pt"),
                                   scene_->tiny.env, scene_->directory.path(), 3,
                                   [](const std::string&) {}};
@@ -91,6 +91,7 @@ TEST_F(EvaluateTest, TheBestRunsAreVerifiedWrittenAndMeasured) {
     if (best.rewrites.empty()) continue;
     EXPECT_TRUE(best.verified.agree) << best.method;
     EXPECT_TRUE(file_exists(scene_->directory / best.file)) << best.method;
+    EXPECT_THAT(best.file, HasSubstr("models/tiny-2.")) << "not the file's name, which others may have";
   }
   EXPECT_LT(model().best[6].cost.runtime, model().initial.runtime) << "greedy finds something";
 }

@@ -43,6 +43,18 @@ learn dream_train others --world world_on/world.pt --policy policy/policy.pt --o
 "$reverie" optimize other.onnx --method policy --policy policy_on/policy.pt --budget 2 \
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy that went on does not play"
 
+# Two files of one name: the results of both are kept.
+mkdir twin
+cp model.onnx twin/
+twins() {
+  learn evaluate model.onnx twin/model.onnx --policy "$1" --out twins --seed 1 --set evaluate.measure=false \
+    --set evaluate.seeds=1 --set evaluate.samples=1 --set evaluate.taso_budget=5 --set evaluate.rule_orders=2 --quiet \
+    "${@:2}"
+}
+twins policy/policy.pt >/dev/null
+[[ -s twins/models/model.greedy.onnx && -s twins/models/model-2.greedy.onnx ]] ||
+  fail "results of models of one name overwrite each other: $(ls twins/models)"
+
 # Where validation's costs are measured, graphs are as well, and decide.
 export REVERIE_CACHE=$here/cache
 learn dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
