@@ -5,6 +5,7 @@
 
 #include "controller/report/report.h"
 #include "core/base/error.h"
+#include "core/base/hash.h"
 #include "core/base/metrics.h"
 #include "core/search/written_costs.h"
 #include "env/factory/environment_factory.h"
@@ -53,6 +54,11 @@ EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& train
   return config;
 }
 
+/// A comment behind the configuration, by which a report of another policy is told apart.
+std::string policy_line(const std::string& policy) {
+  return fmt::format("# policy {}, checksum {:016x}\n", policy, hash_string(read_file(policy)));
+}
+
 /// The metrics of the run that trained the policy, where they lie beside it.
 std::vector<LearningRow> learning_curves(const std::string& policy) {
   const auto path = std::filesystem::path(policy).parent_path() / "metrics.jsonl";
@@ -76,7 +82,7 @@ void run(const Options& options) {
   const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
   if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);
   const std::string& directory = options.common.out;
-  create_run_directory(directory, dump_config(config), options.common.resume);
+  create_run_directory(directory, dump_config(config) + policy_line(options.policy), options.common.resume);
   create_directory(directory + "/models");
 
   EvaluationReport report;

@@ -54,6 +54,12 @@ twins() {
 twins policy/policy.pt >/dev/null
 [[ -s twins/models/model.greedy.onnx && -s twins/models/model-2.greedy.onnx ]] ||
   fail "results of models of one name overwrite each other: $(ls twins/models)"
+twins policy/policy.pt --resume >/dev/null || fail "evaluate does not go on"
+status=0
+cp twins/report.json kept.json
+twins policy_on/policy.pt --resume >/dev/null 2>err || status=$?
+[[ $status -eq 2 && $(wc -l <err) -eq 1 ]] && grep -q 'policy_on/policy.pt' err && cmp -s kept.json twins/report.json ||
+  fail "another policy goes on with the report of the first ($status): $(cat err)"
 
 # Where validation's costs are measured, graphs are as well, and decide.
 export REVERIE_CACHE=$here/cache
