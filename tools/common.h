@@ -17,7 +17,7 @@ namespace reverie {
 struct CommonOptions {
   std::vector<std::string> config_files;
   std::vector<std::string> overrides;
-  std::optional<uint64_t> seed;
+  std::optional<std::string> seed;
   std::string out;
   bool resume = false;
   bool json = false;
@@ -46,7 +46,7 @@ Config resolve_config(const CommonOptions& options, Config config = {}) {
   ConfigFields fields(config);
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
-  if (options.seed) fields.set_value("seed", std::to_string(*options.seed));
+  if (options.seed) fields.set_value("seed", *options.seed);
   return config;
 }
 

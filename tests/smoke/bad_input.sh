@@ -70,6 +70,10 @@ if [[ ! -e /proc/driver/nvidia/version && ! -e /dev/dxg ]]; then  # there is no 
     refuses 'CUDA' reverie profile good.onnx --cost $cost --search-depth 0 --out new.h5 --quiet
   done
 fi
+for seed in -1 99999999999999999999 1.5 much; do
+  refuses "seed.*$seed" reverie collect good.onnx --out new --seed $seed
+  refuses "seed.*$seed" reverie optimize good.onnx --seed $seed
+done
 refuses 'misspelt.yaml.*epsiodes' reverie collect good.onnx --out new --config misspelt.yaml
 refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4
 refuses 'broken.yaml' reverie collect good.onnx --out new --config broken.yaml
