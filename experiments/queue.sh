@@ -5,10 +5,11 @@
 #
 # JOBS (default: standard input) has a job a line: OUTPUT, a tab, a command for bash. What a command
 # prints appears as OUTPUT when it has ended with status 0, never before; jobs whose OUTPUT is there are
-# skipped. What fails leaves OUTPUT.log, its standard error, and is tried again by the next call.
-# N jobs run at a time: leave it at 1 where anything is measured, as jobs disturb each other. An
-# interrupt ends the jobs that run and keeps nothing of them. Ends with status 0 when every OUTPUT is
-# there, 1 when jobs failed, 2 when the list is wrong, 130 after an interrupt.
+# skipped. The command stands in OUTPUT.cmd; where the list has another for an OUTPUT that is there, nothing
+# runs. What fails leaves OUTPUT.log, its standard error, and is tried again by the next call. N jobs run at
+# a time: leave it at 1 where anything is measured, as jobs disturb each other. An interrupt ends the jobs
+# that run and keeps nothing of them. Ends with status 0 when every OUTPUT is there, 1 when jobs failed, 2 when
+# the list is wrong or an OUTPUT is of another command, 130 after an interrupt.
 set -uo pipefail
 
 at_once=1
@@ -42,6 +43,12 @@ while IFS= read -r line || [[ -n $line ]]; do
   commands+=("${line#*$'\t'}")
 done <"$list"
 total=${#outputs[@]}
+
+for job in "${!outputs[@]}"; do
+  output=${outputs[$job]}
+  [[ ! -e $output || ! -e $output.cmd || $(<"$output.cmd") == "${commands[$job]}" ]] ||
+    refuse "$output is of another command ($output.cmd): remove it, or choose another --out"
+done
 
 declare -A running=()  # job by process, which leads a group of its own
 done_before=0 succeeded=0 failed=0 stopped= shown=-10 status=0
@@ -82,13 +89,15 @@ begin() {
 
 # Waits for any job to end.
 finish_one() {
-  local process= code output
+  local process= code output command
   wait -n -p process "${!running[@]}"
   code=$?
   [[ -n $stopped || -z $process ]] && return
   output=${outputs[${running[$process]}]}
+  command=${commands[${running[$process]}]}
   unset "running[$process]"
   if ((code == 0)); then
+    printf '%s\n' "$command" >"$output.cmd"
     mv "$output.part" "$output"
     rm -f "$output.log"
     succeeded=$((succeeded + 1))

@@ -22,6 +22,16 @@ touch ready
 [[ $(cat log) == $'a\nc' ]] || fails "what was done is run again"
 grep -q 'queue 3/3 jobs' err || fails "no progress: $(cat err)"
 
+# What another command printed is not passed off as this one's; a result without a record of its command is.
+sed 's/echo c;/echo other;/' jobs >changed
+printf 'out/new\techo new\n' >>changed
+"$queue" changed 2>err
+[[ $? -eq 2 && $(wc -l <err) -eq 1 && $(cat out/c) == c && ! -e out/new ]] || fails "the result of another command: $(cat err)"
+grep -q 'out/c is of another command' err || fails "the result is not named: $(cat err)"
+rm out/c.cmd
+"$queue" --quiet changed || fails "a result without its command"
+[[ $(cat out/c out/new) == $'c\nnew' ]] || fails "a result without its command is made anew"
+
 # So many at a time: two jobs that wait for each other end only side by side.
 for me in 1 2; do
   printf 'pair/%s\ttouch here%s; for i in {1..200}; do test -e here%s && exit 0; sleep 0.05; done; exit 1\n' \
