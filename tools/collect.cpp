@@ -31,6 +31,15 @@ CollectStepConfig resolve(const CollectOptions& options) {
   return config;
 }
 
+/// The toy has none of what these options say.
+void check_meant_for_models(const CollectOptions& options, const EnvironmentConfig& env) {
+  if (!is_toy(env)) return;
+  const auto refuse = [](const char* option) { throw InputError("toy takes no {}; leave it out", option); };
+  if (!options.cost.empty()) refuse("--cost");
+  if (!options.rules.empty()) refuse("--rules");
+  if (!options.shapes.empty()) refuse("--shape");
+}
+
 /// Who plays, and what its training took, the real work of all and the time of this call.
 struct Player {
   std::unique_ptr<CollectAgent> agent;
@@ -112,6 +121,7 @@ int workers_for(const EnvSpec& spec, int wanted) {
 
 void run(const CollectOptions& options) {
   const CollectStepConfig config = resolve(options);
+  check_meant_for_models(options, config.env);
   const bool trained = kLearning && config.collect.agent == "ppo";
   Player player;
   if (!trained) player.agent = make_collect_agent(config.collect);

@@ -61,7 +61,6 @@ Json to_json(const Optimized& result) {
 Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
                       const ImportedModel& model, const Optimized& result,
                       const CompareOptions& verify) {
-  std::filesystem::create_directories(folder);
   Json::Array written;
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];

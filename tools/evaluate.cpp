@@ -74,6 +74,7 @@ void run(const Options& options) {
   const std::string trained_cost = cost_source_of_policy(options.policy);
   const EvaluateStepConfig config = resolve(options, policy.environment, trained_cost);
   if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
+  if (is_toy(config.env)) throw InputError("evaluate: toy is for collect alone; name ONNX files");
   std::vector<ImportedModel> models;
   for (const std::string& path : config.env.models)
     models.push_back(import_onnx(path, {config.env.shapes}));

@@ -285,6 +285,16 @@ void check_writable(const std::filesystem::path& file) {
   const AsideFile probe(file.string());
 }
 
+void check_meant_for_policy(const Options& options, const OptimizeConfig& config) {
+  if (config.method == "policy") return;
+  const auto refuse = [&](const char* option) {
+    throw InputError("{} is for --method policy, not {}", option, config.method);
+  };
+  if (!options.policy.empty()) refuse("--policy");
+  for (const auto& [key, value] : options.given)
+    if (key == "policy.search") refuse("--search");
+}
+
 void check_proved(const Options& options, const OptimizeConfig& config) {
   if (config.verify.inputs == 0 && !(options.out.empty() && options.contenders_folder.empty()))
     throw InputError("with verify_inputs=0 nothing is proved, so that nothing can be written: leave out "
@@ -302,6 +312,7 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
 void run(const Options& options) {
   const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   const OptimizeSettings config = resolve(options, trained_cost);
+  check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
   const auto source = make_cost_model(config.cost, config.search.time_limit);
@@ -312,6 +323,7 @@ void run(const Options& options) {
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
+  if (!options.contenders_folder.empty()) create_directory(options.contenders_folder);
   const auto cost = costs_as_written(source, newest_opset(model));
   const Optimized result = search_and_verify(model, rules, cost, config, options);
   if (!options.fit_out.empty())

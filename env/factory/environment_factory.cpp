@@ -25,11 +25,11 @@ MadeEnvironment make_toy(const EnvironmentConfig& config) {
   return made;
 }
 
+}  // namespace
+
 bool is_toy(const EnvironmentConfig& config) {
   return std::find(config.models.begin(), config.models.end(), kToy) != config.models.end();
 }
-
-}  // namespace
 
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken) {
   const std::string stem = std::filesystem::path(path).stem().string();

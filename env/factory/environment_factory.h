@@ -57,6 +57,9 @@ struct MadeEnvironment {
   std::vector<std::string> warnings;     ///< each one line for a person
 };
 
+/// Whether `toy` is named as a model.
+bool is_toy(const EnvironmentConfig& config);
+
 /// The file's name without directory and ending, made unique among those that are `taken`.
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken);
 

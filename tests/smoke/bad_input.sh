@@ -131,6 +131,15 @@ if [[ $learning == ON ]]; then
 fi
 absent new new.onnx
 
+# Options that would do nothing
+refuses '--search is for --method policy, not greedy' reverie optimize good.onnx --method greedy --search beam
+[[ $learning != ON ]] ||
+  refuses 'random.pt' reverie optimize good.onnx --policy random.pt
+refuses 'toy.*--cost' reverie collect toy --cost roofline:t4 --out new
+refuses 'toy.*--rules' reverie collect toy --rules bad.rules --out new
+refuses 'toy.*--shape' reverie collect toy --shape input=1,2 --out new
+absent new
+
 # Results of experiments
 printf '{"model":"a","method":"x","seed":1,"improvement_percent":3}\n' >runs.jsonl
 printf '{"model":"a"\n' >torn.jsonl
@@ -158,6 +167,7 @@ refuses 'file/new' collect good.onnx --out file/new
 refuses 'file/new' reverie optimize good.onnx --out file/new.onnx
 refuses 'file/new' reverie model squeezenet_small --light --out file/new.onnx
 refuses 'rollouts' collect good.onnx --out rollouts
+refuses 'file.*directory' reverie optimize good.onnx --contenders-out file
 refuses '/proc/new' reverie optimize good.onnx --out /proc/new.onnx
 
 echo "$((checks - failures)) passed, $failures failed"

@@ -57,8 +57,8 @@ twins policy/policy.pt >/dev/null
 twins policy/policy.pt --resume >/dev/null || fail "evaluate does not go on"
 status=0
 cp twins/report.json kept.json
-twins policy_on/policy.pt --resume >/dev/null 2>err || status=$?
-[[ $status -eq 2 && $(wc -l <err) -eq 1 ]] && grep -q 'policy_on/policy.pt' err && cmp -s kept.json twins/report.json ||
+twins rounds/policy.pt --resume >/dev/null 2>err || status=$?
+[[ $status -eq 2 && $(wc -l <err) -eq 1 ]] && grep -q 'rounds/policy.pt' err && cmp -s kept.json twins/report.json ||
   fail "another policy goes on with the report of the first ($status): $(cat err)"
 
 # Where validation's costs are measured, graphs are as well, and decide.
@@ -92,6 +92,11 @@ own=$("$reverie" optimize model.onnx --method policy --policy policy/policy.pt -
   --cost roofline:cpu --quiet 2>err | grep -q roofline:cpu || fail "the costs that are named are not taken"
 [[ $(cat err) == *'policy.pt was trained with costs by roofline:t4, not roofline:cpu' ]] ||
   fail "other costs than the policy's are taken without a word: $(cat err)"
+
+status=0
+"$reverie" optimize model.onnx --policy policy/policy.pt --quiet >/dev/null 2>err || status=$?
+[[ $status -eq 2 && $(cat err) == *'--policy is for --method policy, not taso' ]] ||
+  fail "a policy that is not asked for is passed over ($status): $(cat err)"
 
 # In the environment that the policy was trained for, which nothing here names.
 for search in episodes beam mcts; do
