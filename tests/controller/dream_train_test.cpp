@@ -254,6 +254,8 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
         if (name == "greedy_return") returns.push_back(value);
     }
     EXPECT_THAT(returns, ::testing::ElementsAre(returns[0], returns[0], returns[0])) << out;
+    EXPECT_EQ(load_checkpoint(scene.directory / (out + "-2/policy.pt"), "policy").counters.at("policy_seed"), 0)
+        << "parts that do not learn are drawn with it";
     scene.config.seed = 0;
   }
 }
