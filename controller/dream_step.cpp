@@ -65,6 +65,8 @@ class DreamStep {
     if (std::ssize(config.discounts) > config.policies)
       throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
                        config.discounts.size(), config.policies);
+    if (!config.discounts.empty() && config.trainer.trainer != TrainerKind::kPpo)
+      throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
     training_.trainer = config.trainer;
     training_.clone = config.clone;
     if (!run.policy.empty()) {

@@ -196,9 +196,12 @@ TEST(DreamTrainTest, PoliciesHaveTheirDiscountsInTurn) {
   scene.config.trainer.ppo.gamma = 0.5;
   scene.config.discounts = {};
   scene.train("same");
-  const auto bytes = [&](const std::string& out) { return read_metrics(scene.directory / (out + "/metrics.jsonl")); };
-  ASSERT_EQ(bytes("half").size(), 2u);
-  EXPECT_EQ(bytes("half").back().values, bytes("same").back().values);
+  const auto rows = [&](const std::string& out) { return read_metrics(scene.directory / (out + "/metrics.jsonl")); };
+  ASSERT_EQ(rows("half").size(), 2u);
+  EXPECT_EQ(rows("half").back().values, rows("same").back().values);
+  scene.config.discounts = {0.5};
+  scene.config.trainer.trainer = TrainerKind::kReinforce;
+  EXPECT_THROW(scene.train("other"), InputError);
 }
 
 TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
