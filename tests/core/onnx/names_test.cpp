@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
 
 #include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
@@ -14,13 +13,7 @@ namespace reverie {
 namespace {
 
 using ::testing::IsEmpty;
-
-onnx::ModelProto parse(const std::string& text) {
-  onnx::ModelProto model;
-  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
-  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
-  return model;
-}
+using testing::parse;
 
 class Names : public ::testing::Test {
  protected:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
@@ -26,6 +28,14 @@ template <typename Message>
 void write_message(const Message& message, const std::filesystem::path& path) {
   std::ofstream stream(path, std::ios::binary);
   REVERIE_CHECK(message.SerializeToOstream(&stream));
+}
+
+/// A model in ONNX's text form.
+inline onnx::ModelProto parse(const std::string& text) {
+  onnx::ModelProto model;
+  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  return model;
 }
 
 inline Tensor tensor_of(const onnx::TensorProto& tensor) {

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/checker.h>
-#include <onnx/defs/parser.h>
 
 #include "core/base/random.h"
 #include "core/exec/compare.h"
@@ -18,13 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-onnx::ModelProto parse(const std::string& text) {
-  onnx::ModelProto model;
-  const auto status = onnx::OnnxParser::Parse(model, text.c_str());
-  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
-  return model;
-}
+using testing::parse;
 
 class Opaque : public ::testing::Test {
  protected:
