@@ -102,6 +102,7 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
       result.metrics.emplace_back("sampled_best_measured", sampled.measured.mean_of_best());
     }
   }
+  if (config_.dreams == 0) return result;
   std::vector<uint64_t> seeds;
   for (int64_t i = 0; i < config_.dreams; ++i) seeds.push_back(static_cast<uint64_t>(i));
   const DreamCheck check = check_dream(*encoder_, *world_, policy, *environment_, seeds, false,

@@ -26,7 +26,9 @@ struct ValidationConfig {
   template <class V> void fields(V& v) {
     v.field("sampled", sampled, "Sampled episodes for real per start graph, beside the greedy one",
             at_least(0));
-    v.field("dreams", dreams, "Dreams whose actions are replayed for real", at_least(1));
+    v.field("dreams", dreams,
+            "Dreams whose actions are replayed for real; they tell of phantoms and choose nothing",
+            at_least(0));
     v.field("temperature", temperature, "Temperature of these dreams", at_least(0));
     v.field("measure", measure,
             "Judge by the best states measured end to end: always, never, or auto: where costs or rewards are "
@@ -60,7 +62,7 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 /// Judges policies in the real environment, in percent of improvement by the best states of episodes,
 /// mean over start graphs: by what the best of the greedy and the sampled episodes found, and midway between
 /// the greedy episode and the mean of the sampled ones (Worth), by costs, or where `measure` says so by
-/// what is measured end to end. The parts of these and replayed dreams are reported beside it.
+/// what is measured end to end. The parts of these and replayed dreams, where there are any, are reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,

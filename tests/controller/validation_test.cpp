@@ -126,6 +126,18 @@ TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {
   EXPECT_EQ(judged(false, MeasureValidation::kAuto, false).counters.measurements, 0) << "nor can it";
 }
 
+TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
+  ValidationConfig config;
+  const Judged replayed = judged(std::make_shared<ToyEnvironment>(kToy), config);
+  config.dreams = 0;
+  const Judged without = judged(std::make_shared<ToyEnvironment>(kToy), config);
+  EXPECT_EQ(without.validation.worth.found, replayed.validation.worth.found);
+  EXPECT_EQ(without.validation.worth.score, replayed.validation.worth.score);
+  EXPECT_LT(without.counters.steps, replayed.counters.steps);
+  EXPECT_THAT(replayed.metrics, Contains(Key("phantom_share")));
+  EXPECT_THAT(without.metrics, Not(Contains(Key("phantom_share"))));
+}
+
 TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
   ValidationConfig config;
   config.measure = MeasureValidation::kAlways;
