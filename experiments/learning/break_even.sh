@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # At which cost of a real step a dream pays: time to a policy of some quality, by arm.
 #
-#   experiments/learning/break_even.sh --quality PERCENT [--model NAME] [--only LIST] [--lines]
-#                                      [--plot FILE.svg] RUNS.jsonl...
+#   experiments/learning/break_even.sh --quality PERCENT [--model NAME] [--only LIST] [--versus ARM]
+#                                      [--lines] [--plot FILE.svg] RUNS.jsonl...
 #
 # RUNS are lines of run.sh, here or in ../measured. Of every model and arm: the expected running time to a policy that
 # gains PERCENT or more (`improvement_percent`), that is the time of all runs, failures too, over the number of successes
@@ -11,7 +11,7 @@
 # runs (bootstrap; its end is a dash where too few runs get there to say). Where whole graphs were measured, each measurement
 # counts as a step, `endpoint_gain_percent` as the gain, and each budget as an arm. A dash: no run got there; an arm with
 # a run that does not tell these times is left out. --model, --only: of the runs those of one model, of some arms (comma
-# separated). --plot: draws the minutes of a model, an arm a curve, over costs of 0.5 to 500 ms. --lines: the points of these
+# separated). --versus: its steps in percent of ARM's too, with an interval over runs of both. --plot: draws the minutes of a model, an arm a curve, over costs of 0.5 to 500 ms. --lines: the points of these
 # curves instead of the table, one JSON object for each.
 set -euo pipefail
 
@@ -19,14 +19,15 @@ source "$(dirname "$0")/../options.sh"
 quality=
 model=
 only=
+versus=
 lines=
 plot=
-read_options "quality model only plot" "lines" "$@"
+read_options "quality model only versus plot" "lines" "$@"
 [[ -n $quality && ${#names[@]} -gt 0 ]] || refuse "say --quality PERCENT and name files of runs (see --help)"
 for file in "${names[@]}"; do [[ -f $file ]] || refuse "there is no file $file"; done
 
 # The table, or with 1 the points of curves.
-tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" -v model="$model" -v only="$only" -v lines="$1" '
+tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" -v model="$model" -v only="$only" -v versus="$versus" -v lines="$1" '
   function text(key) { return match($0, "\"" key "\":\"[^\"]*\"") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5) : "" }
   function number(key) { return match($0, "\"" key "\":[-0-9.e+]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) + 0 : 0 }
   function task(  name) { name = text("model"); sub(/.*\//, "", name); sub(/\.onnx$/, "", name); return name }
@@ -42,8 +43,8 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
     reached[arm] += success[arm, runs[arm]] = number(measured ? "endpoint_gain_percent" : "improvement_percent") >= quality
   }
   function minutes(arm, ms) { return (seconds[arm] + steps[arm] * ms / 1000) / reached[arm] / 60 }
-  # Percentiles 2.5 and 97.5 of steps over successes, runs drawn anew 2,000 times.
-  function interval(arm,  draw, i, chosen, spent, got, gap, held, j, drawn) {
+  # Steps over successes of runs drawn anew, 2,000 times.
+  function draw_steps(arm, drawn,  draw, i, chosen, spent, got) {
     for (draw = 1; draw <= 2000; ++draw) {
       spent = got = 0
       for (i = 1; i <= runs[arm]; ++i) {
@@ -53,6 +54,9 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
       }
       drawn[draw] = got ? spent / got : infinite
     }
+  }
+  # Percentiles 2.5 and 97.5 of 2,000 numbers, which it sorts.
+  function interval(drawn,  gap, held, i, j) {
     for (gap = 1000; gap >= 1; gap = int(gap / 2))
       for (i = gap + 1; i <= 2000; ++i) {
         held = drawn[i]
@@ -61,6 +65,18 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
       }
     return sprintf("%.0f to %s", drawn[50], drawn[1950] < infinite ? sprintf("%.0f", drawn[1950]) : "-")
   }
+  function write_steps(arm, other,  mine, theirs, i) {
+    if (!reached[arm]) { printf(versus ? " - | - | - | - |" : " - | - |"); return }
+    draw_steps(arm, mine)
+    if (versus && reached[other]) {
+      draw_steps(other, theirs)
+      for (i = 1; i <= 2000; ++i)
+        theirs[i] = mine[i] < infinite ? 100 * mine[i] / theirs[i] : infinite
+    }
+    printf " %.0f | %s |", steps[arm] / reached[arm], interval(mine)
+    if (versus && !reached[other]) printf " - | - |"
+    else if (versus) printf " %.1f | %s |", 100 * steps[arm] / reached[arm] * reached[other] / steps[other], interval(theirs)
+  }
   END {
     srand(1)
     infinite = 1e30
@@ -68,8 +84,10 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
     else costs = split("0 0.5 5 50 500 5000", cost, " ")
     if (!lines) {
       printf "| model | arm | runs that gain %s %% | steps | 95 %% |", quality
+      if (versus) printf " %% of %s | 95 %% |", versus
       for (i = 1; i <= costs; ++i) printf " %s ms |", cost[i]
       printf "\n| --- | --- | ---: | ---: | --- |"
+      if (versus) printf " ---: | --- |"
       for (i = 1; i <= costs; ++i) printf " ---: |"
       print ""
     }
@@ -79,7 +97,7 @@ tell() { sed 's/,"trace":\[[^]]*\]//' "${names[@]}" | awk -v quality="$quality" 
       split(arm, of, SUBSEP)
       if (!lines) {
         printf "| %s | %s | %d of %d |", of[1], of[2], reached[arm], runs[arm]
-        if (reached[arm]) printf " %.0f | %s |", steps[arm] / reached[arm], interval(arm); else printf " - | - |"
+        write_steps(arm, of[1] SUBSEP versus)
       }
       for (i = 1; i <= costs; ++i) {
         if (!lines) { if (reached[arm]) printf " %.1f |", minutes(arm, cost[i]); else printf " - |" }
