@@ -46,6 +46,13 @@ all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
 # The first value behind a key of an object: number seed '{"seed":1}' -> 1
 number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
 
+# Keeps with what settings the file RESULTS was begun, and refuses to go on with others: same_settings RESULTS SETTINGS
+same_settings() {
+  [[ ! -e $1.cmd || $(<"$1.cmd") == "$2" ]] ||
+    refuse "$1 is of other settings ($1.cmd): remove both, or choose another --out"
+  printf '%s\n' "$2" >"$1.cmd"
+}
+
 # queue.sh with a list of jobs on standard input; a script that is told to stop, by whatever signal, stops it too.
 queue() {
   local process status=0

@@ -29,6 +29,7 @@ command -v npm >/dev/null || refuse "Node.js with npm is needed"
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out/runtime" "$out/models" "$out/best"
 results=$out/results.jsonl
+same_settings "$results" "--models $models --costs $costs --method $method --contenders $contenders --seconds $seconds"
 touch "$results"
 
 if [[ ! -d $out/runtime/node_modules/onnxruntime-node ]]; then

@@ -7,8 +7,8 @@
 #                                    [NAME...]
 #
 # One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost, machine and method;
-# models that stand there already are not run again. S bounds the runs of one model (default 60). Graphs run where
-# costs are measured, or on the machine NAME. The method policy plays FILE, as `dream_train` wrote it.
+# models that stand there already are not run again, and other settings than it was begun with are refused. S bounds
+# the runs of one model (default 60). Graphs run where costs are measured, or on the machine NAME. The method policy plays FILE, as `dream_train` wrote it.
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
@@ -27,6 +27,7 @@ need_models
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 mkdir -p "$out"
 results=$out/$(tr ":/" "--" <<<"$cost${machine:+-on-$machine}")-$method${policy:+-$(cksum <"$policy" | cut -d' ' -f1)}-budget$budget-seed$seed.jsonl
+same_settings "$results" "--models $models --contenders $contenders --seconds $seconds"
 touch "$results"
 
 known() { grep -F "\"model\":\"$models/$1.onnx\"" "$results" | tail -1; }

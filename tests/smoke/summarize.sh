@@ -38,6 +38,11 @@ summarize --metric improvement_percent --metric candidates --json >tables
 [[ $(grep -c '^| model | greedy' tables) -eq 2 && $(grep -c '^{"metric"' tables) -eq 2 ]] ||
   fails "not a table for each metric"
 
+begun_with() { (source "$root/experiments/options.sh" && same_settings results.jsonl "$1") 2>err; }
+begun_with "--seconds 1" && begun_with "--seconds 1" || fails "equal settings are refused: $(cat err)"
+begun_with "--seconds 2" && fails "results of other settings are gone on with"
+grep -q 'results.jsonl is of other settings' err || fails "not said: $(cat err)"
+
 # Two runs of an arm, one of them a failure: (60 + 60 s + 2 * 1,000 steps) for one success.
 run() { printf '{"model":"m/%s.onnx","method":"%s","seed":%s,"improvement_percent":%s,"real_steps":1000,"policy_seconds":60,"trace":[]}\n' "$@"; }
 { run a lean 1 42; run a lean 2 41; run a graph 1 43; run b lean 1 44; } >arms.jsonl
