@@ -77,7 +77,7 @@ void run(const Options& options) {
   encoder->to_device(device);
   const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
   FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
-                       config.mdnrnn.members);
+                       data.judging_split(), config.mdnrnn.members);
   const FitResult result =
       train_ensemble(episodes, *encoder, config.mdnrnn, config.mdnrnn.members, config.seed,
                      options.out, options.resume, device,
@@ -85,10 +85,10 @@ void run(const Options& options) {
                      goes_on ? &checkpoint : nullptr);
   const auto rows = report(episodes, config, device, options.out);
   const std::string file = options.out + "/world.pt";
-  fmt::print(options.json ? stderr : stdout,
-             "{}: best validation loss {:.4f} at epoch {} of {}\n"
-             "Open loop, k steps ahead of real states (in brackets: copying the start)\n{}",
-             file, result.best_loss, result.best_epoch, result.epochs, open_loop_table(rows));
+  fmt::print(options.json ? stderr : stdout, "{}: {}\n{}", file, reporter.verdict(result),
+             rows.empty() ? "No episodes are held out for an open-loop report\n"
+                          : "Open loop, k steps ahead of real states (in brackets: copying the start)\n" +
+                                open_loop_table(rows));
   if (!options.json) return;
   auto line = reporter.summary(result);
   line["world"] = file;

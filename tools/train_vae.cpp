@@ -33,14 +33,13 @@ void run(const Options& options) {
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
   create_run_directory(options.out, dump_config(config), options.resume);
-  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress());
+  FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress(), data.judging_split());
   const FitResult result =
       train_vae(data, config.vae, config.seed, options.out, options.resume, device,
                 [&](const FitProgress& progress) { reporter.observe(progress); });
   const std::string file = options.out + "/encoder.pt";
-  fmt::print(options.json ? stderr : stdout,
-             "{}: best validation loss {:.4f} at epoch {} of {}; {} states\n", file,
-             result.best_loss, result.best_epoch, result.epochs, data.state_count());
+  fmt::print(options.json ? stderr : stdout, "{}: {}; {} states\n", file, reporter.verdict(result),
+             data.state_count());
   if (!options.json) return;
   auto line = reporter.summary(result);
   line["encoder"] = file;

@@ -27,9 +27,10 @@ void add_threads_option(CLI::App& command) {
       ->check(CLI::Range(1, 1024));
 }
 
-FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style, Split judged_on,
                          int members)
-    : directory_(std::move(directory)),
+    : loss_name_(judged_on == Split::kTrain ? "training loss" : "validation loss"),
+      directory_(std::move(directory)),
       progress_(std::move(label), int64_t{epochs} * members, "epochs", style) {}
 
 void FitReporter::observe(const FitProgress& progress) {
@@ -44,7 +45,11 @@ void FitReporter::observe(const FitProgress& progress) {
   metrics_->write(progress.epoch, progress.metrics);
   if (progress.best && member_ == 0) best_ = progress.metrics;
   seconds_ += progress.seconds;
-  progress_.update(done, fmt::format("best validation loss {:.4f}", progress.best_loss));
+  progress_.update(done, fmt::format("best {} {:.4f}", loss_name_, progress.best_loss));
+}
+
+std::string FitReporter::verdict(const FitResult& result) const {
+  return fmt::format("best {} {:.4f} at epoch {} of {}", loss_name_, result.best_loss, result.best_epoch, result.epochs);
 }
 
 Json FitReporter::summary(const FitResult& result) const {

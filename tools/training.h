@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/metrics.h"
 #include "core/base/progress.h"
+#include "datasets/episode.h"
 #include "tools/common.h"
 #include "worldmodel/fit.h"
 #include "worldmodel/torch.h"
@@ -22,14 +23,18 @@ void add_threads_option(CLI::App& command);
 /// members into `member-k` below it, which exists.
 class FitReporter {
  public:
-  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+  /// `judged_on`: the split whose loss chooses the epoch that is kept.
+  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style, Split judged_on,
               int members = 1);
   void observe(const FitProgress& progress);
+  /// "best validation loss 0.1234 at epoch 3 of 10".
+  std::string verdict(const FitResult& result) const;
   /// Of the first member: epochs, best epoch and loss, validation metrics of the best epoch. Seconds
   /// of all.
   Json summary(const FitResult& result) const;
 
  private:
+  std::string loss_name_;
   std::string directory_;
   std::unique_ptr<MetricsWriter> metrics_;
   Progress progress_;

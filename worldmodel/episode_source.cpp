@@ -25,6 +25,10 @@ std::vector<int> EpisodeSource::states_in(Split wanted) const {
   return result;
 }
 
+Split EpisodeSource::judging_split() const {
+  return episodes_in(Split::kValidation).empty() ? Split::kTrain : Split::kValidation;
+}
+
 int choice_index(const ActionMask& mask, const Action& action) {
   if (mask.choices.empty()) return action.secondary;
   const auto& choices = mask.choices[action.primary];

@@ -61,7 +61,7 @@ class OpenLoop {
 
   std::vector<OpenLoopRow> run(const std::vector<int>& steps) {
     std::vector<OpenLoopRow> rows;
-    const int last = *std::max_element(steps.begin(), steps.end());
+    const int last = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());
     for (int k = 1; k <= last; ++k) {
       step(k);
       const auto inside = ahead_.ge(k);
@@ -169,7 +169,7 @@ void visit_columns(Visit&& visit) {
 std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts) {
-  REVERIE_CHECK(std::is_sorted(episodes.begin(), episodes.end()) && !steps.empty());
+  REVERIE_CHECK(std::is_sorted(episodes.begin(), episodes.end()));
   if (episodes.empty()) return {};
   torch::NoGradGuard guard;
   const auto some = world.spec().regions > 1 ? thin(episodes, kEpisodesOfRegions) : episodes;

@@ -69,10 +69,8 @@ class WorldProblem : public FitProblem {
         device_(device),
         training_(data.data().episodes_in(Split::kTrain)) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-    auto validation = data.data().episodes_in(Split::kValidation);
-    if (validation.empty()) validation = training_;
-    validation = thin(validation, config.validation_episodes);
-    validation_ = split_into(validation, config.minibatch_episodes);
+    const auto judging = thin(data.data().episodes_in(data.data().judging_split()), config.validation_episodes);
+    validation_ = split_into(judging, config.minibatch_episodes);
     LatentSpec spec;
     spec.latent = encoder.latent();
     spec.hidden = config.model.hidden;

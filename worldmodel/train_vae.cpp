@@ -33,9 +33,8 @@ class VaeProblem : public FitProblem {
         config_(config),
         device_(device),
         training_(data.states_in(Split::kTrain)),
-        validation_(pack(thin(data.states_in(Split::kValidation), config.validation_states))) {
+        validation_(pack(thin(data.states_in(data.judging_split()), config.validation_states))) {
     if (training_.empty()) throw InputError("the rollouts hold no training episodes; collect more");
-    if (validation_.empty()) validation_ = pack(thin(training_, config.validation_states));
     if (contrastive()) read_steps();
     torch::manual_seed(seed);
     vae_ = std::make_shared<Vae>(config.encoder, data.spec());

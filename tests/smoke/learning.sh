@@ -30,6 +30,13 @@ arms --size large --only dream || fails "large: $(cat err)"
 arms --size huge && fails "a size that the arms do not have is taken"
 grep -q 'no arm \*huge' err || fails "not said: $(cat err)"
 
+"$reverie" collect models/small.onnx --out all --quiet --set env.horizon=8 --set collect.episodes=4 --set collect.test=0 \
+  --set collect.validation=0 >/dev/null
+"$reverie" train_vae all --out v --quiet --set vae.epochs=1 | grep -q 'best training loss' ||
+  fails "validation is said where nothing is held out"
+"$reverie" train_mdnrnn all --encoder v/encoder.pt --out m --quiet --set mdnrnn.epochs=1 |
+  grep -q '^No episodes are held out' || fails "an open-loop report of no episodes"
+
 printf 'greedy 1 1 --method greedy\nguided 1 50 --method policy --search beam --policy {policy:dream}\n' >methods
 searches() {
   REVERIE=$reverie "$root/experiments/estimated/run.sh" --models models --out searches --methods methods \

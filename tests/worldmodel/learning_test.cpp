@@ -94,6 +94,10 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   EXPECT_GT(rows[0].absent_f1, rows[0].absent_f1_copy);
   EXPECT_LT(rows[1].count_error, rows[1].count_error_copy);
   EXPECT_LT(rows[1].latent_error, rows[1].latent_error_copy);
+  const auto whole = open_loop(episodes, data.episodes_in(Split::kTest), *world, {});
+  ASSERT_EQ(whole.size(), 1u) << "no steps are named: to the end alone";
+  EXPECT_EQ(whole[0].k, 0);
+  EXPECT_EQ(whole[0].reward_error, rows.back().reward_error);
 }
 
 TEST_F(Learning, MBeatsCopyingWithItsOtherHeads) {
