@@ -29,7 +29,7 @@ struct OpenLoopRow {
   double absent_f1_copy = 0;
 };
 
-/// Rows for those `steps` that at least one start has ahead of it, and for whole episodes. At most
+/// Rows for those `steps` (none: no row) that at least one start has ahead of it, and for whole episodes. At most
 /// `max_starts` starts, evenly spread over the episodes, of which at most 100 are taken when S > 1.
 std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
                                    WorldModel& world, const std::vector<int>& steps,
