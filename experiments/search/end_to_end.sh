@@ -8,7 +8,8 @@
 #
 # One line of JSON per model goes to a file in OUT (default runs/end_to_end) named by cost, machine and method;
 # models that stand there already are not run again, and other settings than it was begun with are refused. S bounds
-# the runs of one model (default 60). Graphs run where costs are measured, or on the machine NAME. The method policy plays FILE, as `dream_train` wrote it.
+# the runs of one model (default 60). Graphs run where costs are measured, or on the machine NAME.
+# The method policy plays FILE, as `dream_train` wrote it.
 set -euo pipefail
 
 source "$(dirname "$0")/../options.sh"
