@@ -44,12 +44,13 @@ policy_of() {
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's line begins with its setting, has the arm's
 # name as its method, and is without the rewrites.
 jobs_of() {  # ARM SEEDS BUDGET OPTION...
-  local arm=$1 seeds=$2 budget=$3 limit=0 name seed given
+  local arm=$1 first=1 last=$2 budget=$3 limit=0 name seed given
   shift 3
+  if [[ $last == *-* ]]; then first=${last%-*} last=${last#*-}; fi
   if [[ -n $seconds ]]; then budget=1000000000 limit=$seconds; fi
   [[ $budget != - ]] || return 0
   for name in "${names[@]}"; do
-    for ((seed = 1; seed <= seeds; ++seed)); do
+    for ((seed = first; seed <= last; ++seed)); do
       given=${*//\{seed\}/$seed}
       given=${given//\{model\}/$name}
       if [[ $given =~ \{policy:([a-z0-9_]+)\} ]]; then

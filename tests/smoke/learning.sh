@@ -37,13 +37,19 @@ grep -q 'no arm \*huge' err || fails "not said: $(cat err)"
 "$reverie" train_mdnrnn all --encoder v/encoder.pt --out m --quiet --set mdnrnn.epochs=1 |
   grep -q '^No episodes are held out' || fails "an open-loop report of no episodes"
 
-printf 'greedy 1 1 --method greedy\nguided 1 50 --method policy --search beam --policy {policy:dream}\n' >methods
+cat >methods <<'END'
+greedy 1   1  --method greedy
+random 2-3 10 --method random
+guided 1   50 --method policy --search beam --policy {policy:dream}
+END
 searches() {
   REVERIE=$reverie "$root/experiments/estimated/run.sh" --models models --out searches --methods methods \
     --expansions 10 --policies "$1" small >table 2>err
 }
 searches out/two || fails "a policy as a guide: $(cat err)"
 grep -q '"method":"guided"' searches/expansions10.jsonl || fails "the policy guides nothing"
+[[ $(grep '"method":"random"' searches/expansions10.jsonl | grep -o '"seed":[0-9]*' | paste -sd' ') == '"seed":2 "seed":3' ]] ||
+  fails "not the seeds that were named"
 searches nowhere && fails "a run that is not there is taken"
 grep -q 'there is no run nowhere/small-dream-1.json' err || fails "not said: $(cat err)"
 exit $failures
