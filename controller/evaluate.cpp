@@ -28,24 +28,19 @@ SearchResult do_nothing(const RewriteState& start, const SearchOptions&) {
 }
 
 std::vector<Contender> contenders(const EvaluationInputs& inputs, const EvaluationConfig& config) {
-  const PolicySearchConfig greedy{inputs.env, true, 0};
-  const PolicySearchConfig sampled{inputs.env, false, config.samples};
-  const auto policy = [&](const PolicySearchConfig& how) {
-    return policy_method(inputs.policy, inputs.rules, inputs.cost, how);
-  };
-  const auto guided = [&](PolicySearchKind kind) {
-    PolicySearchConfig how{inputs.env};
+  const auto policy = [&](PolicySearchKind kind, bool greedy = true, int64_t episodes = 0) {
+    PolicySearchConfig how{inputs.env, greedy, episodes};
     how.guided = config.guide;
     how.guided.search = kind;
-    return policy(how);
+    return policy_method(inputs.policy, inputs.rules, inputs.cost, how);
   };
   constexpr int64_t kUnlimited = int64_t{1} << 40;
   std::vector<Contender> all = {{"no-op", do_nothing},
-                                {"policy (greedy)", policy(greedy)},
-                                {kSampled, policy(sampled), true}};
+                                {"policy (greedy)", policy(PolicySearchKind::kEpisodes)},
+                                {kSampled, policy(PolicySearchKind::kEpisodes, false, config.samples), true}};
   if (config.guided) {
-    all.push_back({"policy beam", guided(PolicySearchKind::kBeam), false, config.taso_budget});
-    all.push_back({"policy mcts", guided(PolicySearchKind::kMcts), false, config.taso_budget});
+    all.push_back({"policy beam", policy(PolicySearchKind::kBeam), false, config.taso_budget});
+    all.push_back({"policy mcts", policy(PolicySearchKind::kMcts), false, config.taso_budget});
   }
   all.push_back({"random", random_search, true, kUnlimited, true});
   all.push_back({"greedy", greedy_search});

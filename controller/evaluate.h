@@ -41,7 +41,7 @@ struct EvaluationConfig {
     v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
     v.field("guided", guided,
             "The policy also guides beam search and tree search, with as many expansions as taso");
-    v.section("guide", guide, "How it guides them");
+    v.section("guide", guide, "How it guides them, and how long its episodes are");
   }
 };
 

@@ -15,9 +15,10 @@ inline EnumNames<PolicySearchKind> enum_names(PolicySearchKind) {
           {PolicySearchKind::kMcts, "mcts"}};
 }
 
-/// Of the searches that a policy guides; see controller/policy_search.h.
+/// Of a policy's episodes and of the searches that it guides; see controller/policy_search.h.
 struct GuidedSearchOptions {
   PolicySearchKind search = PolicySearchKind::kEpisodes;
+  double horizons = 1;
   double gain_weight = 1;
   double exploration = 1.25;
   int64_t actions = 64;
@@ -27,6 +28,10 @@ struct GuidedSearchOptions {
   template <class V>
   void fields(V& v) {
     v.field("search", search, "Plays episodes, or guides a beam or a Monte-Carlo tree search");
+    v.field("horizons", horizons,
+            "Episodes and ways end after so many horizons of the environment that it was trained for; 2 where "
+            "it plays on a graph much larger than those, on which it may not get to the end in one",
+            between(1, 100));
     v.field("gain_weight", gain_weight,
             "What a percent gained is worth beside the log-probability of a way (beam)", at_least(0));
     v.field("exploration", exploration, "Factor of PUCT's exploration term (mcts)", at_least(0));

@@ -1,6 +1,7 @@
 #include "controller/policy_method.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "controller/policy_search.h"
 #include "controller/trainer_config.h"
@@ -11,15 +12,28 @@
 namespace reverie {
 namespace {
 
+/// Where a policy searches from `start`.
+RewriteEnvironment environment_at(const RewriteState& start, const std::shared_ptr<const RuleSet>& rules,
+                                  const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
+  const auto with = [&](const RewriteEnvConfig& how) {
+    return RewriteEnvironment({{"graph", start.graph()}}, rules, cost, how);
+  };
+  RewriteEnvironment trained_for = with(config.env);
+  if (config.guided.horizons == 1) return trained_for;
+  RewriteEnvConfig longer = config.env;
+  longer.horizon = static_cast<int>(std::lround(config.guided.horizons * trained_for.spec().horizon));
+  return with(longer);
+}
+
 /// One search by episodes.
 class PolicySearch {
  public:
-  PolicySearch(const TrainedPolicy& trained, std::shared_ptr<const RuleSet> rules,
-               std::shared_ptr<CostModel> cost, const PolicySearchConfig& config,
+  PolicySearch(const TrainedPolicy& trained, const std::shared_ptr<const RuleSet>& rules,
+               const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config,
                const RewriteState& start, const SearchOptions& options)
       : trained_(trained),
         run_(start, options),
-        environment_({{"graph", start.graph()}}, std::move(rules), std::move(cost), config.env),
+        environment_(environment_at(start, rules, cost, config)),
         rng_(options.seed) {}
 
   SearchResult run(const PolicySearchConfig& config) {
@@ -72,11 +86,10 @@ class PolicySearch {
 };
 
 SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& start,
-                           const SearchOptions& options, std::shared_ptr<const RuleSet> rules,
-                           std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {
+                           const SearchOptions& options, const std::shared_ptr<const RuleSet>& rules,
+                           const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
   SearchRun run(start, options);
-  const RewriteEnvironment environment({{"graph", start.graph()}}, std::move(rules),
-                                       std::move(cost), config.env);
+  const RewriteEnvironment environment = environment_at(start, rules, cost, config);
   const PolicyGuide guide(trained, environment.spec(), config.guided.actions);
   const auto search = config.guided.search == PolicySearchKind::kBeam ? policy_beam : policy_mcts;
   search(run, guide, environment, config.guided);

@@ -31,7 +31,7 @@ struct PolicySearchConfig {
   bool greedy = true;     ///< by episodes: play one greedy episode first
   int64_t episodes = -1;  ///< sampled episodes after it; below 0: the budget of the search
   int64_t batch = 16;     ///< of these at once
-  GuidedSearchOptions guided = {};
+  GuidedSearchOptions guided = {};  ///< `horizons` holds for episodes too
 };
 
 /// A trained policy as a search method. By episodes: the best state of its episodes on the real

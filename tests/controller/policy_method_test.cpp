@@ -69,6 +69,16 @@ TEST_F(PolicyMethodTest, CountsTheStepsOfAllEpisodes) {
   EXPECT_EQ(many.expansions, many.steps);
 }
 
+TEST_F(PolicyMethodTest, EpisodesLastAsManyHorizonsAsTheSettingsSay) {
+  PolicySearchConfig config{tiny_.env, false, 20};
+  config.env.horizon = 1;
+  EXPECT_EQ(search(config, {}).steps, 20);
+  config.guided.horizons = 3;
+  const int64_t steps = search(config, {}).steps;
+  EXPECT_GT(steps, 2 * 20);
+  EXPECT_LE(steps, 3 * 20);
+}
+
 TEST_F(PolicyMethodTest, TheCheapestStatesThatItsEpisodesComeByAreMeasured) {
   std::vector<Picoseconds> measured;
   const NewTimer as_they_cost = [&](const Graph&) -> TimeGraph {

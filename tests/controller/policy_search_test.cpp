@@ -206,6 +206,15 @@ TEST_P(PolicySearchTest, ExpandsEachStateOnceThoughRewritesCommute) {
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
 }
 
+TEST_P(PolicySearchTest, GoesAsDeepAsItsHorizonsSay) {
+  ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
+  scene.options.beam.width = 100;
+  scene.config.env.horizon = 2;
+  EXPECT_LT(scene.search(GetParam()).expansions, 16);
+  scene.config.guided.horizons = 10;
+  EXPECT_EQ(scene.search(GetParam()).expansions, 16);
+}
+
 TEST_P(PolicySearchTest, TheBudgetCountsExpansions) {
   for (const int64_t budget : {0, 1, 7, 30}) {
     ChainScene scene = hidden_gains();
