@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "controller/report/report.h"
 #include "core/report/svg.h"
 #include "core/base/files.h"
@@ -27,7 +29,7 @@ class EvaluateTest : public ::testing::Test {
     scene_->report.cost_source = "roofline:t4";
     for (int i = 0; i < scene_->tiny.rules->size(); ++i)
       scene_->report.rules.push_back(scene_->tiny.rules->name(i));
-    scene_->report.models.push_back(evaluated());
+    scene_->report.models.push_back(evaluated(scene_->directory, scene_->tiny.env, quick()));
     for (int update = 0; update < 3; ++update)
       scene_->report.learning.push_back(
           {update, {{"train/return", update}, {"real/dream_return", 2.0 * update},
@@ -35,10 +37,7 @@ class EvaluateTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { delete scene_; }
 
-  static ModelReport evaluated() {
-    scene_->tiny.save(scene_->directory / "policy.pt");
-    create_directory(scene_->directory / "models");
-    const ImportedModel model{scene_->tiny.graph, {}, {}};
+  static EvaluationConfig quick() {
     EvaluationConfig config;
     config.seeds = 2;
     config.samples = 2;
@@ -47,9 +46,17 @@ class EvaluateTest : public ::testing::Test {
     config.repeats = 3;
     config.verify_inputs = 1;
     config.guided = true;
+    return config;
+  }
+
+  static ModelReport evaluated(const TemporaryDirectory& directory, const RewriteEnvConfig& env,
+                               const EvaluationConfig& config) {
+    scene_->tiny.save(directory / "policy.pt");
+    create_directory(directory / "models");
+    const ImportedModel model{scene_->tiny.graph, {}, {}};
     const EvaluationInputs inputs{"<tiny>.onnx", "tiny-2", model, scene_->tiny.rules, scene_->tiny.cost,
-                                  load_trained_policy(scene_->directory / "policy.pt"),
-                                  scene_->tiny.env, scene_->directory.path(), 3,
+                                  load_trained_policy(directory / "policy.pt"),
+                                  env, directory.path(), 3,
                                   [](const std::string&) {}};
     return evaluate_model(inputs, config);
   }
@@ -94,6 +101,20 @@ TEST_F(EvaluateTest, TheBestRunsAreVerifiedWrittenAndMeasured) {
     EXPECT_THAT(best.file, HasSubstr("models/tiny-2.")) << "not the file's name, which others may have";
   }
   EXPECT_LT(model().best[6].cost.runtime, model().initial.runtime) << "greedy finds something";
+}
+
+TEST_F(EvaluateTest, EpisodesLastAsManyHorizonsAsItIsTold) {
+  RewriteEnvConfig env = scene_->tiny.env;
+  env.horizon = 1;
+  EvaluationConfig config = quick();
+  config.measure = false;
+  config.guide.horizons = 3;
+  const TemporaryDirectory directory;
+  int64_t most = 0;
+  for (const MethodRun& run : evaluated(directory, env, config).runs)
+    if (run.method == "policy (sampled)") most = std::max(most, run.steps);
+  EXPECT_GT(most, config.samples);
+  EXPECT_LE(most, 3 * config.samples);
 }
 
 TEST_F(EvaluateTest, NoMethodLivesOnWhatAnotherLookedUp) {
