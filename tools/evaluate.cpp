@@ -69,15 +69,40 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
   return rows;
 }
 
+std::vector<ImportedModel> import_models(const EnvironmentConfig& env) {
+  if (env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
+  if (is_toy(env)) throw InputError("evaluate: toy is for collect alone; name ONNX files");
+  std::vector<ImportedModel> models;
+  for (const std::string& path : env.models) models.push_back(import_onnx(path, {env.shapes}));
+  return models;
+}
+
+/// What a report says beside the models.
+EvaluationReport report_on(const std::string& policy, const EvaluationConfig& config, const RuleSet& rules,
+                           const std::string& cost) {
+  EvaluationReport report;
+  report.policy_file = policy;
+  report.cost_source = cost;
+  report.config = config;
+  if (config.measure) report.machine = machine_beside(config.machine, cost)->info();
+  report.policy_counters = load_checkpoint(policy, "policy").counters;
+  report.learning = learning_curves(policy);
+  for (int rule = 0; rule < rules.size(); ++rule) report.rules.push_back(rules.name(rule));
+  return report;
+}
+
+void tell(const EvaluationReport& report, const CommonOptions& common) {
+  if (common.json)
+    fmt::print("{}\n", report_summary_json(report));
+  else
+    fmt::print("{}\nreport: {}/report.html\n\n{}", report_markdown(report), common.out, verdicts(report));
+}
+
 void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
   const std::string trained_cost = cost_source_of_policy(options.policy);
   const EvaluateStepConfig config = resolve(options, policy.environment, trained_cost);
-  if (config.env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
-  if (is_toy(config.env)) throw InputError("evaluate: toy is for collect alone; name ONNX files");
-  std::vector<ImportedModel> models;
-  for (const std::string& path : config.env.models)
-    models.push_back(import_onnx(path, {config.env.shapes}));
+  const std::vector<ImportedModel> models = import_models(config.env);
   const auto rules = load_rules(config.env.rules);
   const auto cost = make_cost_model(config.env.cost);
   const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
@@ -86,23 +111,15 @@ void run(const Options& options) {
   create_run_directory(directory, dump_config(config) + policy_line(options.policy), options.common.resume);
   create_directory(directory + "/models");
 
-  EvaluationReport report;
-  report.policy_file = options.policy;
-  report.cost_source = cost->name();
-  report.config = config.evaluate;
-  if (config.evaluate.measure)
-    report.machine = machine_beside(config.evaluate.machine, cost->name())->info();
-  report.policy_counters = load_checkpoint(options.policy, "policy").counters;
-  report.learning = learning_curves(options.policy);
-  for (int rule = 0; rule < rules->size(); ++rule) report.rules.push_back(rules->name(rule));
+  EvaluationReport report = report_on(options.policy, config.evaluate, *rules, cost->name());
   Progress progress("evaluate", static_cast<int64_t>(models.size()), "models",
                     options.common.progress());
   std::vector<std::string> names;
   for (size_t i = 0; i < models.size(); ++i) {
     names.push_back(graph_name(config.env.models[i], names));
     if (!options.common.quiet)
-      for (const std::string& warning : models[i].warnings)
-        fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], warning);
+      for (const std::string& of_model : models[i].warnings)
+        fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], of_model);
     const EvaluationInputs inputs{config.env.models[i], names.back(), models[i], rules,
                                   costs_as_written(cost, newest_opset(models[i])), policy,
                                   config.env.rewrite, directory, config.seed,
@@ -112,12 +129,7 @@ void run(const Options& options) {
   }
   report.costs = cost->counters();
   write_report(report, directory);
-  if (options.common.json) {
-    fmt::print("{}\n", report_summary_json(report));
-  } else {
-    fmt::print("{}\nreport: {}/report.html\n\n{}", report_markdown(report), directory,
-               verdicts(report));
-  }
+  tell(report, options.common);
 }
 
 }  // namespace
@@ -130,7 +142,8 @@ void register_evaluate(CLI::App& app) {
   command->add_option("models", options->models, "ONNX files")->type_name("MODEL")->required();
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
       ->type_name("FILE")->required();
-  command->add_option("--cost", options->cost, "Cost source (default: that which the policy was trained with): " + known_cost_sources());
+  command->add_option("--cost", options->cost,
+                      "Cost source (default: that which the policy was trained with): " + known_cost_sources());
   command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
       ->type_name("NAME=DIMS")->expected(1)->take_all();
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
