@@ -39,8 +39,12 @@ class PolicySearch {
   SearchResult run(const PolicySearchConfig& config) {
     bool in_time = !config.greedy || play(1, true);
     int64_t left = config.episodes < 0 ? run_.options().budget : config.episodes;
-    for (; in_time && left > 0; left -= config.batch)
-      in_time = play(std::min(left, config.batch), false);
+    int64_t batch = run_.options().time_limit > 0 ? 1 : config.batch;
+    while (in_time && left > 0) {
+      in_time = play(std::min(left, batch), false);
+      left -= batch;
+      batch = std::min(2 * batch, config.batch);
+    }
     if (in_time) run_.out_of_budget();
     return run_.finish();
   }

@@ -30,7 +30,9 @@ struct PolicySearchConfig {
   RewriteEnvConfig env;
   bool greedy = true;     ///< by episodes: play one greedy episode first
   int64_t episodes = -1;  ///< sampled episodes after it; below 0: the budget of the search
-  int64_t batch = 16;     ///< of these at once
+  /// Of these at once, at most. Where time is limited the first is played alone, then two, four and so
+  /// on, since those that are played at once end at about the same time, perhaps too late.
+  int64_t batch = 16;
   GuidedSearchOptions guided = {};  ///< `horizons` holds for episodes too
 };
 

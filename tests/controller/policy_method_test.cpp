@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/base/error.h"
@@ -105,6 +106,22 @@ TEST_F(PolicyMethodTest, StopsWhenAsked) {
   SearchOptions options;
   options.time_limit = 1e-9;
   EXPECT_EQ(search({tiny_.env}, options).stopped_by, StoppedBy::kTimeLimit);
+}
+
+TEST_F(PolicyMethodTest, WhereTimeIsLimitedFewEpisodesArePlayedAtOnceAtFirst) {
+  std::vector<size_t> depths;
+  SearchOptions options;
+  options.on_state = [&](const RewriteState&, std::span<const RewriteStep> path) {
+    depths.push_back(path.size());
+  };
+  const PolicySearchConfig sampled{tiny_.env, false, 3};
+  search(sampled, options);
+  EXPECT_THAT(std::span(depths).first(4), ::testing::ElementsAre(1, 1, 1, 2));
+  depths.clear();
+  options.time_limit = 1e9;
+  search(sampled, options);
+  EXPECT_THAT(std::span(depths).first(2), ::testing::ElementsAre(1, 2));
+  EXPECT_EQ(std::count(depths.begin(), depths.end(), 1), 3);
 }
 
 /// No rewrite of the tiny network changes the bytes of its weights.
