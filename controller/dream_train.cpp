@@ -26,9 +26,8 @@ class PolicyTraining {
 
   TrainingResult train() {
     const auto start = std::chrono::steady_clock::now();
-    const bool resumed = run_.resume && file_exists(training_path());
-    if (resumed) restore();
-    MetricsWriter metrics(run_.directory, resumed ? result_.updates : 0);
+    const bool resumed = restore();
+    MetricsWriter metrics(run_.directory, result_.updates);
     Progress progress("train " + trainer_->name(), run_.plan.updates, "updates", run_.progress);
     progress.start_at(result_.updates);
     if (!resumed) start_from(metrics, progress);
@@ -142,18 +141,21 @@ class PolicyTraining {
     save_checkpoint(training_path(), training);
   }
 
-  void restore() {
+  /// Whether there is something to go on from: without an update the run begins anew, to the same result.
+  bool restore() {
+    if (!run_.resume || !file_exists(training_path())) return false;
     with_context(training_path(), [&] {
       const Checkpoint training = load_checkpoint(training_path(), "policy-training");
       const auto origin = training.counters.find("origin");  // earlier files have none
       if (origin == training.counters.end() || static_cast<uint64_t>(origin->second) != run_.origin)
         throw InputError("belongs to a run on other rollouts, another world model or from another policy; "
                          "give another --out");
-      trainer_->restore(training);
-      result_.updates = training.counters.at("update");
-      result_.best_update = training.counters.at("best_update");
       if (!training.scores.contains("real_found"))
         throw InputError("is of a program that kept policies by their scores alone; give another --out");
+      result_.updates = training.counters.at("update");
+      if (result_.updates == 0) return;
+      trainer_->restore(training);
+      result_.best_update = training.counters.at("best_update");
       result_.best = {training.scores.at("real_found"), training.scores.at("real_score")};
       for (const auto& [name, value] : training.scores)
         if (name.starts_with(kBest)) result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
@@ -165,6 +167,7 @@ class PolicyTraining {
       result_.symbolic_steps = symbolic_before_;
       result_.validation = validation_before_;
     });
+    return result_.updates > 0;
   }
 
   LatentEnvironment& environment_;

@@ -343,13 +343,18 @@ void train_in(LatentEnvironment& environment, TrainerKind kind, const std::strin
 /// `make` gives a new environment for each run.
 template <class Make>
 void expect_resume_equals_not_stopping(TrainerKind kind, const Make& make) {
-  TemporaryDirectory whole, parts;
+  TemporaryDirectory whole;
   train_in(*make(), kind, whole.path(), false, -1);
-  EXPECT_THROW(train_in(*make(), kind, parts.path(), false, 4), Killed);
-  EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"), 2);
-  train_in(*make(), kind, parts.path(), true, -1);
-  for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
-    EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file)) << file;
+  for (const int killed_at : {2, 4}) {
+    TemporaryDirectory parts;
+    EXPECT_THROW(train_in(*make(), kind, parts.path(), false, killed_at), Killed);
+    EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"),
+              killed_at - 2);
+    train_in(*make(), kind, parts.path(), true, -1);
+    for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
+      EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file))
+          << file << ", killed before validation " << killed_at;
+  }
 }
 
 TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
