@@ -44,6 +44,13 @@ CollectStepConfig collected_config(const RolloutInfo& info) {
   return collected;
 }
 
+/// The environment of the rollouts. Its horizon is theirs: a default follows from the costs.
+EnvironmentConfig environment_config(const RolloutInfo& info) {
+  EnvironmentConfig env = collected_config(info).env;
+  env.rewrite.horizon = info.spec.horizon;
+  return env;
+}
+
 /// What was made again of the configuration that the rollouts hold. InputError where its graphs are other ones.
 std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& info) {
   for (size_t i = 0; i < info.graph_texts.size(); ++i)
@@ -55,10 +62,10 @@ std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& in
 
 /// The environment that the rollouts were collected in, perhaps with another source of costs.
 std::unique_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
-  CollectStepConfig collected = collected_config(info);
-  if (!cost.empty()) collected.env.cost = cost;
+  EnvironmentConfig env = environment_config(info);
+  if (!cost.empty()) env.cost = cost;
   MadeEnvironment made;
-  with_context("the environment of the rollouts", [&] { made = make_environment(collected.env); });
+  with_context("the environment of the rollouts", [&] { made = make_environment(env); });
   return checked(std::move(made), info);
 }
 
@@ -72,7 +79,7 @@ std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environmen
 /// Where a policy learns.
 std::shared_ptr<Environment> place_to_learn(const RolloutInfo& info, const DreamStepConfig& config) {
   if (config.environment != LearningPlace::kSymbolic) return to_train_on(environment_of(info, ""), info);
-  return to_train_on(checked(make_symbolic_environment(collected_config(info).env, config.symbolic_cost), info),
+  return to_train_on(checked(make_symbolic_environment(environment_config(info), config.symbolic_cost), info),
                      info);
 }
 
