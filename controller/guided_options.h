@@ -29,8 +29,9 @@ struct GuidedSearchOptions {
   void fields(V& v) {
     v.field("search", search, "Plays episodes, or guides a beam or a Monte-Carlo tree search");
     v.field("horizons", horizons,
-            "Episodes and ways end after so many horizons of the environment that it was trained for; 2 where "
-            "it plays on a graph much larger than those, on which it may not get to the end in one",
+            "Episodes and ways end after so many horizons of the graph (env.horizon of the policy's training; where "
+            "that is 0, it follows from greedy search here); 2 where the graph is much larger than those of "
+            "training, so that one may end before the policy is done",
             between(1, 100));
     v.field("gain_weight", gain_weight,
             "What a percent gained is worth beside the log-probability of a way (beam)", at_least(0));

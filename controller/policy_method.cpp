@@ -18,10 +18,10 @@ RewriteEnvironment environment_at(const RewriteState& start, const std::shared_p
   const auto with = [&](const RewriteEnvConfig& how) {
     return RewriteEnvironment({{"graph", start.graph()}}, rules, cost, how);
   };
-  RewriteEnvironment trained_for = with(config.env);
-  if (config.guided.horizons == 1) return trained_for;
+  RewriteEnvironment usual = with(config.env);
+  if (config.guided.horizons == 1) return usual;
   RewriteEnvConfig longer = config.env;
-  longer.horizon = static_cast<int>(std::lround(config.guided.horizons * trained_for.spec().horizon));
+  longer.horizon = static_cast<int>(std::lround(config.guided.horizons * usual.spec().horizon));
   return with(longer);
 }
 
