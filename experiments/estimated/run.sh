@@ -11,7 +11,7 @@
 # first table lists the graphs on which at least a percentage point lies between greedy and the best known.
 # Graphs that are found are not compared with their originals here, which would take most of the time.
 # {policy:ARM} in a line of `methods` is the policy of the run of this model, ARM and seed in --policies, a folder that
-# learning/run.sh filled (runs/learning/pays).
+# learning/run.sh filled (runs/learning/pays); {policy:ARM@NAME}, that of the model NAME.
 # --jobs runs so many jobs at a time, at equal expansions only: with a time limit they would disturb each other.
 set -euo pipefail
 
@@ -53,8 +53,8 @@ jobs_of() {  # ARM SEEDS BUDGET OPTION...
     for ((seed = first; seed <= last; ++seed)); do
       given=${*//\{seed\}/$seed}
       given=${given//\{model\}/$name}
-      if [[ $given =~ \{policy:([a-z0-9_]+)\} ]]; then
-        given=${given/"${BASH_REMATCH[0]}"/$(policy_of "$name" "${BASH_REMATCH[1]}" "$seed")} || exit
+      if [[ $given =~ \{policy:([a-z0-9_]+)(@([A-Za-z0-9_]+))?\} ]]; then
+        given=${given/"${BASH_REMATCH[0]}"/$(policy_of "${BASH_REMATCH[3]:-$name}" "${BASH_REMATCH[1]}" "$seed")} || exit
       fi
       printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --budget %s --time-limit %s --seed %s %s" \
         "$out/runs/$setting/$name-$arm-$seed.json" "$reverie" "$models/$name.onnx" "$cost" "$budget" \

@@ -41,15 +41,20 @@ cat >methods <<'END'
 greedy 1   1  --method greedy
 random 2-3 10 --method random
 guided 1   50 --method policy --search beam --policy {policy:dream}
+other  1   50 --method policy --policy {policy:dream@small}
 END
 searches() {
   REVERIE=$reverie "$root/experiments/estimated/run.sh" --models models --out searches --methods methods \
-    --expansions 10 --policies "$1" small >table 2>err
+    --expansions 10 --policies "$1" "${2:-small}" >table 2>err
 }
 searches out/two || fails "a policy as a guide: $(cat err)"
 grep -q '"method":"guided"' searches/expansions10.jsonl || fails "the policy guides nothing"
 [[ $(grep '"method":"random"' searches/expansions10.jsonl | grep -o '"seed":[0-9]*' | paste -sd' ') == '"seed":2 "seed":3' ]] ||
   fails "not the seeds that were named"
+cp models/small.onnx models/same.onnx
+sed -i '/^guided/d' methods
+searches out/two same || fails "the policy of another model: $(cat err)"
+grep -q '"method":"other"' searches/expansions10.jsonl || fails "the policy of another model plays nothing"
 searches nowhere && fails "a run that is not there is taken"
 grep -q 'there is no run nowhere/small-dream-1.json' err || fails "not said: $(cat err)"
 exit $failures
