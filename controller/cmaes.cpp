@@ -17,10 +17,6 @@ torch::Tensor normal_numbers(int64_t rows, int64_t columns, Rng& rng) {
 
 }  // namespace
 
-int64_t default_population(int64_t n) {
-  return 4 + static_cast<int64_t>(3 * std::log(static_cast<double>(n)));
-}
-
 CmaEs::CmaEs(torch::Tensor mean, double sigma, int64_t population, Covariance covariance)
     : n_(mean.size(0)),
       population_(population),

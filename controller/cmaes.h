@@ -29,7 +29,6 @@ class CmaEs {
   double sigma() const { return sigma_; }
   /// Goes on from there, with all else as it is.
   void set_mean(const torch::Tensor& mean) { mean_ = mean.to(torch::kFloat64).clone(); }
-  bool separable() const { return separable_; }
 
   /// Tensors under `prefix` + ".".
   void store(Checkpoint& checkpoint, const std::string& prefix) const;
@@ -51,8 +50,5 @@ class CmaEs {
   torch::Tensor basis_, axes_;       ///< of the covariance: eigenvectors [n, n], root eigenvalues [n]
   torch::Tensor candidates_;
 };
-
-/// 4 + floor(3 ln n), the tutorial's default.
-int64_t default_population(int64_t n);
 
 }  // namespace reverie

@@ -67,6 +67,7 @@ EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {
   steps += other.steps;
   cost_lookups += other.cost_lookups;
   measurements += other.measurements;
+  capped_states += other.capped_states;
   return *this;
 }
 

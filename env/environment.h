@@ -23,7 +23,7 @@ struct EnvSpec {
   int action_features = 0;
   /// Names of the primary actions; the last is "NO-OP", always valid, which ends the episode.
   std::vector<std::string> actions;
-  int max_secondary = 1;  ///< upper bound of a count in a mask, at most 65535
+  int max_secondary = 1;  ///< upper bound of a count in a mask, at most 32767
   int horizon = 0;        ///< steps after which an episode is truncated
   int start_states = 1;   ///< start graphs that `reset` chooses from
   bool deterministic = true;
@@ -137,6 +137,7 @@ struct EnvCounters {
   int64_t steps = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
+  int64_t capped_states = 0;  ///< states reached that had more secondary choices than are offered
 
   EnvCounters& operator+=(const EnvCounters& other);
 };

@@ -32,16 +32,12 @@ std::vector<StepResult> VectorEnvironment::step(std::span<const Action> actions)
   return results;
 }
 
-std::vector<Observation> VectorEnvironment::observe() {
-  std::vector<Observation> observations(slots_.size());
-  pool_.run(slots_.size(), [&](size_t i, int) { observations[i] = slots_[i]->observe(); });
+std::vector<Observation> VectorEnvironment::observe(std::span<const int64_t> slots) {
+  std::vector<Observation> observations(slots.size());
+  pool_.run(slots.size(), [&](size_t i, int) {
+    observations[i] = slots_[static_cast<size_t>(slots[i])]->observe();
+  });
   return observations;
-}
-
-std::vector<ActionMask> VectorEnvironment::masks() {
-  std::vector<ActionMask> masks(slots_.size());
-  pool_.run(slots_.size(), [&](size_t i, int) { masks[i] = slots_[i]->mask(); });
-  return masks;
 }
 
 EnvCounters VectorEnvironment::counters() const {

@@ -27,8 +27,8 @@ class VectorEnvironment {
   void reset_slot(int slot, uint64_t seed);
   /// An action for each slot. What a slot throws is thrown again; other slots may have stepped.
   std::vector<StepResult> step(std::span<const Action> actions);
-  std::vector<Observation> observe();
-  std::vector<ActionMask> masks();
+  /// Of these slots, in this order.
+  std::vector<Observation> observe(std::span<const int64_t> slots);
   /// Of all slots together.
   EnvCounters counters() const;
 

@@ -89,6 +89,7 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
       {"best_improvement_percent", result.best_improvement_percent},
       {"cost_lookups", result.counters.cost_lookups},
       {"measurements", result.counters.measurements},
+      {"capped_states", result.counters.capped_states},
       {"agent_training",
        {{"resets", training.resets},
         {"steps", training.steps},
@@ -119,6 +120,13 @@ int workers_for(const EnvSpec& spec, int wanted) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
+void warn_of_capped_states(const EnvCounters& counters, const EnvSpec& spec) {
+  if (counters.capped_states == 0) return;
+  fmt::print(stderr, "warning: {} of the states that were reached have more than {} locations of a rule, of "
+             "which no more are offered; env.max_locations says how many\n",
+             counters.capped_states, spec.max_secondary);
+}
+
 void run(const CollectOptions& options) {
   const CollectStepConfig config = resolve(options);
   check_meant_for_models(options, config.env);
@@ -140,6 +148,7 @@ void run(const CollectOptions& options) {
   if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   const EnvSpec& spec = made.environment->spec();
+  if (!options.common.quiet) warn_of_capped_states(result.counters, spec);
   if (options.common.json) print_json(result, player, spec, run.directory);
   else print_text(result, player.training, spec, run.directory);
 }

@@ -20,7 +20,7 @@ namespace reverie {
 ///
 /// Equal content gives equal bytes.
 struct Checkpoint {
-  std::string kind;    ///< "encoder", "world", "policy", or one of these with "-training"
+  std::string kind;    ///< "encoder", "world" or "policy", these with "-training"; "latents"
   EnvSpec spec;        ///< of the environment, rule-set fingerprint included
   uint64_t data = 0;   ///< fingerprint of what it was trained on
   std::string config;  ///< resolved YAML

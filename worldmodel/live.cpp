@@ -43,17 +43,18 @@ LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
     : spec_(world->spec()),
       encoder_(std::move(encoder)),
       world_(std::move(world)),
-      pool_(worker_count(workers, environment, batch)) {
+      real_(environment, batch, worker_count(workers, environment, batch)) {
   check_same_actions(environment.spec(), *world_);
   REVERIE_CHECK_EQ(encoder_->latent(), spec_.latent);
   spec_.env = environment.spec();
   spec_.regions = spec_.env.regions;
-  for (int i = 0; i < batch; ++i) environments_.push_back(environment.fork());
   masks_.resize(batch);
 }
 
 LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
-  pool_.run(environments_.size(), [&](size_t b, int) { environments_[b]->reset(seed + b); });
+  std::vector<uint64_t> seeds(batch());
+  std::iota(seeds.begin(), seeds.end(), seed);
+  real_.reset(seeds);
   latents_.clear();  // what is encoded beside a state moves its last bits: equal seeds, equal batches
   steps_.assign(batch(), 0);
   terminated_.assign(batch(), 0);
@@ -67,8 +68,7 @@ LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
 }
 
 std::pair<Latents, LatentMask> LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
-  std::vector<Observation> seen(rows.size());
-  pool_.run(rows.size(), [&](size_t i, int) { seen[i] = environments_[rows[i]]->observe(); });
+  const std::vector<Observation> seen = real_.observe(rows);
   std::vector<const ActionMask*> masks;
   for (size_t i = 0; i < rows.size(); ++i) {
     masks.push_back(&seen[i].mask);
@@ -96,15 +96,6 @@ Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) 
   return stack(rows);
 }
 
-float LiveLatentEnvironment::step_real(int b, int primary, int index) {
-  const StepResult real =
-      environments_[b]->step({primary, secondary_choice(masks_[b], primary, index)});
-  terminated_[b] = real.terminated;
-  truncated_[b] = real.truncated && !real.terminated;
-  ++steps_[b];
-  return static_cast<float>(real.reward);
-}
-
 LatentStep LiveLatentEnvironment::step(const LatentActions& actions) {
   const auto primary = actions.primary.to(torch::kCPU).contiguous();
   const auto secondary = actions.secondary.to(torch::kCPU).contiguous();
@@ -112,16 +103,22 @@ LatentStep LiveLatentEnvironment::step(const LatentActions& actions) {
   float* reward = rewards.data_ptr<float>();
   const int64_t* rule = primary.data_ptr<int64_t>();
   const int64_t* location = secondary.data_ptr<int64_t>();
+  std::vector<Action> chosen(batch());
   std::vector<int64_t> running, moved;
-  for (int b = 0; b < batch(); ++b)
-    if (!ended(b)) running.push_back(b);
-  pool_.run(running.size(), [&](size_t i, int) {
-    const int64_t b = running[i];
-    reward[b] = step_real(static_cast<int>(b), static_cast<int>(rule[b]),
-                          static_cast<int>(location[b]));
-  });
-  for (const int64_t b : running)
+  for (int b = 0; b < batch(); ++b) {
+    if (real_.over(b)) continue;
+    running.push_back(b);
+    const auto primary_b = static_cast<int>(rule[b]);
+    chosen[b] = {primary_b, secondary_choice(masks_[b], primary_b, static_cast<int>(location[b]))};
+  }
+  const std::vector<StepResult> results = real_.step(chosen);
+  for (const int64_t b : running) {
+    reward[b] = static_cast<float>(results[b].reward);
+    terminated_[b] = results[b].terminated;
+    truncated_[b] = results[b].truncated && !results[b].terminated;
+    ++steps_[b];
     if (!terminated_[b]) moved.push_back(b);
+  }
   move(actions, moved);
   const auto device = world_->device();
   return {rewards.to(device), bool_tensor(terminated_).to(device),
@@ -147,12 +144,6 @@ LatentObservation LiveLatentEnvironment::observe() const {
     to_go.data_ptr<float>()[i] =
         1.0f - static_cast<float>(steps_[i]) / static_cast<float>(spec_.env.horizon);
   return observation_of(state_, mask_, to_go.to(world_->device()));
-}
-
-EnvCounters LiveLatentEnvironment::counters() const {
-  EnvCounters sum;
-  for (const auto& environment : environments_) sum += environment->counters();
-  return sum;
 }
 
 }  // namespace reverie

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/parallel.h"
+#include "env/vector_environment.h"
 #include "worldmodel/encoder.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/world_model.h"
@@ -28,14 +28,14 @@ class LiveLatentEnvironment : public LatentEnvironment {
                         std::shared_ptr<WorldModel> world, int batch, int workers = 0);
 
   const LatentSpec& spec() const override { return spec_; }
-  int batch() const override { return static_cast<int>(environments_.size()); }
+  int batch() const override { return real_.size(); }
   LatentObservation reset(uint64_t seed) override;
   LatentStep step(const LatentActions& actions) override;
   LatentObservation observe() const override;
-  EnvCounters counters() const override;
+  EnvCounters counters() const override { return real_.counters(); }
 
   /// Trajectory b's real environment, to look at.
-  const Environment& environment(int b) const { return *environments_.at(b); }
+  const Environment& environment(int b) const { return real_.slot(b); }
 
  private:
   /// Latents and masks of what these trajectories have reached.
@@ -44,15 +44,11 @@ class LiveLatentEnvironment : public LatentEnvironment {
   Latents latents_of(const std::vector<Observation>& seen);
   /// Takes the recurrent states of these trajectories over the actions and looks at what they reach.
   void move(const LatentActions& actions, const std::vector<int64_t>& rows);
-  bool ended(int b) const { return terminated_[b] || truncated_[b]; }
-  /// Steps trajectory b's environment; returns the reward.
-  float step_real(int b, int primary, int index);
 
   LatentSpec spec_;
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<WorldModel> world_;
-  std::vector<std::unique_ptr<Environment>> environments_;
-  WorkerPool pool_;
+  VectorEnvironment real_;
   std::unordered_map<uint64_t, Latents> latents_;  // by state key
   std::vector<ActionMask> masks_;
   LatentState state_;

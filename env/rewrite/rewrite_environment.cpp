@@ -105,17 +105,15 @@ RewriteEnvironment::RewriteEnvironment(std::vector<StartGraph> starts,
                     std::move(measure))),
       state_(shared_->starts.front().state) {
   reset(0);
-  counters_.resets = 0;
+  counters_ = {};
 }
 
 const EnvSpec& RewriteEnvironment::spec() const { return shared_->spec; }
-const std::string& RewriteEnvironment::start_name() const { return start().name; }
 const Cost& RewriteEnvironment::initial_cost() const { return start().state.cost(); }
 
 std::unique_ptr<Environment> RewriteEnvironment::fork() const {
   auto copy = std::make_unique<RewriteEnvironment>(*this);
   copy->counters_ = {};
-  copy->capped_states_ = 0;
   return copy;
 }
 
@@ -206,7 +204,7 @@ bool RewriteEnvironment::anything_left() {
   int most = 0;
   for (int primary = 0; primary < spec().no_op(); ++primary)
     most = std::max(most, available(primary));
-  if (most > shared_->config.max_locations) ++capped_states_;
+  if (most > shared_->config.max_locations) ++counters_.capped_states;
   return most > 0;
 }
 

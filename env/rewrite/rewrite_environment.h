@@ -40,7 +40,7 @@ struct RewriteEnvConfig {
     v.field("take_all", take_all,
             "A second action per rule rewrites all locations of a class in one step");
     v.field("max_locations", max_locations, "Locations (or classes) offered per rule",
-            between(1, 65535));
+            between(1, 32767));
     v.field("horizon", horizon,
             "Steps after which an episode ends; 0: twice greedy's depth, at least one for "
             "four operators, from 8 to 300",
@@ -108,7 +108,6 @@ class RewriteEnvironment : public Environment {
   std::unique_ptr<Environment> fork() const override;
 
   const RewriteState& state() const { return state_; }
-  const std::string& start_name() const;
   const Cost& initial_cost() const;
   /// The steps that lead to state().
   const std::vector<RewriteStep>& path() const { return path_; }
@@ -116,8 +115,6 @@ class RewriteEnvironment : public Environment {
   RewriteState best_state() const;
   /// The steps that lead to best_state().
   std::vector<RewriteStep> best_path() const;
-  /// How often, since construction, a state had more locations of a rule than are offered.
-  int64_t capped_states() const { return capped_states_; }
 
  private:
   struct Start {
@@ -180,7 +177,6 @@ class RewriteEnvironment : public Environment {
   bool over_ = false;
   double last_measured_ = 1;  ///< relative time
   size_t measured_length_ = 0;
-  int64_t capped_states_ = 0;
   mutable EnvCounters counters_;
 };
 

@@ -198,7 +198,8 @@ TEST(PlayTest, KeepsTheMasksThatWereShown) {
 
 double minimum_found(const std::function<double(const torch::Tensor&)>& f, int64_t n,
                      Covariance covariance, int generations) {
-  CmaEs strategy(torch::full({n}, 2.0, torch::kFloat64), 0.5, default_population(n), covariance);
+  const int64_t population = 4 + static_cast<int64_t>(3 * std::log(static_cast<double>(n)));  // the tutorial's default
+  CmaEs strategy(torch::full({n}, 2.0, torch::kFloat64), 0.5, population, covariance);
   Rng rng(11);
   for (int generation = 0; generation < generations; ++generation) {
     const auto candidates = strategy.ask(rng);

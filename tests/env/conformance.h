@@ -166,7 +166,7 @@ TEST_P(EnvironmentConformance, SpecIsComplete) {
   EXPECT_GT(spec.horizon, 0);
   EXPECT_GT(spec.start_states, 0);
   EXPECT_GE(spec.max_secondary, 1);
-  EXPECT_LE(spec.max_secondary, 65535);
+  EXPECT_LE(spec.max_secondary, 32767);
   EXPECT_NE(spec.fingerprint, 0u);
   EXPECT_GE(spec.regions, 1);
   EXPECT_LE(spec.regions, spec.prefix_masks ? kMaxRegions : 1) << "explicit lists are not cut";

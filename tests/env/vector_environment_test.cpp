@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/random_actions.h"
@@ -18,20 +20,26 @@ std::vector<double> trace(int workers) {
   std::vector<uint64_t> seeds;
   for (uint64_t slot = 0; slot < kSlots; ++slot) seeds.push_back(slot);
   env.reset(seeds);
+  std::vector<int64_t> all(kSlots);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Observation> observations = env.observe(all);
   Rng rng(1);
   std::vector<double> values;
   for (int step = 0; step < 40; ++step) {
     std::vector<Action> actions;
-    for (const ActionMask& mask : env.masks())
-      actions.push_back(testing::random_action(mask, rng, 0.05));
+    for (const Observation& observation : observations)
+      actions.push_back(testing::random_action(observation.mask, rng, 0.05));
     const auto results = env.step(actions);
-    const auto observations = env.observe();
+    observations = env.observe(all);
     for (int slot = 0; slot < kSlots; ++slot) {
       const auto i = static_cast<size_t>(slot);
       values.insert(values.end(), {results[i].reward, results[i].info.cost_ms,
                                    static_cast<double>(observations[i].state_key >> 12),
                                    static_cast<double>(env.over(slot))});
-      if (env.over(slot) && step % 10 == 9) env.reset_slot(slot, rng.bits());
+      if (env.over(slot) && step % 10 == 9) {
+        env.reset_slot(slot, rng.bits());
+        observations[i] = env.observe(std::vector<int64_t>{slot}).front();
+      }
     }
   }
   values.push_back(static_cast<double>(env.counters().steps));

@@ -30,6 +30,11 @@ learn evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quie
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
+# Choices that are left out are told.
+"$reverie" collect model.onnx --out few --set env.max_locations=1 --set collect.episodes=1 --set env.horizon=2 \
+  --cost roofline:t4 >/dev/null 2>err
+grep -q 'more than 1 locations of a rule.*env.max_locations' err || fail "the cap on locations is not told: $(cat err)"
+
 # What was learned on one model goes on on another, whose graph has more regions.
 "$reverie" model bert_tiny --light --out other.onnx >/dev/null
 "$reverie" optimize other.onnx --method policy --policy policy/policy.pt --budget 2 \

@@ -253,13 +253,15 @@ TEST(RewriteEnvironment, LocationsAreCappedAndTheCapIsCounted) {
   RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
   config.max_locations = 2;
   auto env = make({{{"Sqrt", "Sqrt", "Sqrt", "Exp"}}}, config);
-  const int64_t before = env->capped_states();
+  EXPECT_EQ(env->counters().capped_states, 0) << "built, not played";
+  env->reset(0);
+  EXPECT_EQ(env->counters().capped_states, 1);
   EXPECT_EQ(env->mask().counts[static_cast<size_t>(rule("shave"))], 2);
   EXPECT_THROW(env->step({rule("shave"), 2}), InputError);
   env->step({rule("there"), 0});
-  EXPECT_EQ(env->capped_states(), before + 1);
+  EXPECT_EQ(env->counters().capped_states, 2);
   env->step({rule("shave"), 1});
-  EXPECT_EQ(env->capped_states(), before + 1) << "two locations are left";
+  EXPECT_EQ(env->counters().capped_states, 2) << "two locations are left";
 }
 
 TEST(RewriteEnvironment, TheBestStateIsThatOfThePrefix) {
