@@ -198,7 +198,8 @@ TEST(PlayTest, KeepsTheMasksThatWereShown) {
 
 double minimum_found(const std::function<double(const torch::Tensor&)>& f, int64_t n,
                      Covariance covariance, int generations) {
-  const int64_t population = 4 + static_cast<int64_t>(3 * std::log(static_cast<double>(n)));  // the tutorial's default
+  // The tutorial's default.
+  const int64_t population = 4 + static_cast<int64_t>(3 * std::log(static_cast<double>(n)));
   CmaEs strategy(torch::full({n}, 2.0, torch::kFloat64), 0.5, population, covariance);
   Rng rng(11);
   for (int generation = 0; generation < generations; ++generation) {
