@@ -14,9 +14,15 @@ std::string metric_name(const SummaryOptions& options) {
                             : options.metric;
 }
 
+/// Two decimals; what is 0 in these has no sign.
+std::string rounded(double value) {
+  const std::string text = fmt::format("{:.2f}", value);
+  return text == "-0.00" ? "0.00" : text;
+}
+
 /// Nothing where one run a task stands behind it, which no bootstrap can vary.
 std::string interval(const Estimate& estimate, bool known) {
-  return known ? fmt::format("{:.2f} to {:.2f}", estimate.low, estimate.high) : "";
+  return known ? fmt::format("{} to {}", rounded(estimate.low), rounded(estimate.high)) : "";
 }
 
 /// The number of runs behind every known cell of a method, 0 where they differ.
@@ -37,12 +43,12 @@ std::string best_text(const std::vector<SummaryCell>& cells, bool lower) {
   for (const SummaryCell& cell : cells)
     if (cell.runs > 0 && (!best || (lower ? cell.value < best->value : cell.value > best->value)))
       best = &cell;
-  return best ? fmt::format("{:.2f}", best->value) : "";
+  return best ? rounded(best->value) : "";
 }
 
 std::string cell_text(const SummaryCell& cell, const std::string& best, bool with_runs) {
   if (cell.runs == 0) return "";
-  std::string text = fmt::format("{:.2f}", cell.value);
+  std::string text = rounded(cell.value);
   if (text == best) text = "**" + text + "**";
   return with_runs ? text + fmt::format(" ({})", cell.runs) : text;
 }
@@ -71,7 +77,7 @@ std::string task_table(const Summary& summary) {
 
 std::string row_text(const SummaryRow& row, const Summary& summary) {
   const bool known = row.runs > static_cast<int>(summary.common.size());
-  std::string text = fmt::format("| {} | {} | {:.2f} | {} |", row.method, row.runs, row.iqm.value,
+  std::string text = fmt::format("| {} | {} | {} | {} |", row.method, row.runs, rounded(row.iqm.value),
                                  interval(row.iqm, known));
   if (summary.options.versus.empty()) return text + "\n";
   if (!row.difference) return text + " | | | |\n";

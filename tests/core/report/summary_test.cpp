@@ -157,6 +157,11 @@ TEST(Summary, GapsOfCostsCloseTowardsTheLower) {
   EXPECT_THAT(summary_markdown(summary), HasSubstr("| a | 0.00 | 75.00 | **100.00** |"));
 }
 
+TEST(Summary, WhatRoundsToNothingHasNoSign) {
+  const std::string lines = line("a", "x", 1, -0.004) + line("a", "y", 1, -0.006);
+  EXPECT_THAT(summary_markdown(summarize(runs_of(lines), {})), HasSubstr("| a | **0.00** | -0.01 |"));
+}
+
 TEST(Summary, ATaskThatAMethodLacksIsNoPartOfTheAggregate) {
   const Summary summary = summarize(runs_of(two_models() + line("c", "mcts", 1, 99)), {});
   EXPECT_THAT(summary.common, ElementsAre("a", "b"));
