@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
+#include "core/search/optimize.h"
 
 namespace reverie {
 namespace {
@@ -47,11 +48,6 @@ std::vector<Contender> contenders(const EvaluationInputs& inputs, const Evaluati
   all.push_back({"rule list", rule_list_search, true, config.rule_orders});
   all.push_back({"taso", taso_search, false, config.taso_budget});
   return all;
-}
-
-double percent_gained(const Cost& before, const Cost& after) {
-  const double start = before.runtime.milliseconds();
-  return start > 0 ? 100 * (1 - after.runtime.milliseconds() / start) : 0;
 }
 
 /// One model's evaluation under way.
@@ -111,7 +107,7 @@ class ModelEvaluation {
     report_.runs.push_back({.method = contender.name,
                             .seed = seed,
                             .best_cost = result.best_cost,
-                            .improvement_percent = percent_gained(report_.initial, result.best_cost),
+                            .improvement_percent = improvement_percent(report_.initial, result.best_cost),
                             .seconds = result.seconds,
                             .steps = result.steps,
                             .candidates = result.candidates,

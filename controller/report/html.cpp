@@ -80,7 +80,7 @@ std::string measured_cell(const ReportRow& row) {
                           row.gain_low, row.gain_high));
 }
 
-std::string estimate_row(const std::string& name, const Standing& found) {
+std::string estimate_row(const std::string& name, const PolicyStanding& found) {
   return "<tr>" + cell(name) + cell("estimated") + cell(escape_html(found.policy.method)) +
          cell(fmt::format("{:.2f}", found.policy.improvement_percent)) +
          cell(fmt::format("{:.2f}", found.greedy.improvement_percent)) +
@@ -90,7 +90,7 @@ std::string estimate_row(const std::string& name, const Standing& found) {
          place_cell(place_by_estimate(found.policy, found.search), "equal") + "</tr>\n";
 }
 
-std::string measurement_row(const Standing& found) {
+std::string measurement_row(const PolicyStanding& found) {
   constexpr const char* kOverlap = "intervals overlap";
   return "<tr>" + cell("") + cell("measured") + cell(escape_html(found.policy.method)) +
          measured_cell(found.policy) + measured_cell(found.greedy) +
@@ -107,7 +107,7 @@ std::string standing_table(const EvaluationReport& report) {
     html += fmt::format("<th>{}</th>", head);
   html += "</tr></thead><tbody>\n";
   for (const ModelReport& model : report.models) {
-    const Standing found = standing(model);
+    const PolicyStanding found = standing(model);
     html += estimate_row(escape_html(model.name), found);
     if (found.policy.measured) html += measurement_row(found);
   }

@@ -7,6 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/search/optimize.h"
 
 namespace reverie {
 namespace {
@@ -75,11 +76,6 @@ double mean_of(const ModelReport& model, const std::string& method,
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-double percent(const Cost& before, const Cost& after) {
-  const double start = before.runtime.milliseconds();
-  return start > 0 ? 100 * (1 - after.runtime.milliseconds() / start) : 0;
-}
-
 }  // namespace
 
 std::vector<ReportRow> report_rows(const ModelReport& model) {
@@ -89,7 +85,7 @@ std::vector<ReportRow> report_rows(const ModelReport& model) {
     ReportRow row;
     row.method = best.method;
     row.cost_ms = best.cost.runtime.milliseconds();
-    row.improvement_percent = percent(model.initial, best.cost);
+    row.improvement_percent = improvement_percent(model.initial, best.cost);
     row.mean_improvement = mean([](const MethodRun& run) { return run.improvement_percent; });
     row.mean_seconds = mean([](const MethodRun& run) { return run.seconds; });
     row.mean_steps = mean([](const MethodRun& run) { return static_cast<double>(run.steps); });
@@ -116,7 +112,7 @@ std::vector<ReportRow> report_rows(const ModelReport& model) {
 namespace {
 
 Json standing_json(const ModelReport& model) {
-  const Standing found = standing(model);
+  const PolicyStanding found = standing(model);
   return {{"policy", found.policy.method},
           {"above_greedy", place_by_estimate(found.policy, found.greedy) == Place::kAbove},
           {"best_search", found.search.method},

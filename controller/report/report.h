@@ -42,10 +42,10 @@ std::vector<ReportRow> report_rows(const ModelReport& model);
 /// The rows that a policy is judged by: the better of its two ways to act, greedy, and the best of
 /// all that are not the policy (of equals greedy, else the earliest). Searches that the policy guides
 /// are neither.
-struct Standing {
+struct PolicyStanding {
   ReportRow policy, greedy, search;
 };
-Standing standing(const ModelReport& model);
+PolicyStanding standing(const ModelReport& model);
 
 enum class Place { kBelow, kEqual, kAbove };
 /// By estimated cost; gains that print alike (two decimals) are equal.

@@ -14,7 +14,7 @@ void keep_better(ReportRow& best, const ReportRow& row) {
   if (best.method.empty() || row.improvement_percent > best.improvement_percent) best = row;
 }
 
-std::string by_estimate(const Standing& found) {
+std::string by_estimate(const PolicyStanding& found) {
   const auto against = [&](const ReportRow& other) {
     constexpr const char* kWords[] = {"BELOW", "EQUAL TO", "ABOVE"};
     return kWords[static_cast<int>(place_by_estimate(found.policy, other))];
@@ -28,7 +28,7 @@ std::string by_estimate(const Standing& found) {
                             found.search.method, found.search.improvement_percent);
 }
 
-std::string by_measurement(const Standing& found) {
+std::string by_measurement(const PolicyStanding& found) {
   const auto against = [&](const ReportRow& other) {
     constexpr const char* kWords[] = {"below", "not told apart from", "above"};
     return fmt::format("{} {} ({:.2f}%, {:.2f} to {:.2f})",
@@ -44,8 +44,8 @@ std::string by_measurement(const Standing& found) {
 
 }  // namespace
 
-Standing standing(const ModelReport& model) {
-  Standing found;
+PolicyStanding standing(const ModelReport& model) {
+  PolicyStanding found;
   for (const ReportRow& row : report_rows(model)) {
     if (guides(row)) continue;
     keep_better(acts(row) ? found.policy : found.search, row);
@@ -68,7 +68,7 @@ Place place_by_measurement(const ReportRow& policy, const ReportRow& other) {
 }
 
 std::string verdict(const ModelReport& model) {
-  const Standing found = standing(model);
+  const PolicyStanding found = standing(model);
   return by_estimate(found) + (found.policy.measured ? by_measurement(found) : "");
 }
 

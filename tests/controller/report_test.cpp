@@ -52,7 +52,7 @@ TEST(VerdictTest, EqualIsNotAbove) {
 TEST(VerdictTest, ASearchThatThePolicyGuidesIsNeitherPolicyNorSearch) {
   const std::vector<std::pair<std::string, double>> gains = {
       {"policy (greedy)", 12}, {"policy beam", 30}, {"greedy", 15}};
-  const Standing found = standing(invented(gains, 0));
+  const PolicyStanding found = standing(invented(gains, 0));
   EXPECT_EQ(found.policy.method, "policy (greedy)");
   EXPECT_EQ(found.search.method, "greedy");
 }
