@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/segments.h"
+#include "core/base/shuffle.h"
 #include "worldmodel/activations.h"
 
 namespace reverie {
@@ -53,8 +54,7 @@ torch::Tensor shuffled_choices(const LatentMask& mask, const torch::Tensor& stat
   auto rows = table.accessor<int64_t, 2>();
   for (int64_t i = 0; i < counts.size(0); ++i) {
     Rng rng = Rng(hash_bytes(bytes + of[i] * size, size)).fork(action[i]);
-    for (int64_t left = count[i]; left > 1; --left)
-      std::swap(rows[i][left - 1], rows[i][rng.below(left)]);
+    shuffle(std::span(rows[i].data(), static_cast<size_t>(count[i])), rng);
   }
   return table.to(mask.counts.device());
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/shuffle.h"
+
 namespace reverie {
 namespace {
 
@@ -16,8 +18,7 @@ double between_ends(double first, double last, double progress) {
 torch::Tensor shuffled_indices(int64_t n, Rng& rng) {
   std::vector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  for (int64_t i = n - 1; i > 0; --i)
-    std::swap(order[static_cast<size_t>(i)], order[rng.below(static_cast<uint64_t>(i) + 1)]);
+  shuffle(std::span(order), rng);
   return torch::tensor(order, torch::kInt64);
 }
 

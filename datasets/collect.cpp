@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/metrics.h"
 #include "core/base/parallel.h"
+#include "core/base/shuffle.h"
 
 namespace reverie {
 namespace {
@@ -20,7 +21,7 @@ enum Stream : uint64_t { kSeeds, kActions, kSplits, kTestGraphs };
 int shuffled_rank(int item, int n, Rng rng) {
   std::vector<int> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  shuffle(std::span(order), rng);
   return order[static_cast<size_t>(item)];
 }
 
@@ -33,22 +34,16 @@ int count_in_block(double share, int block, double begun) {
   return of_first(block + 1) - of_first(block);
 }
 
-double improvement_percent(const Episode& episode) {
-  const double first = episode.cost_ms.front();
-  const double best = *std::min_element(episode.cost_ms.begin(), episode.cost_ms.end());
-  return first > 0 ? 100.0 * (first - best) / first : 0.0;
-}
-
 Metrics episode_metrics(const Episode& episode) {
   double total = 0;
   for (const Transition& step : episode.steps) total += step.reward;
   return {{"return", total},
-          {"improvement_percent", improvement_percent(episode)},
+          {"improvement_percent", episode.improvement_percent()},
           {"length", static_cast<double>(episode.steps.size())}};
 }
 
 void add(const Episode& episode, CollectResult& result) {
-  const double improvement = improvement_percent(episode);
+  const double improvement = episode.improvement_percent();
   result.steps += static_cast<int64_t>(episode.steps.size());
   result.mean_improvement_percent += improvement / result.episodes;
   result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct Episode {
   std::vector<Transition> steps;
   int32_t final_state = 0;
   std::vector<double> cost_ms;  ///< T + 1 entries
+  /// How far the least cost is below the first; 0 where that is 0.
+  double improvement_percent() const {
+    const double first = cost_ms.front(), least = *std::min_element(cost_ms.begin(), cost_ms.end());
+    return first > 0 ? 100.0 * (first - least) / first : 0.0;
+  }
   bool operator==(const Episode&) const = default;
 };
 

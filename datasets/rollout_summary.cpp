@@ -19,14 +19,8 @@ void finish(Spread& spread, int64_t count) {
   if (count > 0) spread.mean /= static_cast<double>(count);
 }
 
-double improvement_percent(const Episode& episode) {
-  const double first = episode.cost_ms.front();
-  const double best = *std::min_element(episode.cost_ms.begin(), episode.cost_ms.end());
-  return first > 0 ? 100.0 * (first - best) / first : 0.0;
-}
-
 void include(EpisodeGroup& group, const Episode& episode, double total) {
-  const double improvement = improvement_percent(episode);
+  const double improvement = episode.improvement_percent();
   ++group.episodes;
   group.steps += static_cast<int64_t>(episode.steps.size());
   group.mean_return += total;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/hash.h"
+#include "core/base/shuffle.h"
 #include "worldmodel/batch_steps.h"
 
 namespace reverie {
@@ -94,7 +95,7 @@ class WorldProblem : public FitProblem {
     unroll_ = grown_ ? config_.loss.unroll_steps
                      : std::min(config_.loss.unroll_steps, 1 + epoch / config_.growth_epochs);
     std::vector<int> order = training_;
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+    shuffle(std::span(order), rng);
     if (order.size() > static_cast<size_t>(config_.episodes_per_epoch))
       order.resize(static_cast<size_t>(config_.episodes_per_epoch));
     minibatches_ = split_into(order, config_.minibatch_episodes);

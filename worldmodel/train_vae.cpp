@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/shuffle.h"
 #include "worldmodel/packer.h"
 #include "worldmodel/state_pairs.h"
 
@@ -11,11 +12,6 @@ namespace reverie {
 namespace {
 
 constexpr int kStatisticsStates = 2000;
-
-template <class T>
-void shuffle(std::vector<T>& values, Rng& rng) {
-  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[rng.below(i)]);
-}
 
 /// Everything that a Vae holds but the encoder, by name.
 std::vector<std::pair<std::string, std::shared_ptr<torch::nn::Module>>> parts_of(const Vae& vae) {
@@ -109,7 +105,7 @@ class VaeProblem : public FitProblem {
 
   std::vector<StateMinibatch> draw_states(Rng& rng) const {
     std::vector<int> states = training_;
-    shuffle(states, rng);
+    shuffle(std::span(states), rng);
     if (static_cast<int>(states.size()) > config_.states_per_epoch)
       states.resize(config_.states_per_epoch);
     return pack(states);
@@ -117,7 +113,7 @@ class VaeProblem : public FitProblem {
 
   std::vector<StateMinibatch> draw_steps(Rng& rng) const {
     std::vector<StateStep> steps = training_steps_;
-    shuffle(steps, rng);
+    shuffle(std::span(steps), rng);
     const auto most = static_cast<size_t>((config_.states_per_epoch + 1) / 2);
     if (steps.size() > most) steps.resize(most);
     return pack(steps);

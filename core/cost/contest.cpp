@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/base/random.h"
+#include "core/base/shuffle.h"
 
 namespace reverie {
 namespace {
@@ -71,7 +71,7 @@ class Contest {
   double ratio(int contestant) const { return median(ratios_[static_cast<size_t>(contestant)]); }
 
   std::vector<int> shuffled(std::vector<int> order) {
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
+    shuffle(std::span(order), rng_);
     return order;
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/base/random.h"
+#include "core/base/shuffle.h"
 
 namespace reverie {
 namespace {
@@ -34,8 +34,7 @@ RuleList draw_rule_list(int rules, Rng rng) {
   constexpr double kForcedShare = 0.25;
   RuleList list{std::vector<int>(static_cast<size_t>(rules)), {}};
   std::iota(list.order.begin(), list.order.end(), 0);
-  for (size_t i = list.order.size(); i > 1; --i)
-    std::swap(list.order[i - 1], list.order[rng.below(i)]);
+  shuffle(std::span(list.order), rng);
   for (int i = 0; i < rules; ++i) list.forced.push_back(rng.uniform() < kForcedShare);
   return list;
 }
