@@ -1,6 +1,5 @@
 #include "core/search/rule_list.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "core/base/shuffle.h"
