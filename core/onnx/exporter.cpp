@@ -46,11 +46,12 @@ bool is_stored_as_expand(const Weight& weight, int opset) {
 }
 
 /// Takes back the symbols among them that are to be kept.
-void restore_symbols(const onnx::TensorShapeProto& declared, const std::set<std::string>& symbols,
+void restore_symbols(const onnx::ValueInfoProto& declared, const std::set<std::string>& symbols,
                      onnx::TensorShapeProto* shape) {
-  for (int i = 0; i < declared.dim_size() && i < shape->dim_size(); ++i)
-    if (!declared.dim(i).has_dim_value() && symbols.contains(symbol_of(declared.dim(i))))
-      *shape->mutable_dim(i) = declared.dim(i);
+  const std::vector<std::string> named = dimension_symbols(declared);
+  for (int i = 0; i < std::min(static_cast<int>(named.size()), shape->dim_size()); ++i)
+    if (symbols.contains(named[static_cast<size_t>(i)]))
+      *shape->mutable_dim(i) = declared.type().tensor_type().shape().dim(i);
 }
 
 Tensor element_of(const Weight& fill, const Shape& shape) {
@@ -170,12 +171,13 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
     REVERIE_CHECK(value.ParseFromString(original->second));
   value.set_name(name);
   if (type.known()) {
-    const onnx::TypeProto_Tensor declared = value.type().tensor_type();
-    const bool is_without_shape = value.type().has_tensor_type() && !declared.has_shape();
+    const onnx::ValueInfoProto declared = value;
+    const bool is_without_shape =
+        declared.type().has_tensor_type() && !declared.type().tensor_type().has_shape();
     value.clear_type();
     set_tensor_type(type, value.mutable_type());
     auto* tensor = value.mutable_type()->mutable_tensor_type();
-    restore_symbols(declared.shape(), symbols_, tensor->mutable_shape());
+    restore_symbols(declared, symbols_, tensor->mutable_shape());
     if (is_without_shape && is_output && !symbols_.empty()) tensor->clear_shape();
   }
   return value;

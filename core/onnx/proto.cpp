@@ -71,8 +71,13 @@ double decimal(float value) { return std::strtod(fmt::format("{}", value).c_str(
 
 bool is_standard_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
-std::string symbol_of(const onnx::TensorShapeProto::Dimension& dim) {
-  return dim.dim_param().empty() ? "?" : dim.dim_param();
+std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value) {
+  std::vector<std::string> symbols;
+  for (const auto& dim : value.type().tensor_type().shape().dim()) {
+    const std::string place = fmt::format("{}[{}]", value.name(), symbols.size());
+    symbols.push_back(dim.has_dim_value() ? "" : dim.dim_param().empty() ? place : dim.dim_param());
+  }
+  return symbols;
 }
 
 std::string qualified_name(const onnx::NodeProto& node) {

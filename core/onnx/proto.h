@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/ir/tensor.h"
 #include "core/ir/types.h"
@@ -26,8 +27,9 @@ void set_tensor_type(const TensorType& type, onnx::TypeProto* out);
 double decimal(float value);
 
 bool is_standard_domain(const std::string& domain);
-/// Name of a dimension that is no number; "?" where it has none.
-std::string symbol_of(const onnx::TensorShapeProto::Dimension& dim);
+/// What the value's dimensions are called, by axis: nothing where one is a number, and "x[0]" where it
+/// has no name and hence nothing to do with any other.
+std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value);
 
 /// "If", or "com.example::Fused".
 std::string qualified_name(const onnx::NodeProto& node);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "core/base/error.h"
@@ -14,17 +15,19 @@
 namespace reverie {
 namespace {
 
-/// Extents to try instead of a bound one, each at least 1 and another than that.
+/// Extents to try instead of a bound one, each at least 2 and another than that.
 using OtherExtent = int64_t (*)(int64_t bound);
 constexpr OtherExtent kOtherExtents[] = {
-    [](int64_t bound) { return bound + 1; },
+    [](int64_t bound) { return std::max<int64_t>(bound, 1) + 1; },
     [](int64_t bound) { return bound + 3; },
-    [](int64_t bound) { return bound > 1 ? bound / 2 : 2; },
-    [](int64_t bound) { return bound > 1 ? bound - 1 : 3; },
-    [](int64_t bound) { return bound > 0 ? 2 * bound : 2; },
+    [](int64_t bound) { return bound > 3 ? bound / 2 : bound + 2; },
+    [](int64_t bound) { return bound > 2 ? bound - 1 : 3; },
+    [](int64_t bound) { return 2 * std::max<int64_t>(bound, 1); },
 };
 /// So many of them have to be tried, if the model can be run at so many.
 constexpr int kEnoughExtents = 2;
+/// What is broadcast: it can speak against a graph, but not for it.
+constexpr OtherExtent kOne = [](int64_t) { return int64_t{1}; };
 
 /// A file beside `path` that is gone when this is, with its data.
 class ScratchFile {
@@ -42,29 +45,43 @@ class ScratchFile {
   AsideFile file_;
 };
 
-/// What the model declares of an input or output; empty where that is what its type says.
-onnx::TensorShapeProto declared_shape(const ImportedModel& model, const std::string& name) {
+/// Of an input or output, by axis: empty where the model declares a number, or nothing.
+std::vector<std::string> declared_symbols(const ImportedModel& model, const std::string& name) {
   const auto known = model.info.value_infos.find(name);
   if (known == model.info.value_infos.end()) return {};
   onnx::ValueInfoProto value;
   REVERIE_CHECK(value.ParseFromString(known->second));
-  return value.type().tensor_type().shape();
+  return proto::dimension_symbols(value);
 }
 
-std::set<std::string> symbols_in(const onnx::TensorShapeProto& shape) {
-  std::set<std::string> symbols;
-  for (const auto& dim : shape.dim())
-    if (!dim.has_dim_value()) symbols.insert(proto::symbol_of(dim));
+const Shape& input_shape(const ImportedModel& model, NodeId input) {
+  return model.graph.type(model.graph.output(input)).shape;
+}
+
+/// One for every axis of the input.
+std::vector<std::string> input_symbols(const ImportedModel& model, NodeId input) {
+  std::vector<std::string> symbols = declared_symbols(model, model.graph.input_name(input));
+  symbols.resize(input_shape(model, input).size());
   return symbols;
+}
+
+std::map<std::string, int64_t> bound_extents(const ImportedModel& model) {
+  std::map<std::string, int64_t> extents;
+  for (const NodeId input : model.graph.inputs()) {
+    const std::vector<std::string> symbols = input_symbols(model, input);
+    for (size_t axis = 0; axis < symbols.size(); ++axis)
+      if (!symbols[axis].empty()) extents.emplace(symbols[axis], input_shape(model, input)[axis]);
+  }
+  return extents;
 }
 
 /// Outputs may have symbols of their own for what follows from the inputs'.
 std::set<std::string> with_outputs(std::set<std::string> kept, const ImportedModel& model) {
-  const std::set<std::string> of_inputs = symbols_of(model);
+  const std::map<std::string, int64_t> of_inputs = bound_extents(model);
   if (kept.empty()) return kept;
   for (const GraphOutput& output : model.graph.outputs())
-    std::ranges::set_difference(symbols_in(declared_shape(model, output.name)), of_inputs,
-                                std::inserter(kept, kept.end()));
+    for (const std::string& symbol : declared_symbols(model, output.name))
+      if (!symbol.empty() && !of_inputs.contains(symbol)) kept.insert(symbol);
   return kept;
 }
 
@@ -86,29 +103,43 @@ class SymbolTrial {
               const std::filesystem::path& path, const CompareOptions& options)
       : original_(original), model_(model), graph_(graph), options_(options), scratch_(path) {}
 
-  /// Each by itself, and all of them together. Some can have other extents only together.
-  std::set<std::string> symbols_that_hold() const {
+  /// Each by itself, and all of them together. Some can have other extents only together: those that
+  /// were bound to the same one are tried so, where all are too many.
+  std::set<std::string> symbols_that_hold() {
     std::set<std::string> possible;
     std::set<std::string> proven;
-    for (const std::string& symbol : symbols_of(model_)) {
+    std::map<int64_t, std::set<std::string>> untried;
+    for (const auto& [symbol, extent] : bound_extents(model_)) {
       const Verdict verdict = verdict_on({symbol});
       if (verdict != Verdict::kFails) possible.insert(symbol);
       if (verdict == Verdict::kHolds) proven.insert(symbol);
+      if (verdict == Verdict::kUntried) untried[extent].insert(symbol);
     }
-    if (possible.size() > 1 && verdict_on(possible) == Verdict::kHolds) return possible;
-    if (proven.size() < 2) return proven;
-    const bool holds = proven != possible && verdict_on(proven) == Verdict::kHolds;
-    return holds ? proven : std::set<std::string>();
+    if (holds(possible)) return possible;
+    for (const auto& [extent, symbols] : untried)
+      if (holds(symbols)) proven.insert(symbols.begin(), symbols.end());
+    return holds(proven) ? proven : std::set<std::string>();
   }
 
  private:
-  Verdict verdict_on(const std::set<std::string>& symbols) const {
+  bool holds(const std::set<std::string>& symbols) {
+    return symbols.empty() || verdict_on(symbols) == Verdict::kHolds;
+  }
+
+  Verdict verdict_on(const std::set<std::string>& symbols) {
+    const auto [known, added] = verdicts_.try_emplace(symbols);
+    if (added) known->second = trial_of(symbols);
+    return known->second;
+  }
+
+  Verdict trial_of(const std::set<std::string>& symbols) const {
     try {
       export_onnx(graph_, model_.info, scratch_.path(),
                   {.symbols = with_outputs(symbols, model_), .fold_constants = false});
+      if (verdict_at(symbols, kOne) == Verdict::kFails) return Verdict::kFails;
       int tried = 0;
       for (const OtherExtent other : kOtherExtents) {
-        const Verdict verdict = verdict_at(shapes_with(model_, symbols, other));
+        const Verdict verdict = verdict_at(symbols, other);
         if (verdict == Verdict::kFails) return verdict;
         if (verdict == Verdict::kHolds && ++tried == kEnoughExtents) break;
       }
@@ -118,8 +149,10 @@ class SymbolTrial {
     }
   }
 
-  /// Untried where the original itself cannot be run.
-  Verdict verdict_at(const std::vector<std::string>& shapes) const {
+  /// Untried where the original itself cannot be run, and where the extents are those that are bound.
+  Verdict verdict_at(const std::set<std::string>& symbols, OtherExtent other_extent) const {
+    const std::vector<std::string> shapes = shapes_with(model_, symbols, other_extent);
+    if (shapes == shapes_with(model_, {}, other_extent)) return Verdict::kUntried;
     const auto reference = import_at(original_, shapes);
     if (!reference) return Verdict::kUntried;
     const auto other = import_at(scratch_.path(), shapes);
@@ -135,14 +168,14 @@ class SymbolTrial {
   const Graph& graph_;
   const CompareOptions& options_;
   ScratchFile scratch_;
+  std::map<std::set<std::string>, Verdict> verdicts_;
 };
 
 }  // namespace
 
 std::set<std::string> symbols_of(const ImportedModel& model) {
   std::set<std::string> symbols;
-  for (const NodeId input : model.graph.inputs())
-    symbols.merge(symbols_in(declared_shape(model, model.graph.input_name(input))));
+  for (const auto& [symbol, extent] : bound_extents(model)) symbols.insert(symbol);
   return symbols;
 }
 
@@ -150,13 +183,12 @@ std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<
                                      int64_t (*other)(int64_t)) {
   std::vector<std::string> shapes;
   for (const NodeId input : model.graph.inputs()) {
-    const std::string& name = model.graph.input_name(input);
-    Shape shape = model.graph.type(model.graph.output(input)).shape;
-    const onnx::TensorShapeProto declared = declared_shape(model, name);
-    for (int i = 0; i < declared.dim_size(); ++i)
-      if (!declared.dim(i).has_dim_value() && symbols.contains(proto::symbol_of(declared.dim(i))))
-        shape[static_cast<size_t>(i)] = other(shape[static_cast<size_t>(i)]);
-    if (!shape.empty()) shapes.push_back(fmt::format("{}={}", name, fmt::join(shape, ",")));
+    Shape shape = input_shape(model, input);
+    const std::vector<std::string> names = input_symbols(model, input);
+    for (size_t axis = 0; axis < names.size(); ++axis)
+      if (symbols.contains(names[axis])) shape[axis] = other(shape[axis]);
+    if (!shape.empty())
+      shapes.push_back(fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
   }
   return shapes;
 }

@@ -11,8 +11,8 @@
 
 namespace reverie {
 
-/// Symbolic dimensions of the model's inputs, which an import bound to extents. Those without a name
-/// are one symbol, "?".
+/// Symbolic dimensions of the model's inputs, which an import bound to extents. One without a name is a
+/// symbol of its own, called by its place: "x[0]".
 std::set<std::string> symbols_of(const ImportedModel& model);
 
 /// Bindings as for ImportOptions::shapes: the model's own, but the extents of `symbols` are what
@@ -22,9 +22,10 @@ std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<
 
 /// As export_onnx, but inputs and outputs keep those symbolic dimensions for which the written file
 /// holds: with other extents bound (a few more, half, one less, twice) it still agrees with the model
-/// at `original`, wherever that itself can be run, which it must be able to at one of them. Weights are
-/// drawn anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
-/// was imported from there. Returns the symbols that had to be replaced by their extents.
+/// at `original`, wherever that itself can be run, which it must be able to at one of them; also with an
+/// extent of 1, which is broadcast and hence proves nothing of the others. Weights are drawn anew for
+/// that, and what is computed from them is computed again (core/exec/compare.h). `model` was imported
+/// from there. Returns the symbols that had to be replaced by their extents.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

@@ -142,6 +142,103 @@ TEST_F(Symbols, OfOneExtentAreTriedTogether) {
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
+/// One row is broadcast to those of the other input, but cannot stand beside them.
+TEST_F(Symbols, AreTriedAtAnExtentOfOne) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[m,3] a, float[n,2] b) => (float[k,2] y)
+      {
+        v = Constant <value = float[3,2] {1,2,3,4,5,6}> ()
+        w = Constant <value = float[2,2] {7,8,9,10}> ()
+        p = MatMul(a, v)
+        q = MatMul(b, w)
+        y = Add(p, q)
+      })", {"a=4,3", "b=4,2"});
+  Graph graph;
+  const ValueId a = graph.add_input("a", {DType::kFloat32, {4, 3}});
+  const ValueId b = graph.add_input("b", {DType::kFloat32, {4, 2}});
+  const ValueId both = graph.add("Concat", {a, b}, {{"axis", int64_t{1}}});
+  const Tensor weights = Tensor::of<float>({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  graph.add_output("y", graph.add("MatMul", {both, graph.add_constant(Weight::dense(weights))}));
+  EXPECT_TRUE(compare(model.graph, graph).agree);
+  EXPECT_THAT(export_with_symbols(original_, model, graph, written_), ElementsAre("m", "n"));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+}
+
+/// The shape that is asked for has the first two extents in the other order.
+TEST_F(Symbols, WithoutANameHaveNothingToDoWithEachOther) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[?,?,4] x) => (float[?,?,4] y)
+      {
+        s = Shape(x)
+        order = Constant <value = int64[3] {1, 0, 2}> ()
+        swapped = Gather(s, order)
+        y = Reshape(x, swapped)
+      })", {"x=2,2,4"});
+  EXPECT_THAT(symbols_of(model), ElementsAre("x[0]", "x[1]"));
+  EXPECT_THAT(shapes_with(model, {"x[1]"}, [](int64_t extent) { return extent + 3; }),
+              ElementsAre("x=2,5,4"));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("x[0]", "x[1]"));
+  EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("2", "2", "4"));
+  EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("2", "2", "4"));
+}
+
+TEST_F(Symbols, WithoutANameStayOneByOne) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[?,?] x) => (float[1,?] y)
+      {
+        axes = Constant <value = int64[1] {0}> ()
+        y = ReduceSum <keepdims = 1> (x, axes)
+      })", {"x=1,4"});
+  Graph graph;
+  graph.add_output("y", graph.add("Identity", {graph.add_input("x", {DType::kFloat32, {1, 4}})}));
+  EXPECT_THAT(export_with_symbols(original_, model, graph, written_), ElementsAre("x[0]"));
+  EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("1", ""));
+  EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", ""));
+}
+
+/// Two inputs, neither of whose extents can be another than that of the other.
+constexpr const char* kTwins = R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[?,?] ids, float[?,?] mask) => (float[?,?] wide, float[?,?] tall)
+    {
+      wide = Concat <axis = 1> (ids, mask)
+      one = Constant <value = int64[1] {1}> ()
+      s = Shape(ids)
+      columns = Gather(s, one)
+      factor = Cast <to = 1> (columns)
+      both = Concat <axis = 0> (ids, mask)
+      tall = SCALED
+    })";
+
+class SymbolicTwins : public Symbols {
+ protected:
+  ImportedModel import_twins(const std::string& tall) {
+    std::string text = kTwins;
+    return import_model(text.replace(text.find("SCALED"), 6, tall), {"ids=2,3", "mask=2,3"});
+  }
+};
+
+TEST_F(SymbolicTwins, WithoutANameStayTogether) {
+  const ImportedModel model = import_twins("Relu(both)");
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  const onnx::ModelProto file = written();
+  for (const auto& input : file.graph().input())
+    EXPECT_THAT(dimensions(input), ElementsAre("", ""));
+}
+
+/// The original multiplies by its number of columns.
+TEST_F(SymbolicTwins, StayWhereOtherTwinsDoNot) {
+  const ImportedModel model = import_twins("Mul(both, factor)");
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_),
+              ElementsAre("ids[1]", "mask[1]"));
+  const onnx::ModelProto file = written();
+  for (const auto& input : file.graph().input())
+    EXPECT_THAT(dimensions(input), ElementsAre("", "3"));
+}
+
 TEST_F(Symbols, OfInputsNeedNoShapeOfOutputs) {
   onnx::ModelProto proto;
   ASSERT_TRUE(onnx::OnnxParser::Parse(proto, kDynamic).IsOK());
