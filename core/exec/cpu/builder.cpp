@@ -174,16 +174,20 @@ bool Builder::may_overwrite(const Slot& slot, ValueId value, NodeId node) const 
 Slot Builder::to_overwrite(ValueId value, const Desc& desc, NodeId node) {
   if (unbound(value)) bind_input(value, desc);
   const Slot slot = at(value);
-  if (!same_layout(slot.desc, desc)) return converted(slot, desc);
-  if (may_overwrite(slot, value, node)) return {slot.buffer, desc};
-  const Slot copy = fresh(desc);
-  const dnnl::reorder::primitive_desc reorder(engine(), slot.desc, engine(), desc);
-  add(dnnl::reorder(reorder), {{DNNL_ARG_FROM, slot}}, {{DNNL_ARG_TO, copy}});
+  if (same_layout(slot.desc, desc) && may_overwrite(slot, value, node)) return {slot.buffer, desc};
+  const Slot copy = copied(slot, desc);
+  if (!graph_.is_constant(node)) {  // every run writes over it, and needs it anew
+    steps.back().setup = false;
+    buffers[static_cast<size_t>(copy.buffer)].constant = false;
+  }
   return copy;
 }
 
 Slot Builder::converted(const Slot& slot, const Desc& desc) {
-  if (same_layout(slot.desc, desc)) return {slot.buffer, desc};
+  return same_layout(slot.desc, desc) ? Slot{slot.buffer, desc} : copied(slot, desc);
+}
+
+Slot Builder::copied(const Slot& slot, const Desc& desc) {
   const dnnl::reorder::primitive_desc reorder(engine(), slot.desc, engine(), desc);
   const Slot result = fresh(desc);
   add(dnnl::reorder(reorder), {{DNNL_ARG_FROM, slot}}, {{DNNL_ARG_TO, result}});

@@ -36,7 +36,7 @@ struct Step {
   NativeKernel native;
   std::vector<Argument> arguments;
   size_t reads = 0;  ///< the first arguments; the others are written
-  bool setup = false;  ///< reads constants only, so it runs once, before the first run
+  bool setup = false;  ///< its result is the same in every run, so it runs once, before the first
 };
 
 struct Buffer {
@@ -85,7 +85,7 @@ class Builder {
   /// A conversion of a slot, of the same extents.
   Slot converted(const Slot& slot, const Desc& desc);
   /// The value in this layout, in memory that `node` may write over: where the value stands, if
-  /// `node` is the last to use it, otherwise a copy.
+  /// `node` is the last to use it, otherwise a copy, which every run makes anew.
   Slot to_overwrite(ValueId value, const Desc& desc, NodeId node);
   /// New memory.
   Slot fresh(const Desc& desc);
@@ -107,6 +107,7 @@ class Builder {
   void add_constant(NodeId node);
   void fall_back(NodeId node);
   bool try_lower(NodeId node);
+  Slot copied(const Slot& slot, const Desc& desc);
   bool unbound(ValueId value) const;
   void bind_input(ValueId value, const Desc& desc);
   bool may_overwrite(const Slot& slot, ValueId value, NodeId node) const;

@@ -113,6 +113,10 @@ inline std::vector<OperatorCase> convolution_cases() {
           .constant(1).with("activation", relu).named("residual_relu"),
       CaseBuilder("Conv", {f32({1, 5, 8, 8}), f32({7, 5, 3, 3}), {}, f32({1, 7, 6, 6})})
           .with("activation", tanh).named("residual_without_bias"),
+      CaseBuilder("Conv", {f32({1, 16, 8, 8}), f32({32, 16, 3, 3}), f32({32}), f32({1, 32, 6, 6})})
+          .constant(1).constant(3).named("constant_residual"),
+      CaseBuilder("Conv", {f32({1, 5, 8, 8}), f32({7, 5, 3, 3}), {}, f32({1, 7, 6, 6})})
+          .constant(3).named("constant_residual_without_bias"),
       CaseBuilder("Conv", {f32({1, 5, 8, 8}), f32({7, 5, 3, 3}), f32({7})})
           .with("activation", sigmoid).named("sigmoid"),
       CaseBuilder("Conv", {f32({2, 4, 15}), f32({6, 4, 3}), f32({6})})

@@ -73,7 +73,7 @@ Graph attention() {
 }
 
 /// Residuals that the adding kernel may and may not write over: used later, an output, an input, a
-/// view of one, the kernel's own source, and a conversion of layouts.
+/// view of one, the kernel's own source, a conversion of layouts, and a constant.
 Graph residuals() {
   Graph graph;
   const ValueId x = graph.add_input("x", f32({1, 32, 8, 8}));
@@ -93,8 +93,10 @@ Graph residuals() {
   const ValueId f = conv(e, d);
   const ValueId swapped = graph.add("Transpose", {f}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
   const ValueId g = conv(f, swapped);
+  const ValueId constant = weight(graph, {1, 32, 8, 8}, 100);
+  const ValueId h = conv(conv(g, constant), constant);
   graph.add_output("b", b);
-  graph.add_output("y", graph.add("Add", {g, swapped}));
+  graph.add_output("y", graph.add("Add", {h, swapped}));
   return graph;
 }
 
@@ -107,12 +109,15 @@ TEST(CpuExecutor, RunsWholeModels) {
 }
 
 TEST(CpuExecutor, APlanRunsAgainAndAgain) {
-  const Graph graph = small_network();
-  CpuPlan plan(graph);
-  CpuExecutor once;
-  for (const uint64_t seed : {1, 2, 3}) {
-    const std::vector<Tensor> inputs = drawn_inputs(graph, seed);
-    EXPECT_EQ(plan.run(inputs)[0].to_doubles(), once.run(graph, inputs)[0].to_doubles());
+  for (const Graph& graph : {small_network(), residuals()}) {
+    CpuPlan plan(graph);
+    CpuExecutor once;
+    for (const uint64_t seed : {1, 2, 3}) {
+      const std::vector<Tensor> inputs = drawn_inputs(graph, seed);
+      const std::vector<Tensor> again = plan.run(inputs), expected = once.run(graph, inputs);
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(again[i].to_doubles(), expected[i].to_doubles());
+    }
   }
 }
 
@@ -151,6 +156,18 @@ TEST(CpuExecutor, WorkOnConstantsIsDoneAheadOfTime) {
   const CpuPlan plan(graph);
   EXPECT_EQ(plan.kernels(), 1);
   EXPECT_THAT(plan.fallbacks(), ElementsAre());
+}
+
+TEST(CpuExecutor, AConvolutionOfConstantsIsDoneAheadOfTime) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", f32({1, 7, 8, 8}));
+  const std::vector<ValueId> constants = {weight(graph, {1, 5, 8, 8}, 1), weight(graph, {7, 5, 1, 1}, 2), {},
+                                          weight(graph, {1, 7, 8, 8}, 3)};
+  const NodeId folded = graph.add_node(op_named("Conv"), constants);
+  graph.add_output("y", graph.add("Add", {x, graph.output(folded)}));
+  EXPECT_EQ(CpuPlan(graph).kernels(), 1);
+  CpuExecutor executor({.poison = true});
+  expect_agreement(executor, graph, -1, 1);
 }
 
 TEST(CpuExecutor, ValuesThatDoNotLiveTogetherShareMemory) {
