@@ -53,7 +53,7 @@ std::string difference(const CutGraph& a, const CutGraph& b) {
   std::set_symmetric_difference(a.seams.begin(), a.seams.end(), b.seams.begin(), b.seams.end(),
                                 std::back_inserter(apart));
   if (!apart.empty())
-    return fmt::format("operators carried through differ: {} in only one of the graphs", apart[0]);
+    return fmt::format("what is carried through differs: {} in only one of the graphs", apart[0]);
   std::string found = difference(inputs_of(a.graph), inputs_of(b.graph), "input");
   if (found.empty()) found = difference(outputs_of(a.graph), outputs_of(b.graph), "output");
   return found;

@@ -41,7 +41,7 @@ struct Agreement {
 ///
 /// Opaque nodes cannot be run. Both graphs are cut there: the nodes are paired by their attributes,
 /// in topological order among equal ones; the inputs of a pair must agree, its outputs are drawn
-/// equal for both sides. Values of unknown type are compared by the pairing.
+/// equal for both sides. Values of unknown type, and strings, are compared by the pairing.
 ///
 /// The graphs disagree when their inputs or outputs differ in name or type, when an opaque node of
 /// one has no partner, when an output of integers or truth values is not the same, when one holds NaN

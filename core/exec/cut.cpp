@@ -16,9 +16,7 @@ class Cutter {
         label_(static_cast<size_t>(graph.value_capacity())) {}
 
   CutGraph cut() {
-    for (const NodeId input : graph_.inputs())
-      moved(graph_.output(input)) =
-          result_.graph.add_input(graph_.input_name(input), graph_.type(graph_.output(input)));
+    for (const NodeId input : graph_.inputs()) keep(input);
     for (const NodeId node : graph_.topological_order()) {
       if (&graph_.op(node) == &opaque_op()) {
         remove(node);
@@ -33,31 +31,43 @@ class Cutter {
 
  private:
   ValueId& moved(ValueId value) { return moved_[static_cast<size_t>(value.index)]; }
+  std::string& label(ValueId value) { return label_[static_cast<size_t>(value.index)]; }
 
-  /// Makes `value` an output called `name`, or a seam where its type is unknown.
+  void keep(NodeId input) {
+    const ValueId value = graph_.output(input);
+    const TensorType& type = graph_.type(value);
+    const std::string& name = graph_.input_name(input);
+    label(value) = fmt::format("input '{}'", name);
+    if (type.has_numbers()) {
+      moved(value) = result_.graph.add_input(name, type);
+    } else {
+      result_.seams.push_back(fmt::format("{} of type {}", label(value), to_string(type)));
+    }
+  }
+
+  /// Makes `value` an output called `name`, or a seam where it has no numbers.
   void use(ValueId value, const std::string& name) {
-    if (graph_.type(value).known()) {
+    if (graph_.type(value).has_numbers()) {
       result_.graph.add_output(name, moved(value));
     } else {
-      result_.seams.push_back(name + " is " + label_[static_cast<size_t>(value.index)]);
+      result_.seams.push_back(name + " is " + label(value));
     }
   }
 
   void remove(NodeId node) {
     const uint64_t hash = graph_.attributes(node).hash();
-    const std::string label = fmt::format("{} {:016x}.{}", graph_.attributes(node).text("op"), hash,
-                                          seen_[hash]++);
+    const std::string seam = fmt::format("{} {:016x}.{}", graph_.attributes(node).text("op"), hash,
+                                         seen_[hash]++);
     ++result_.opaque_nodes;
-    result_.seams.push_back(label);
+    result_.seams.push_back(seam);
     const auto inputs = graph_.inputs(node);
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].valid()) use(inputs[i], fmt::format("input {} of {}", i, label));
+      if (inputs[i].valid()) use(inputs[i], fmt::format("input {} of {}", i, seam));
     const auto outputs = graph_.outputs(node);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const std::string name = fmt::format("output {} of {}", i, label);
-      label_[static_cast<size_t>(outputs[i].index)] = name;
-      if (graph_.type(outputs[i]).known())
-        moved(outputs[i]) = result_.graph.add_input(name, graph_.type(outputs[i]));
+      label(outputs[i]) = fmt::format("output {} of {}", i, seam);
+      if (graph_.type(outputs[i]).has_numbers())
+        moved(outputs[i]) = result_.graph.add_input(label(outputs[i]), graph_.type(outputs[i]));
     }
   }
 
@@ -78,7 +88,7 @@ class Cutter {
   const Graph& graph_;
   CutGraph result_;
   std::vector<ValueId> moved_;      // by value of the uncut graph
-  std::vector<std::string> label_;  // of outputs of opaque nodes
+  std::vector<std::string> label_;  // of graph inputs and of outputs of opaque nodes
   std::unordered_map<uint64_t, int> seen_;
 };
 

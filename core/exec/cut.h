@@ -7,14 +7,14 @@
 
 namespace reverie {
 
-/// A graph without its opaque nodes: their outputs became graph inputs, their inputs became graph
-/// outputs, under names that are equal for paired nodes of two graphs. Graph inputs and outputs
-/// keep their names.
+/// A graph without its opaque nodes and values without numbers: outputs of the former became graph
+/// inputs, their inputs became graph outputs, under names that are equal for paired nodes of two graphs.
+/// Graph inputs and outputs keep their names.
 struct CutGraph {
   Graph graph;
   int opaque_nodes = 0;
-  /// One line for every opaque node, and for every use of a value of unknown type which value it
-  /// is; sorted. Two cut graphs fit when these are equal.
+  /// One line for every opaque node, for every graph input without numbers (a sequence, strings), and
+  /// for every use of such a value which one it is; sorted. Two cut graphs fit when these are equal.
   std::vector<std::string> seams;
 };
 

@@ -57,6 +57,8 @@ struct TensorType {
 
   /// False for what an opaque operator produces where nothing is known of it.
   bool known() const { return dtype != DType::kNone; }
+  /// Whether its elements can be computed with: strings cannot.
+  bool has_numbers() const { return size_of(dtype) > 0; }
   int64_t elements() const { return element_count(shape); }
   int64_t bytes() const { return elements() * size_of(dtype); }
   int rank() const { return static_cast<int>(shape.size()); }

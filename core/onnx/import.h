@@ -33,7 +33,7 @@ constexpr int kNewestOpset = 17;
 ///    one known element is known by its value, and so is what export_onnx wrote as a formula;
 ///  - Identity and Dropout vanish; shape computations are folded;
 ///  - inputs that are initializers too are constants.
-/// What the table cannot express (other operators, custom domains, model-local functions, control
+/// What the table cannot express (other operators, custom domains, model-local functions, strings, control
 /// flow, shapes that are not constant) becomes an Opaque node, whose `proto` attribute holds the
 /// serialised node with canonical names and with data of external files; one without a name has that
 /// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.

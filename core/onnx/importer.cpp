@@ -120,7 +120,7 @@ void Importer::add_node(const onnx::NodeProto& node) {
     if (!node.output(i).empty()) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
 }
 
-/// Whether the table may know the node: a standard operator whose inputs have known types.
+/// Whether the table may know the node: a standard operator whose inputs are tensors of numbers.
 bool Importer::is_candidate(const onnx::NodeProto& node) const {
   if (!is_standard_domain(node.domain())) return false;
   for (const auto& function : model_.functions())
@@ -129,7 +129,7 @@ bool Importer::is_candidate(const onnx::NodeProto& node) const {
   if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return false;
   if (node.op_type() == "Identity") return true;
   return std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
-    return name.empty() || graph_.type(value(name)).known();
+    return name.empty() || graph_.type(value(name)).has_numbers();
   });
 }
 

@@ -265,6 +265,32 @@ TEST(Compare, ValuesOfUnknownTypeAreComparedByPairing) {
   EXPECT_FALSE(compare(original, with_opaque("q", 2, false)).agree);
 }
 
+/// label = Odd(x, words) and same = words, which are strings, beside y = x * scale.
+Graph with_strings(int64_t words, double scale, bool swapped = false) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({8}));
+  const TensorType strings = {DType::kString, {words}};
+  const ValueId inputs[] = {x, graph.add_input("words", strings)};
+  const auto attributes = std::make_shared<const Attributes>(Attributes{
+      {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", std::string("p")}});
+  const ValueId label = graph.output(graph.add_node(opaque_op(), inputs, attributes, {&strings, 1}));
+  const ValueId by = graph.add_constant(
+      Weight::dense(Tensor::of<float>({}, {static_cast<float>(scale)}), ""));
+  graph.add_output("y", graph.add("Mul", {x, by}));
+  graph.add_output(swapped ? "same" : "label", label);
+  graph.add_output(swapped ? "label" : "same", inputs[1]);
+  return graph;
+}
+
+TEST(Compare, StringsAreComparedByPairing) {
+  const Graph original = with_strings(3, 2);
+  const Agreement same = compare(original, with_strings(3, 2));
+  EXPECT_TRUE(same.agree) << same.reason;
+  EXPECT_FALSE(compare(original, with_strings(3, 2.5)).agree);
+  EXPECT_FALSE(compare(original, with_strings(3, 2, true)).agree);
+  EXPECT_THAT(compare(original, with_strings(4, 2)).reason, HasSubstr("input 'words' of type string"));
+}
+
 /// Every layer cubes its input, so that weights of usual size lead beyond the largest double.
 TEST(Compare, WeightsAreMadeSmallerWhereNumbersWouldOverflow) {
   const auto cubes = [](bool wrong) {

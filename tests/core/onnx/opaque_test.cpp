@@ -214,6 +214,33 @@ TEST_F(Opaque, SparseAndStringInitializersAreConstantsOfTheirOwn) {
   expect_round_trip(model);
 }
 
+TEST_F(Opaque, StringsPassThroughBesideWhatIsRewritten) {
+  onnx::ModelProto proto = parse(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3] x, string[4] words) => (float[2, 3] y, string[2] label, string[2] word) {
+      a = Relu(x)
+      y = Relu(a)
+      best = ArgMax <axis = 1, keepdims = 0> (x)
+      label = Gather(classes, best)
+      word = Gather(words, best)
+    })");
+  auto* classes = proto.mutable_graph()->add_initializer();
+  classes->set_name("classes");
+  classes->set_data_type(onnx::TensorProto::STRING);
+  classes->add_dims(3);
+  for (const char* text : {"cat", "dog", "bird"}) classes->add_string_data(text);
+  const ImportedModel model = import(proto);
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 ArgMax, 1 Constant, 2 Gather"));
+  expect_round_trip(model);
+  Graph better = model.graph;
+  const ValueId y = better.outputs()[0].value;
+  better.replace_all_uses(y, better.inputs(better.producer(y))[0]);
+  better.erase_dead();
+  const Agreement agreement = compare(model.graph, better);
+  EXPECT_TRUE(agreement.agree) << agreement.reason;
+  EXPECT_EQ(agreement.unverified_nodes, 4);
+}
+
 /// An untouched node that means something else from opset 13 on, beside an input x.
 onnx::ModelProto model_of_opset_11() {
   return parse(R"(
