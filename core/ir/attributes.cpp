@@ -94,10 +94,6 @@ const std::vector<int64_t>& Attributes::integers(std::string_view name) const {
   return require<std::vector<int64_t>>(*this, name);
 }
 
-const std::vector<double>& Attributes::numbers(std::string_view name) const {
-  return require<std::vector<double>>(*this, name);
-}
-
 int64_t Attributes::integer(std::string_view name, int64_t otherwise) const {
   return has(name) ? integer(name) : otherwise;
 }

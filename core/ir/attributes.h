@@ -31,7 +31,6 @@ class Attributes {
   double number(std::string_view name) const;
   const std::string& text(std::string_view name) const;
   const std::vector<int64_t>& integers(std::string_view name) const;
-  const std::vector<double>& numbers(std::string_view name) const;
 
   // With a default for an absent attribute.
   int64_t integer(std::string_view name, int64_t otherwise) const;

@@ -7,8 +7,14 @@
 namespace reverie::proto {
 namespace {
 
+/// Positive, and so small that arithmetic with extents does not overflow.
+bool are_usual(std::span<const int64_t> numbers) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return std::ranges::all_of(numbers, [](int64_t number) { return number >= 1 && number <= kMost; });
+}
+
 /// `auto_pad` turned into `pads` (ONNX operator specification, Conv: SAME gives
-/// ceil(extent / stride) positions, the odd element at the end for SAME_UPPER).
+/// ceil(extent / stride) positions, whatever the ceil_mode, the odd element at the end for SAME_UPPER).
 void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
   const std::string mode = source.attributes.text("auto_pad", "NOTSET");
   source.attributes.erase("auto_pad");
@@ -22,9 +28,10 @@ void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
   const auto dilations = source.attributes.integers("dilations", ones);
   const Shape& x = source.type(0).shape;
   if (x.size() != rank + 2 || strides.size() != rank || dilations.size() != rank ||
-      *std::min_element(strides.begin(), strides.end()) < 1)
+      !are_usual(kernel) || !are_usual(strides) || !are_usual(dilations))
     throw InputError("its window does not fit a tensor of {}", to_string(x));
-  for (size_t i = 0; mode != "VALID" && i < rank; ++i) {
+  const bool is_same = mode != "VALID";
+  for (size_t i = 0; is_same && i < rank; ++i) {
     const int64_t positions = (x[i + 2] + strides[i] - 1) / strides[i];
     const int64_t window = (kernel[i] - 1) * dilations[i] + 1;
     const int64_t total =
@@ -34,7 +41,7 @@ void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
     pads[i + rank] = total - pads[i];
   }
   source.attributes.set("pads", std::move(pads));
-  source.attributes.set("ceil_mode", int64_t{0});
+  if (is_same) source.attributes.set("ceil_mode", int64_t{0});
 }
 
 std::optional<Values> conv(Source& source) {

@@ -12,6 +12,7 @@
 #include "core/base/files.h"
 #include "core/exec/draw.h"
 #include "core/exec/reference/reference.h"
+#include "core/onnx/captures.h"
 #include "core/onnx/importer.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
@@ -72,7 +73,12 @@ std::map<std::string, Tensor> drawn_weights(const Graph& graph, uint64_t seed) {
 
 void erase_unused_initializers(onnx::GraphProto* graph, const std::set<std::string>& candidates) {
   std::set<std::string> used;
-  for (const auto& node : graph->node()) used.insert(node.input().begin(), node.input().end());
+  for (const auto& output : graph->output()) used.insert(output.name());
+  for (const auto& node : graph->node()) {
+    used.insert(node.input().begin(), node.input().end());
+    const std::vector<std::string> captured = proto::captured_names(node);
+    used.insert(captured.begin(), captured.end());
+  }
   auto* initializers = graph->mutable_initializer();
   for (int i = initializers->size() - 1; i >= 0; --i)
     if (const std::string& name = initializers->Get(i).name();

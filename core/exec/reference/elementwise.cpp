@@ -34,9 +34,12 @@ std::vector<Tensor> map_number(const KernelCall& call) {
                       [&](auto zero) { return mapped<decltype(zero)>(call, F{}); });
 }
 
+double negative(double x) { return -x; }
+int64_t negative(int64_t x) { return minus(int64_t{0}, x); }
+
 struct ReluOf { template <typename T> T operator()(T x) const { return x < 0 ? T{0} : x; } };
-struct AbsOf { template <typename T> T operator()(T x) const { return x < 0 ? -x : x; } };
-struct NegOf { template <typename T> T operator()(T x) const { return -x; } };
+struct AbsOf { template <typename T> T operator()(T x) const { return x < 0 ? negative(x) : x; } };
+struct NegOf { template <typename T> T operator()(T x) const { return negative(x); } };
 
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double reciprocal(double x) { return 1.0 / x; }
@@ -154,23 +157,11 @@ std::vector<Tensor> zip_bools(const KernelCall& call) {
   return zipped<bool, bool, bool>(call, F{});
 }
 
-/// Integer arithmetic wraps around.
-template <typename F>
-int64_t wrapping(F&& f, int64_t a, int64_t b) {
-  return static_cast<int64_t>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
-}
-
-template <typename F>
-struct Wrapping {
-  double operator()(double a, double b) const { return F{}(a, b); }
-  int64_t operator()(int64_t a, int64_t b) const { return wrapping(F{}, a, b); }
-};
-
 struct DivOf {
   double operator()(double a, double b) const { return a / b; }
   int64_t operator()(int64_t a, int64_t b) const {
     if (b == 0) throw InputError("integer division by zero");
-    return b == -1 ? wrapping(std::minus<>{}, 0, a) : a / b;
+    return b == -1 ? negative(a) : a / b;
   }
 };
 
@@ -188,8 +179,8 @@ int64_t integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
   int64_t result = 1;
   for (; exponent > 0; exponent >>= 1) {
-    if (exponent & 1) result = wrapping(std::multiplies<>{}, result, base);
-    base = wrapping(std::multiplies<>{}, base, base);
+    if (exponent & 1) result = times(result, base);
+    base = times(base, base);
   }
   return result;
 }

@@ -20,13 +20,13 @@ void plain_gemm(const Gemm& s, const T* a, const T* b, T* c) {
     const int64_t to = std::min(s.inner, from + kBlock);
     for (int64_t i = 0; i < s.rows; ++i)
       for (int64_t k = from; k < to; ++k) {
-        const T x = static_cast<T>(s.alpha) * (s.trans_a ? a[k * s.lda + i] : a[i * s.lda + k]);
+        const T x = times(static_cast<T>(s.alpha), s.trans_a ? a[k * s.lda + i] : a[i * s.lda + k]);
         T* row = c + i * s.ldc;
         if (s.trans_b) {
-          for (int64_t j = 0; j < s.columns; ++j) row[j] += x * b[j * s.ldb + k];
+          for (int64_t j = 0; j < s.columns; ++j) row[j] = plus(row[j], times(x, b[j * s.ldb + k]));
         } else {
           const T* from_b = b + k * s.ldb;
-          for (int64_t j = 0; j < s.columns; ++j) row[j] += x * from_b[j];
+          for (int64_t j = 0; j < s.columns; ++j) row[j] = plus(row[j], times(x, from_b[j]));
         }
       }
   }

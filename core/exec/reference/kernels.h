@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,18 @@ decltype(auto) visit_number(DType dtype, Visit&& visit) {
   REVERIE_CHECK(dtype == DType::kInt64, "{} is no number", name_of(dtype));
   return visit(int64_t{});
 }
+
+/// Arithmetic on numbers; that of integers wraps around.
+template <typename F>
+struct Wrapping {
+  double operator()(double a, double b) const { return F{}(a, b); }
+  int64_t operator()(int64_t a, int64_t b) const {
+    return static_cast<int64_t>(F{}(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  }
+};
+inline constexpr Wrapping<std::plus<>> plus{};
+inline constexpr Wrapping<std::minus<>> minus{};
+inline constexpr Wrapping<std::multiplies<>> times{};
 
 // C = alpha * op(A) * op(B) + beta * C; row-major with leading dimensions.
 struct Gemm {

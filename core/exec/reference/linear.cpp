@@ -15,9 +15,10 @@ void add_scaled(Tensor& result, const Tensor& value, double scale) {
   const T* in = value.data<T>().data();
   for_each_run(result.shape(), {broadcast_strides(value.shape(), result.shape())},
                [&](const Run& run) {
-                 for (int64_t i = 0; i < run.count; ++i)
-                   out[run.first + i] +=
-                       static_cast<T>(scale) * in[run.offsets[0] + i * run.steps[0]];
+                 for (int64_t i = 0; i < run.count; ++i) {
+                   const T added = times(static_cast<T>(scale), in[run.offsets[0] + i * run.steps[0]]);
+                   out[run.first + i] = plus(out[run.first + i], added);
+                 }
                });
 }
 

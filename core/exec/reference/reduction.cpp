@@ -31,7 +31,7 @@ Tensor reduced(const KernelCall& call, T start, Combine&& combine) {
 
 std::vector<Tensor> sum(const KernelCall& call) {
   return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
-    return std::vector<Tensor>{reduced(call, zero, [](auto a, auto b) { return a + b; })};
+    return std::vector<Tensor>{reduced(call, zero, plus)};
   });
 }
 

@@ -56,6 +56,12 @@ void require_activation(const Attributes& attributes) {
     throw InputError("activation '{}' is none of none, relu, sigmoid, tanh", activation);
 }
 
+AttrSpec required(std::string name) { return {.name = std::move(name), .fallback = {}}; }
+
+AttrSpec optional(std::string name) {
+  return {.name = std::move(name), .fallback = {}, .optional = true};
+}
+
 void normalize_axis_attribute(Attributes& attributes, std::string_view name, int rank) {
   if (attributes.has(name))
     attributes.set(name, int64_t{normalize_axis(attributes.integer(name), rank)});

@@ -26,6 +26,10 @@ void require_integers(const Attributes& attributes, std::string_view name, size_
 /// `activation` is none, relu, sigmoid or tanh.
 void require_activation(const Attributes& attributes);
 
+// Attributes without a fixed default.
+AttrSpec required(std::string name);
+AttrSpec optional(std::string name);
+
 // Attributes of the canonical form.
 /// Makes the integer attribute `name`, if present, count from the front.
 void normalize_axis_attribute(Attributes& attributes, std::string_view name, int rank);

@@ -73,7 +73,7 @@ OpSchema where() {
 }
 
 OpSchema cast() {
-  OpSchema row = unary("Cast", anything, {{.name = "to", .fallback = {}}});
+  OpSchema row = unary("Cast", anything, {required("to")});
   row.infer = [](const OpContext& node) {
     const DType to = dtype_named(node.attributes.text("to"));
     if (size_of(to) == 0 || size_of(node.inputs[0].dtype) == 0)
@@ -84,9 +84,7 @@ OpSchema cast() {
 }
 
 OpSchema clip() {
-  OpSchema row = unary("Clip", require_numeric,
-                       {{.name = "min", .fallback = {}, .optional = true},
-                        {.name = "max", .fallback = {}, .optional = true}});
+  OpSchema row = unary("Clip", require_numeric, {optional("min"), optional("max")});
   row.normalize = [](Attributes& attributes, std::span<const TensorType>) {
     for (const char* bound : {"min", "max"})
       if (attributes.has(bound)) attributes.set(bound, attributes.number(bound));

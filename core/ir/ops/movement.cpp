@@ -8,11 +8,6 @@
 namespace reverie::ops {
 namespace {
 
-AttrSpec required(std::string name) { return {.name = std::move(name), .fallback = {}}; }
-AttrSpec optional(std::string name) {
-  return {.name = std::move(name), .fallback = {}, .optional = true};
-}
-
 OpSchema movement(std::string name, int inputs, std::vector<AttrSpec> attributes) {
   OpSchema row;
   row.name = std::move(name);
@@ -218,10 +213,11 @@ OpSchema pad() {
     require_integers(node.attributes, "pads", 2 * rank, std::numeric_limits<int64_t>::min());
     const std::vector<int64_t>& pads = node.attributes.integers("pads");
     for (size_t i = 0; i < rank; ++i) {
-      if (mode == "reflect" && std::max(pads[i], pads[i + rank]) >= result.shape[i] &&
-          std::max(pads[i], pads[i + rank]) > 0)
-        throw InputError("cannot reflect {} elements of an extent of {}",
-                         std::max(pads[i], pads[i + rank]), result.shape[i]);
+      const int64_t most = std::max(pads[i], pads[i + rank]);
+      if (mode == "reflect" && most > 0 && most >= result.shape[i])
+        throw InputError("cannot reflect {} elements of an extent of {}", most, result.shape[i]);
+      if (mode == "edge" && most > 0 && result.shape[i] == 0)
+        throw InputError("cannot repeat the edge of an extent of 0");
       result.shape[i] += pads[i] + pads[i + rank];
       if (result.shape[i] < 0) throw InputError("pads leave an extent of {}", result.shape[i]);
     }
@@ -235,8 +231,11 @@ OpSchema tile() {
   row.infer = [](const OpContext& node) {
     TensorType result = node.inputs[0];
     require_integers(node.attributes, "repeats", result.shape.size(), 0);
-    for (size_t i = 0; i < result.shape.size(); ++i)
-      result.shape[i] *= node.attributes.integers("repeats")[i];
+    for (size_t i = 0; i < result.shape.size(); ++i) {
+      const int64_t times = node.attributes.integers("repeats")[i];
+      if (__builtin_mul_overflow(result.shape[i], times, &result.shape[i]))
+        throw InputError("{} repeated {} times is too large", to_string(node.inputs[0].shape), times);
+    }
     return Types{result};
   };
   return row;

@@ -11,8 +11,7 @@ OpSchema reduce(std::string name) {
   OpSchema row;
   row.name = std::move(name);
   row.min_inputs = row.max_inputs = 1;
-  row.attributes = {{.name = "axes", .fallback = {}, .optional = true},
-                    {.name = "keepdims", .fallback = int64_t{1}}};
+  row.attributes = {optional("axes"), {.name = "keepdims", .fallback = int64_t{1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     std::vector<int64_t> all(inputs[0].shape.size());
     std::iota(all.begin(), all.end(), 0);

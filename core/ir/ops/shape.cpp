@@ -18,11 +18,6 @@ OpSchema view(std::string name, std::vector<AttrSpec> attributes) {
   return row;
 }
 
-AttrSpec required(std::string name) { return {.name = std::move(name), .fallback = {}}; }
-AttrSpec optional(std::string name) {
-  return {.name = std::move(name), .fallback = {}, .optional = true};
-}
-
 /// Resolves 0 (as in the input) and -1 (what remains) in Reshape's `shape`.
 void normalize_reshape(Attributes& attributes, std::span<const TensorType> inputs) {
   const TensorType& x = inputs[0];

@@ -9,10 +9,6 @@ namespace {
 
 enum : size_t { kX, kFilter, kBias, kResidual };
 
-AttrSpec by_rank(std::string name) {
-  return {.name = std::move(name), .fallback = {}, .optional = true};
-}
-
 int spatial_rank(const TensorType& x) {
   if (x.rank() < 3 || x.rank() > 5)
     throw InputError("needs batch, channels and one to three extents, not rank {}", x.rank());
@@ -41,10 +37,10 @@ Shape window_positions(const OpContext& node, std::span<const int64_t> kernel, b
   Shape positions(rank);
   for (size_t i = 0; i < rank; ++i) {
     const int64_t extent = x[i + 2] + pads[i] + pads[i + rank];
-    const int64_t slack = extent - ((kernel[i] - 1) * dilations[i] + 1);
-    if (slack < 0)
+    if (extent < 1 || kernel[i] - 1 > (extent - 1) / dilations[i])  // their product could overflow
       throw InputError("a window of {} (dilation {}) does not fit into the padded extent {}",
                        kernel[i], dilations[i], extent);
+    const int64_t slack = extent - 1 - (kernel[i] - 1) * dilations[i];
     positions[i] = (slack + (ceil_mode ? strides[i] - 1 : 0)) / strides[i] + 1;
   }
   return positions;
@@ -79,9 +75,9 @@ OpSchema conv() {
   row.name = "Conv";
   row.min_inputs = 2;
   row.max_inputs = 4;
-  row.attributes = {by_rank("strides"),
-                    by_rank("pads"),
-                    by_rank("dilations"),
+  row.attributes = {optional("strides"),
+                    optional("pads"),
+                    optional("dilations"),
                     {.name = "group", .fallback = int64_t{1}},
                     {.name = "activation", .fallback = std::string("none")}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
@@ -105,11 +101,11 @@ OpSchema pool(std::string name, bool dilations) {
   OpSchema row;
   row.name = std::move(name);
   row.min_inputs = row.max_inputs = 1;
-  row.attributes = {{.name = "kernel_shape", .fallback = {}},
-                    by_rank("strides"),
-                    by_rank("pads"),
+  row.attributes = {required("kernel_shape"),
+                    optional("strides"),
+                    optional("pads"),
                     {.name = "ceil_mode", .fallback = int64_t{0}}};
-  if (dilations) row.attributes.push_back(by_rank("dilations"));
+  if (dilations) row.attributes.push_back(optional("dilations"));
   row.normalize = [dilations](Attributes& attributes, std::span<const TensorType> inputs) {
     fill_in_window(attributes, inputs[kX], dilations);
   };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/base/error.h"
@@ -43,6 +44,25 @@ TEST(Reference, IntegersWithoutAMeaningAreNoCrash) {
   EXPECT_THROW(evaluate("ReduceMean", {integers({2, 0}, {})}, {{"axes", List{1}}}), InputError);
   const Tensor clipped = evaluate("Clip", {integers({2}, {-5, 7})}, {{"max", 0x1.0p63}});
   EXPECT_THAT(clipped.data<int64_t>(), ElementsAre(-5, 7));
+}
+
+TEST(Reference, IntegersWrapAround) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const auto result = [](std::string_view op, std::vector<Tensor> inputs) {
+    return evaluate(op, std::move(inputs)).to_integers();
+  };
+  const Tensor one = integers({1, 1}, {1}), two = integers({1, 1}, {2});
+  const Tensor most = integers({1, 1}, {kMost});
+  for (const char* op : {"Abs", "Neg"})
+    EXPECT_THAT(result(op, {integers({1}, {kLeast})}), ElementsAre(kLeast)) << op;
+  EXPECT_THAT(result("ReduceSum", {integers({2}, {kMost, 1})}), ElementsAre(kLeast));
+  for (const char* op : {"MatMul", "Gemm"}) {
+    EXPECT_THAT(result(op, {most, two}), ElementsAre(-2)) << op;
+    EXPECT_THAT(result(op, {most, one, one}), ElementsAre(kLeast)) << op;
+    EXPECT_THAT(result(op, {integers({1, 2}, {kMost, 1}), integers({2, 1}, {1, 1})}),
+                ElementsAre(kLeast)) << op;
+  }
 }
 
 std::vector<double> numbers(std::string_view op, std::vector<Tensor> inputs,

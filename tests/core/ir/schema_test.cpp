@@ -176,6 +176,9 @@ TEST(Schema, Movement) {
             (Shape{2, 5, 1, 4}));
   EXPECT_THAT(refusal("Gather", {x, floats({5})}), HasSubstr("int32 or int64"));
   EXPECT_EQ(shape_of("Pad", {x}, {{"pads", List{0, 1, 0, 0, 2, -1}}}), (Shape{2, 6, 3}));
+  const Attributes edge = {{"pads", List{1, 0, 0, 0}}, {"mode", std::string("edge")}};
+  EXPECT_EQ(shape_of("Pad", {floats({2, 0})}, edge), (Shape{3, 0}));
+  EXPECT_THAT(refusal("Pad", {floats({0, 2})}, edge), HasSubstr("the edge of an extent of 0"));
   EXPECT_EQ(shape_of("Tile", {x}, {{"repeats", List{1, 2, 3}}}), (Shape{2, 6, 12}));
   EXPECT_EQ(shape_of("Expand", {floats({3, 1})}, {{"shape", List{2, 1, 4}}}), (Shape{2, 3, 4}));
 }
@@ -186,6 +189,8 @@ TEST(Schema, ExtentsBeyondAllMeasureAreRefused) {
   EXPECT_THAT(refusal("Tile", {floats({4})}, {{"repeats", List{kHuge}}}), HasSubstr("out of bounds"));
   EXPECT_THAT(refusal("Tile", {floats({1 << 20, 1 << 20})}, {{"repeats", List{1 << 20, 1 << 20}}}),
               HasSubstr("too large"));
+  EXPECT_THAT(refusal("Tile", {floats({int64_t{1} << 40})}, {{"repeats", List{1 << 24}}}),
+              HasSubstr("repeated 16777216 times is too large"));
   EXPECT_THAT(refusal("Pad", {floats({4})}, {{"pads", List{kHuge, kHuge}}}),
               HasSubstr("out of bounds"));
   EXPECT_THAT(refusal("Expand", {floats({1})}, {{"shape", List{kHuge, 4}}}),
@@ -193,6 +198,9 @@ TEST(Schema, ExtentsBeyondAllMeasureAreRefused) {
   EXPECT_THAT(refusal("MaxPool", {floats({1, 1, 8, 8})},
                       {{"kernel_shape", List{3, 3}}, {"dilations", List{kHuge, kHuge}}}),
               HasSubstr("out of bounds"));
+  EXPECT_THAT(refusal("MaxPool", {floats({1, 1, 8})},
+                      {{"kernel_shape", List{int64_t{1} << 40}}, {"dilations", List{1 << 24}}}),
+              HasSubstr("does not fit"));
   EXPECT_THROW(element_count({kHuge, 4}), InputError);
   EXPECT_THROW(Tensor({DType::kFloat64, {kHuge, 4}}), InputError);
 }

@@ -119,7 +119,9 @@ TEST_F(BadFile, ExtentsThatOverflowAreNoTensor) {
     const onnx::ModelProto model = parse(R"(
       <ir_version: 8, opset_import: ["" : 17]>
       g (float[4] x) => (float[n] y)
-      <int64[1] huge = {4611686018427387904}, int64[2] both = {4611686018427387904, 4}> {)" +
+      <int64[1] huge = {4611686018427387904}, int64[2] both = {4611686018427387904, 4},
+       int64[2] column = {4, 1}, int64[2] wide = {4, 274877906944}, int64[1] flat = {1099511627776},
+       int64[1] often = {16777216}, int64[3] line = {1, 1, 4}> {)" +
                                          nodes + "}");
     if (error_of(model) != "no error") return true;
     for (const NodeId node : import_onnx(path_).graph.nodes())
@@ -129,6 +131,12 @@ TEST_F(BadFile, ExtentsThatOverflowAreNoTensor) {
   EXPECT_TRUE(carried("y = Tile(x, huge)"));
   EXPECT_TRUE(carried("e = Expand(x, both) y = Relu(e)"));
   EXPECT_TRUE(carried("c = ConstantOfShape(both) y = Relu(c)"));
+  EXPECT_TRUE(carried("c = Reshape(x, column) e = Expand(c, wide) f = Reshape(e, flat) y = Tile(f, often)"));
+  const std::string window = "dilations = [16777216], kernel_shape = [1099511627776]";
+  for (const std::string& attributes : {window, window + R"(, auto_pad = "SAME_UPPER")"})
+    EXPECT_TRUE(carried("l = Reshape(x, line) y = MaxPool <" + attributes + "> (l)")) << attributes;
+  EXPECT_TRUE(carried(R"(l = Reshape(x, line)
+      y = MaxPool <kernel_shape = [1], strides = [9223372036854775807], auto_pad = "SAME_UPPER"> (l))"));
 }
 
 TEST_F(BadFile, UnboundAndMisboundDimensions) {

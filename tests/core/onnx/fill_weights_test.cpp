@@ -89,6 +89,35 @@ TEST_F(FillWeights, IsSeeded) {
   EXPECT_NE(initializer(filled(2), "w"), w);
 }
 
+/// An extent that is an output as well, and one that branches use.
+TEST_F(FillWeights, KeepsShapesThatHaveOtherUses) {
+  onnx::ModelProto light = testing::parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (bool c, float[4,128] x) => (float[4,100] y, int64[2] shape)
+      <int64[2] shape = {128, 100}, int64[1] row = {100}>
+      {
+        w = ConstantOfShape <value = float[1] {0.001}> (shape)
+        b = ConstantOfShape <value = float[1] {0.5}> (row)
+        p = MatMul(x, w)
+        y = Add(p, b)
+        unused = If(c)
+      })");
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto* attribute = light.mutable_graph()->mutable_node(4)->add_attribute();
+    attribute->set_name(branch);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    *attribute->mutable_g() = testing::parse(R"(
+        <ir_version: 8, opset_import: ["" : 13]>
+        branch () => (int64[1] same) { same = Identity(row) })").graph();
+  }
+  testing::write_message(light, folder_ / "light.onnx");
+  EXPECT_EQ(fill_weights(folder_ / "light.onnx", folder_ / "full.onnx", 1), 2);
+  const auto model = testing::read_message<onnx::ModelProto>(folder_ / "full.onnx");
+  EXPECT_THAT(initializer(model, "shape"), ElementsAre(128, 100));
+  EXPECT_THAT(initializer(model, "row"), ElementsAre(100));
+  EXPECT_NO_THROW(import_onnx(folder_ / "full.onnx"));
+}
+
 class FillWeightsOfALightModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FillWeightsOfALightModel, KeepsActivationsInRange) {

@@ -91,6 +91,20 @@ TEST(OldOpsets, PadClipAndSplitHadAttributes) {
   EXPECT_THAT(run(13, "4", "a, y = Split(x)"), ElementsAre(2, 3));
 }
 
+TEST(OldOpsets, PadsWereChosenByAMode) {
+  const auto pooled = [](const std::string& shape, const std::string& attributes) {
+    return run(13, shape, "y = MaxPool <" + attributes + "> (x)");
+  };
+  const std::string pairs = R"(kernel_shape = [2, 2], strides = [2, 2], auto_pad = )";
+  EXPECT_THAT(pooled("1, 1, 3, 3", pairs + R"("VALID")"), ElementsAre(4));
+  EXPECT_THAT(pooled("1, 1, 3, 3", pairs + R"("VALID", ceil_mode = 1)"), ElementsAre(4, 5, 7, 8));
+  EXPECT_THAT(pooled("1, 1, 3, 3", pairs + R"("SAME_UPPER")"), ElementsAre(4, 5, 7, 8));
+  EXPECT_THAT(pooled("1, 1, 3, 3", pairs + R"("SAME_LOWER")"), ElementsAre(0, 2, 6, 8));
+  const std::string every_third = R"(kernel_shape = [1], strides = [3], auto_pad = "SAME_UPPER")";
+  EXPECT_THAT(pooled("1, 1, 5", every_third), ElementsAre(0, 3));
+  EXPECT_THAT(pooled("1, 1, 5", every_third + ", ceil_mode = 1"), ElementsAre(0, 3));
+}
+
 TEST(OldOpsets, InferenceDropsDropoutAndMomentum) {
   EXPECT_THAT(run(7, "2", "y = Dropout <ratio = 0.3> (x)"), ElementsAre(0, 1));
   EXPECT_THAT(run(12, "2", "y = Dropout(x)"), ElementsAre(0, 1));
