@@ -1,7 +1,6 @@
 #include "datasets/collect.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -9,6 +8,7 @@
 #include "core/base/metrics.h"
 #include "core/base/parallel.h"
 #include "core/base/shuffle.h"
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
@@ -146,11 +146,11 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     progress.update(static_cast<int64_t>(index) + 1, fmt::format("{} steps", result.steps));
     if (run.after_episode) run.after_episode(static_cast<int>(index));
   };
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   ordered_parallel<RecordedEpisode>(static_cast<size_t>(first), static_cast<size_t>(config.episodes),
                                     run.workers, kEpisodesAhead * static_cast<size_t>(run.workers),
                                     produce, consume);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   result.bytes = writer.bytes_written();
   for (const auto& env : environments) result.counters += env->counters();
   return result;

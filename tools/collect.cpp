@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <thread>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/stopwatch.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -57,10 +57,10 @@ Player trained_player(const CollectStepConfig& config, const Environment& enviro
   const int graphs = environment.spec().start_states;
   const PpoAgentRun run{graphs_to_train_on(config.collect, config.seed, graphs), config.seed,
                         options.out + "/agent.pt", options.resume, options.progress()};
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Player player;
   player.agent = make_ppo_agent(environment, config.ppo, run, player.training);
-  player.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  player.seconds = watch.seconds();
   return player;
 }
 #else

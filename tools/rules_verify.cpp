@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/stopwatch.h"
 #include "core/rules/pattern.h"
 #include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
@@ -43,7 +43,7 @@ struct Verification {
 };
 
 Verification verified(const Rule& rule, const Arguments& arguments) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Verification result;
   result.check = check_examples(rule, arguments.draws, arguments.seed);
   result.report = prove(rule, arguments.proof);
@@ -52,7 +52,7 @@ Verification verified(const Rule& rule, const Arguments& arguments) {
     if (!arguments.proof.with_axioms) stated.axioms.reset();
     result.unconfirmed = unconfirmed(stated, result.report.proof);
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = watch.seconds();
   return result;
 }
 

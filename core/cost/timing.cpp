@@ -1,10 +1,11 @@
 #include "core/cost/timing.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
@@ -13,10 +14,9 @@ constexpr double kSampleSeconds = 100e-6;
 constexpr int kFewestSamples = 5;
 
 double time_calls(const std::function<void()>& run, int64_t calls) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (int64_t i = 0; i < calls; ++i) run();
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  return elapsed.count() / static_cast<double>(calls);
+  return watch.seconds() / static_cast<double>(calls);
 }
 
 /// Runs until the time is over; returns the fastest call.

@@ -3,17 +3,17 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
+
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
 
 /// What is left of a limit; 0 still means none.
-double left_of(double time_limit, std::chrono::steady_clock::time_point since) {
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - since;
+double left_of(double time_limit, const Stopwatch& watch) {
   constexpr double kNoTime = 1e-9;
-  return time_limit > 0 ? std::max(time_limit - spent.count(), kNoTime) : 0;
+  return time_limit > 0 ? std::max(time_limit - watch.seconds(), kNoTime) : 0;
 }
 
 int64_t peak_memory_bytes() {
@@ -53,9 +53,9 @@ Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
   const CostModel::Counters before = cost->counters();
   Optimized result;
   SearchOptions options = config.search;
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const RewriteState start(graph, std::move(rules), cost);
-  options.time_limit = left_of(options.time_limit, begin);
+  options.time_limit = left_of(options.time_limit, watch);
   result.search = method(start, options);
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;

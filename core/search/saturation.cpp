@@ -1,8 +1,8 @@
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/stopwatch.h"
 #include "core/search/egraph/extract.h"
 #include "core/search/egraph/ilp.h"
 #include "core/search/egraph/saturation.h"
@@ -10,10 +10,6 @@
 
 namespace reverie {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// One e-graph, grown from a graph.
 class Round {
@@ -44,13 +40,13 @@ class Round {
   /// Uses up some of the solver's time.
   void solve(double& seconds) {
     if (run_.out_of_time() || seconds <= 0) return;
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const Extraction extraction(egraph_, run_.weight_limit());
     const Selection start = extraction.selection_of(best_nodes_);
     if (!Follower(extraction.problem()).cost(start)) return;
     const IlpResult result =
         extract_by_ilp(extraction.problem(), start, seconds, [this] { return run_.must_stop(); });
-    seconds -= seconds_since(begin);
+    seconds -= watch.seconds();
     extraction_ = result.status();
     keep(extraction, result.selection);
     run_.out_of_time();
@@ -81,11 +77,11 @@ class Round {
 
   /// Takes out the best graph that descents from the best so far and from bottom-up find.
   void extract() {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     const Extraction extraction(egraph_, run_.weight_limit());
     consider(extraction, extraction.selection_of(best_nodes_));
     consider(extraction, select_bottom_up(extraction.problem()));
-    extraction_seconds_ = seconds_since(begin);
+    extraction_seconds_ = watch.seconds();
   }
 
   /// Descends while there is time; what was found until then counts.

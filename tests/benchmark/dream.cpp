@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "controller/actor_critic.h"
+#include "core/base/stopwatch.h"
 #include "core/models/models.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "env/toy/toy_environment.h"
@@ -123,9 +123,9 @@ class ProductCount {
 };
 
 double seconds_of(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.seconds();
 }
 
 /// Steps of the dream, with the actor-critic choosing or with actions that are there; the same ones
