@@ -103,7 +103,7 @@ void run(const Options& options) {
   const std::string trained_cost = cost_source_of_policy(options.policy);
   const EvaluateStepConfig config = resolve(options, policy.environment, trained_cost);
   const std::vector<ImportedModel> models = import_models(config.env);
-  const auto rules = load_rules(config.env.rules);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(config.env.rules));
   const auto cost = make_cost_model(config.env.cost);
   const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
   if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);

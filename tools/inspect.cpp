@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/cost/cost_fit.h"
 #include "core/cost/graph_summary.h"
@@ -138,7 +138,7 @@ void inspect_cost_fit(const InspectOptions& options) {
 }
 
 void inspect(const InspectOptions& options) {
-  if (std::filesystem::is_directory(options.file))
+  if (is_directory(options.file))
     fmt::print("{}", inspect_rollouts(options.file, options.json));
   else if (is_cost_table(options.file))
     inspect_cost_table(options);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <map>
 #include <set>
 
@@ -130,11 +129,7 @@ RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) 
 }
 
 RuleSet rules_from(const Options& options) {
-  RuleSet rules;
-  if (options.rule_files.empty()) rules = RuleSet::builtin();
-  for (const std::string& file : options.rule_files)
-    rules.append(RuleSet::load(file));
-  return without(rules, options.rules_left_out);
+  return without(RuleSet::load_all(options.rule_files), options.rules_left_out);
 }
 
 void print_row(const char* what, double before, double after, const char* unit) {
@@ -277,12 +272,6 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   config.search.stop = stop_on_interrupt();
   const auto method = method_of(config, options.policy, rules, cost);
   return optimize(model.graph, rules, cost, method, config);
-}
-
-/// Said before the work begins, not after it.
-void check_writable(const std::filesystem::path& file) {
-  if (std::filesystem::is_directory(file)) throw InputError("{}: is a folder", file.string());
-  const AsideFile probe(file.string());
 }
 
 void check_meant_for_policy(const Options& options, const OptimizeConfig& config) {

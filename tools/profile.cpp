@@ -25,7 +25,7 @@ struct Options {
 };
 
 Operators operators_of_models(const Options& options, Progress& progress) {
-  const auto rules = load_rules(options.rules);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(options.rules));
   Operators all;
   for (const std::string& file : options.models) {
     if (options.reach.stop.requested()) return {};
@@ -88,6 +88,7 @@ void measure(const Operators& operators, const Options& options) {
 }
 
 void run(Options options) {
+  if (!options.out.empty()) check_writable(options.out);
   options.reach.stop = stop_on_interrupt();
   Operators operators;
   {

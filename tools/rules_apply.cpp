@@ -22,9 +22,7 @@ struct Arguments {
 };
 
 RuleSet rules_of(const Arguments& arguments) {
-  RuleSet all;
-  if (arguments.files.empty()) all = RuleSet::builtin();
-  for (const std::string& file : arguments.files) all.append(RuleSet::load(file));
+  const RuleSet all = RuleSet::load_all(arguments.files);
   return arguments.names.empty() ? all : all.subset(arguments.names);
 }
 

@@ -23,13 +23,6 @@ struct Arguments {
   bool require = false, json = false, quiet = false;
 };
 
-std::shared_ptr<const RuleSet> library_of(const std::vector<std::string>& names) {
-  auto library = std::make_shared<RuleSet>();
-  for (const std::string& name : names)
-    library->append(RuleSet::load(name));
-  return library;
-}
-
 std::string text_of(const DerivationStep& step) {
   return fmt::format("{}{} at {} ({})", step.backward ? "back " : "", step.rule, step.location,
                      fmt::join(step.operators, ", "));
@@ -65,7 +58,7 @@ void print_outcome(const CompareOutcome& outcome) {
 
 void compare(const Arguments& arguments) {
   const std::vector<TasoRule> rules = read_taso_rules(arguments.file);
-  const auto library = library_of(arguments.libraries);
+  const auto library = std::make_shared<const RuleSet>(RuleSet::load_all(arguments.libraries));
   std::optional<Progress> bar;
   bar.emplace("comparing", static_cast<int64_t>(rules.size()), "rules",
               progress_style(arguments.quiet));

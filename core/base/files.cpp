@@ -42,7 +42,7 @@ void first_difference(const std::string& directory, const std::string& old_confi
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  if (fs::is_directory(path)) throw InputError("{}: is a directory, a file is needed", path);
+  if (is_directory(path)) throw InputError("{}: is a directory, a file is needed", path);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError("{}: cannot be read: {}", path, std::strerror(errno));
@@ -83,7 +83,7 @@ void create_directory(const std::string& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw InputError("{}: cannot be created: {}", directory, error.message());
-  if (!fs::is_directory(directory))
+  if (!is_directory(directory))
     throw InputError("{}: is a file, a directory is needed", directory);
   AsideFile probe(directory + "/writable");
 }
@@ -103,6 +103,16 @@ void create_run_directory(const std::string& directory, const std::string& confi
 bool file_exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+void check_writable(const std::string& path) {
+  if (is_directory(path)) throw InputError("{}: is a directory, a file is needed", path);
+  const AsideFile probe(path);
 }
 
 }  // namespace reverie

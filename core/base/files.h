@@ -12,7 +12,7 @@ std::string read_file(const std::string& path);
 /// when the place cannot be written.
 void write_file(const std::string& path, std::string_view content);
 
-/// for writers that need a path of their own (archives): write to `temporary()`, then
+/// For writers that need a path of their own (archives): write to `temporary()`, then
 /// `commit()` renames it to the final name. Without commit the temporary is removed.
 class AsideFile {
  public:
@@ -39,5 +39,10 @@ void create_directory(const std::string& directory);
 void create_run_directory(const std::string& directory, const std::string& config, bool resume);
 
 bool file_exists(const std::string& path);
+/// Whether there is a directory of that name; false, too, where the system does not say.
+bool is_directory(const std::string& path);
+
+/// For what is written after long work: InputError unless a file of that name can be written.
+void check_writable(const std::string& path);
 
 }  // namespace reverie

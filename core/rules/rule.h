@@ -44,6 +44,8 @@ class RuleSet {
   static RuleSet parse(std::string_view text, const std::string& name);
   /// The rules of a file. InputError also when it cannot be read.
   static RuleSet load(const std::string& path);
+  /// Those of all these files, one after the other; the built-in rules where none is named.
+  static RuleSet load_all(const std::vector<std::string>& paths);
 
   /// Appends a rule; InputError when its name is taken.
   void add(Rule rule);

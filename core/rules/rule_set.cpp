@@ -53,6 +53,13 @@ RuleSet RuleSet::load(const std::string& path) {
   return rules;
 }
 
+RuleSet RuleSet::load_all(const std::vector<std::string>& paths) {
+  if (paths.empty()) return builtin();
+  RuleSet rules;
+  for (const std::string& path : paths) rules.append(load(path));
+  return rules;
+}
+
 void RuleSet::add(Rule rule) {
   if (const int other = find(rule.name()); other >= 0)
     throw InputError("{}: rule '{}' exists already, from {}: rename one of them", rule.origin(),

@@ -39,14 +39,6 @@ std::string graph_name(const std::string& path, const std::vector<std::string>& 
   return name;
 }
 
-std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files) {
-  if (files.empty()) return std::make_shared<RuleSet>(RuleSet::builtin());
-  auto rules = std::make_shared<RuleSet>();
-  for (const std::string& file : files)
-    with_context(file, [&] { rules->append(RuleSet::load(file)); });
-  return rules;
-}
-
 MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source) {
   struct Shared {
     std::mutex alone;
@@ -70,7 +62,7 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
       throw InputError("toy is an environment of its own and cannot stand beside ONNX files");
     return make_toy(config);
   }
-  const auto rules = load_rules(config.rules);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(config.rules));
   const auto cost = make_cost_model(config.cost);
   if (!measure) {
     measure = measure_graphs(config.measure, config.cost);

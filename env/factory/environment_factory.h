@@ -63,9 +63,6 @@ bool is_toy(const EnvironmentConfig& config);
 /// The file's name without directory and ending, made unique among those that are `taken`.
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken);
 
-/// The built-in rules, or those of the files, one set after the other. InputError names the file.
-std::shared_ptr<const RuleSet> load_rules(const std::vector<std::string>& files);
-
 /// Times whole graphs beside costs from `cost_source` (machine_beside), one at a time however many threads
 /// ask, and each once (RelativeTimes). The machine is looked for when it is first needed.
 MeasureGraph measure_graphs(const MeasureConfig& config, const std::string& cost_source);
