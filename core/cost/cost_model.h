@@ -73,6 +73,9 @@ class CostModel {
   virtual bool deterministic() const = 0;
   virtual Cost cost(const OpSignature& signature) = 0;
   virtual Counters counters() const = 0;
+  /// Writes down at once what was measured, where it is kept in a file; else that happens now and then, and at
+  /// the end of its life, when an error can only be told. InputError where the file cannot be written.
+  virtual void keep() {}
 };
 
 /// Cost of one node; zero for inputs, constants and work on constants.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/hash.h"
+#include "core/base/stopwatch.h"
 #include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
 #include "core/cost/scaled_estimates.h"
@@ -74,7 +74,7 @@ class MeasuredCosts : public CachedCosts {
 
   ~MeasuredCosts() override {
     try {
-      save();
+      keep();
     } catch (const std::exception& error) {
       fmt::print(stderr, "measured costs were not kept: {}\n", error.what());
     }
@@ -83,6 +83,15 @@ class MeasuredCosts : public CachedCosts {
   std::string name() const override { return options_.machine->name(); }
   CostSource source() const override { return CostSource::kMeasured; }
   bool deterministic() const override { return false; }
+
+  /// Joined with what other processes measured meanwhile.
+  void keep() override {
+    if (path_.empty() || !unsaved_) return;
+    const FileLock lock(path_);
+    if (file_exists(path_)) table_.join(read_cost_table(path_));
+    write_cost_table(path_, table_);
+    unsaved_ = false;
+  }
 
  private:
   Time time(const OpSignature& signature, const Cost& work) override {
@@ -111,8 +120,7 @@ class MeasuredCosts : public CachedCosts {
   }
 
   bool out_of_time() const {
-    const std::chrono::duration<double> age = std::chrono::steady_clock::now() - made_at_;
-    return options_.time_limit > 0 && age.count() >= options_.time_limit;
+    return options_.time_limit > 0 && age_.seconds() >= options_.time_limit;
   }
 
   /// Nothing where the operator cannot be run, or not on any numbers (a quotient of integers).
@@ -145,20 +153,10 @@ class MeasuredCosts : public CachedCosts {
   }
 
   void save_now_and_then() {
-    constexpr std::chrono::seconds kPeriod{5};
-    const auto now = std::chrono::steady_clock::now();
-    if (now - saved_at_ < kPeriod) return;
-    saved_at_ = now;
-    save();
-  }
-
-  /// Joined with what other processes measured meanwhile.
-  void save() {
-    if (path_.empty() || !unsaved_) return;
-    const FileLock lock(path_);
-    if (file_exists(path_)) table_.join(read_cost_table(path_));
-    write_cost_table(path_, table_);
-    unsaved_ = false;
+    constexpr double kPeriod = 5;
+    if (since_saved_.seconds() < kPeriod) return;
+    since_saved_ = {};
+    keep();
   }
 
   MeasureOptions options_;
@@ -169,8 +167,8 @@ class MeasuredCosts : public CachedCosts {
   ScaledEstimates scaled_;
   bool unsaved_ = false;
   int unmeasured_ = 0;
-  const std::chrono::steady_clock::time_point made_at_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point saved_at_ = made_at_;
+  const Stopwatch age_;
+  Stopwatch since_saved_;
 };
 
 }  // namespace

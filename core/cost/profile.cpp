@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
@@ -25,10 +24,9 @@ ProfileResult profile_operators(const std::map<std::string, OpSignature>& operat
     result.reasons.push_back({signature, reason});
   };
   const auto costs = make_measured_cost_model(measure);
-  const auto began = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const auto out_of_time = [&] {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
-    return options.max_seconds > 0 && passed.count() >= options.max_seconds;
+    return options.max_seconds > 0 && watch.seconds() >= options.max_seconds;
   };
   int64_t done = 0;
   for (const auto& [text, signature] : operators) {
@@ -42,6 +40,7 @@ ProfileResult profile_operators(const std::map<std::string, OpSignature>& operat
     }
     if (options.on_progress) options.on_progress(++done);
   }
+  costs->keep();
   result.measured = costs->counters().measurements;
   result.unmeasured = costs->counters().estimates;
   return result;

@@ -30,6 +30,7 @@ grep -q '"estimates":0' found.json || fail "not from the table: $(grep -o '"esti
 
 refused "or by --from a list" "$reverie" profile --out costs.h5
 refused "--out TABLE" "$reverie" profile --from few.txt
+refused "nowhere/costs.h5: cannot be written" "$reverie" profile --from few.txt --out nowhere/costs.h5
 echo "Relu(float32" >wrong.txt
 refused "wrong.txt: line 1:" "$reverie" profile --from wrong.txt --out costs.h5
 refused "no machine 'gpu'" "$reverie" profile --from few.txt --out costs.h5 --cost gpu
