@@ -30,12 +30,19 @@ class Contest {
   ContestResult run() {
     std::vector<int> alive(times_.size());
     std::iota(alive.begin(), alive.end(), 0);
+    if (alive.size() == 1) return alone();
     screen(alive);
-    if (alive.size() > 1) hold_final(alive);
+    hold_final(alive);
     return result(alive);
   }
 
  private:
+  /// Its time is told all the same.
+  ContestResult alone() {
+    for (int i = 0; i < options_.screening; ++i) sit({0});
+    return {{{median(times_[0]), {1, 1, 1, 0}, true}}, 0, fallbacks_};
+  }
+
   /// `alive` always begins with contestant 0.
   void screen(std::vector<int>& alive) {
     const auto finalists = static_cast<size_t>(options_.finalists);
@@ -133,7 +140,6 @@ ContestResult hold_contest(int contestants, const NewSitting& new_sitting,
   REVERIE_CHECK(options.finalists > 0);
   REVERIE_CHECK(options.screening > 0);
   REVERIE_CHECK(options.rounds > 0);
-  if (contestants == 1) return {{{0, {1, 1, 1, 0}, true}}, 0};
   return Contest(contestants, new_sitting, options).run();
 }
 

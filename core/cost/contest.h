@@ -59,7 +59,8 @@ struct ContestResult {
 /// alike; a sitting's sample is the ratio of the lower quartiles of their times, as what interrupts a
 /// run only adds to it. Those that look slower leave early; the finalists' ratios are measured anew:
 /// picked for being fast, they would look too fast otherwise. Rounds that begin a sitting warm up and
-/// do not count.
+/// do not count. A contestant alone has nobody to beat: it sits as often as in the screening, its ratio is 1, of no
+/// sittings.
 ContestResult hold_contest(int contestants, const NewSitting& new_sitting,
                            const ContestOptions& options = {});
 

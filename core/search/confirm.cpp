@@ -83,7 +83,7 @@ void take_winner(const Graph& original, const std::vector<Contender>& contenders
     result.best_cost = result.initial_cost;
     result.rewrites.clear();
   }
-  result.optimal &= winner == 1;
+  if (!contenders.empty()) result.optimal &= winner == 1;
 }
 
 }  // namespace reverie

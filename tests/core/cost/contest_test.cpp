@@ -123,10 +123,16 @@ TEST(Contest, GoesTheSameWayWithTheSameTimes) {
   EXPECT_EQ(play(), play());
 }
 
-TEST(Contest, AloneTheFirstWins) {
+TEST(Contest, AloneTheFirstWinsAndIsTimed) {
   FakeMachine machine{.seconds = {1}};
-  EXPECT_EQ(hold_contest(1, machine.sitting_maker(), quick()).winner, 0);
-  EXPECT_EQ(machine.runs, 0);
+  const ContestResult result = hold_contest(1, machine.sitting_maker(), quick());
+  EXPECT_EQ(result.winner, 0);
+  ASSERT_THAT(result.standings, SizeIs(1));
+  EXPECT_NEAR(result.standings[0].median, 1, 0.1);
+  EXPECT_EQ(result.standings[0].ratio.median, 1);
+  EXPECT_EQ(result.standings[0].ratio.samples, 0);
+  EXPECT_EQ(result.fallbacks, 2);
+  EXPECT_THAT(machine.sittings, SizeIs(static_cast<size_t>(quick().screening)));
 }
 
 }  // namespace

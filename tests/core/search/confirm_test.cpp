@@ -65,6 +65,18 @@ TEST(TakeWinner, MakesItTheResult) {
   EXPECT_THAT(result.rewrites, IsEmpty());
 }
 
+TEST(TakeWinner, LeavesProvenWhatAloneWasThere) {
+  const RewriteState state = start();
+  SearchResult result;
+  result.best = state.graph();
+  result.initial_cost = result.best_cost = state.cost();
+  result.optimal = true;
+  take_winner(state.graph(), {}, 0, result);
+  EXPECT_TRUE(result.optimal);
+  take_winner(state.graph(), contenders_of(state, greedy_search(state, {}), 1), 0, result);
+  EXPECT_FALSE(result.optimal) << "a contender that a measurement refused";
+}
+
 TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   const RewriteState state = start();
   const std::vector<Contender> contenders = contenders_of(state, greedy_search(state, {}), 3);
