@@ -45,7 +45,7 @@ uint64_t parse_unsigned(const std::string& text, double low, double high) {
 
 double parse_number(const std::string& text) {
   const double value = parse_whole<double>(text, "a number");
-  if (std::isnan(value)) throw InputError("'{}' is not a number", text);
+  if (!std::isfinite(value)) throw InputError("'{}' is not a finite number", text);
   return value;
 }
 

@@ -50,7 +50,8 @@ struct AnnealingOptions {
   void fields(V& v) {
     v.field("hot", hot, "Temperature at first, in mean gains of a greedy step", above(0));
     v.field("cold", cold, "Temperature at last", above(0));
-    v.field("sweeps", sweeps, "Moves proposed in a chain, per location of the start", above(0));
+    v.field("sweeps", sweeps, "Moves proposed in a chain, per location of the start",
+            ConfigRange{.low = 0, .high = 1e6, .low_excluded = true});
   }
 };
 

@@ -9,8 +9,9 @@ namespace reverie {
 namespace {
 
 int64_t most_weights(int64_t bytes, double growth) {
-  return growth > 0 ? static_cast<int64_t>(std::floor(static_cast<double>(bytes) * growth))
-                    : std::numeric_limits<int64_t>::max();
+  constexpr auto kNoLimit = std::numeric_limits<int64_t>::max();
+  const double most = std::floor(static_cast<double>(bytes) * growth);
+  return growth > 0 && most < static_cast<double>(kNoLimit) ? static_cast<int64_t>(most) : kNoLimit;
 }
 
 double now(const SearchOptions& options) {

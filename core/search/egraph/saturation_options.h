@@ -37,7 +37,8 @@ struct SaturationOptions {
             "Nodes tried for the patterns of a rule in an iteration, beyond which it is left",
             at_least(1));
     v.field("solver_seconds", solver_seconds,
-            "Seconds for the integer linear program (saturation_ilp)", above(0));
+            "Seconds for the integer linear program (saturation_ilp)",
+            ConfigRange{.low = 0, .high = 1e6, .low_excluded = true});
   }
 };
 

@@ -137,7 +137,8 @@ TEST(ConfigTest, WrongValuesSayWhatIsRight) {
   EXPECT_THAT(set_error("latent=99999999999"), HasSubstr("latent: 99999999999 is outside"));
   EXPECT_THAT(set_error("seed=-1"), HasSubstr("not an integer of at least 0"));
   EXPECT_THAT(set_error("ppo.clip=0"), HasSubstr("above 0"));
-  EXPECT_THAT(set_error("rate=nan"), HasSubstr("not a number"));
+  EXPECT_THAT(set_error("rate=nan"), HasSubstr("not a finite number"));
+  EXPECT_THAT(set_error("rate=inf"), HasSubstr("not a finite number"));
   EXPECT_THAT(set_error("ppo.widths=1,0"), HasSubstr("at least 1"));
   EXPECT_THAT(set_error("trainer=sgd"), HasSubstr("'sgd' is not one of ppo, cmaes"));
   EXPECT_THAT(set_error("ppo=3"), HasSubstr("is a section"));

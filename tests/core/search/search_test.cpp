@@ -6,12 +6,14 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
 #include "core/search/known_states.h"
+#include "core/search/search_run.h"
 #include "tests/support/unary_world.h"
 
 namespace reverie {
@@ -454,6 +456,17 @@ TEST_P(EveryMethod, WeightsStayBelowTheBound) {
   const SearchResult bounded = search(start, options);
   EXPECT_EQ(nanoseconds(bounded.best_cost), 5 + 4 + 1);
   EXPECT_EQ(bounded.best.weight_bytes(), 0);
+}
+
+TEST(WeightLimit, MoreThanAnyNumberOfBytesIsNoLimit) {
+  const SearchResult heavy = greedy_search(unary_state({{"Relu", "Sqrt"}}), {});
+  const RewriteState start(heavy.best, std::make_shared<RuleSet>(RuleSet::builtin()), make_cost_model("roofline:t4"));
+  ASSERT_GT(start.graph().weight_bytes(), 0);
+  SearchOptions options;
+  options.max_weight_growth = 1e300;
+  EXPECT_EQ(SearchRun(start, options).weight_limit(), std::numeric_limits<int64_t>::max());
+  options.max_weight_growth = 2;
+  EXPECT_EQ(SearchRun(start, options).weight_limit(), 2 * start.graph().weight_bytes());
 }
 
 TEST_P(EveryMethod, AStopBeforeTheFirstStepReturnsTheStart) {
