@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/base/statistics.h"
 #include "core/cost/weighted_costs.h"
 
 namespace reverie {
@@ -191,9 +192,7 @@ class FittedCost::Fit {
     }
     if (launches > 0) small_ = kShareOfALaunch * total / launches;
     if (ratios.empty()) return;
-    const auto middle = ratios.begin() + static_cast<int64_t>(ratios.size() / 2);
-    std::nth_element(ratios.begin(), middle, ratios.end());
-    mean_scale_ = *middle;
+    mean_scale_ = median(ratios);
   }
 
   void read_features(std::span<const TimedGraph> measured) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/statistics.h"
+
 namespace reverie {
 namespace {
 
@@ -40,10 +42,7 @@ double ScaledEstimates::typical_ratio() const {
   std::vector<double> ratios;
   for (const auto& [op, entries] : by_op_)
     for (const TableEntry& entry : entries) ratios.push_back(ratio(entry));
-  if (ratios.empty()) return 1;
-  const auto middle = ratios.begin() + static_cast<ptrdiff_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
-  return *middle;
+  return ratios.empty() ? 1 : median(ratios);
 }
 
 }  // namespace reverie

@@ -25,13 +25,4 @@ Cost SignatureCache::insert(Shard& shard, uint64_t hash, const OpSignature& sign
   return cost;
 }
 
-size_t SignatureCache::size() const {
-  size_t total = 0;
-  for (const Shard& shard : shards_) {
-    const std::shared_lock lock(shard.mutex);
-    total += shard.entries.size();
-  }
-  return total;
-}
-
 }  // namespace reverie

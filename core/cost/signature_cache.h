@@ -25,8 +25,6 @@ class SignatureCache {
     return insert(shard, hash, signature, cost);
   }
 
-  size_t size() const;
-
  private:
   static constexpr size_t kShards = 64;
 
