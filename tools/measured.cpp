@@ -29,7 +29,7 @@ Json trace_of(const MeasuredReport& report) {
   const double original = report.trace.front().measured;
   Json::Array trace;
   for (size_t i = 0; i < report.trace.size(); ++i)
-    trace.push_back({{"measurements", i + 1},
+    trace.push_back({{"end_to_end_measurements", i + 1},
                      {"seconds", report.trace[i].seconds},
                      {"measured_ratio", report.trace[i].measured / original},
                      {"found_gain_percent", gain_percent(report.trace[i].best / original)}});

@@ -10,7 +10,7 @@ namespace reverie {
 
 struct CurveOptions {
   SummaryOptions summary;  ///< `versus` is not looked at
-  /// Field of the points of traces ("seconds", "measurements"), which then hold the metric too; or, where
+  /// Field of the points of traces ("seconds", "expansions"), which then hold the metric too; or, where
   /// the first run's trace has no such field, of the runs themselves ("budget"). In a trace the last point at or before x counts, also beyond its end: a
   /// run that is over keeps what it found.
   std::string x = "budget";

@@ -46,7 +46,7 @@ for method in surrogate beam; do
   "$reverie" optimize model.onnx --method $method --measurements 7 --cost roofline:cpu --confirm --contenders 1 \
     --set confirm_seconds=0.01 --set measured.seconds=0 --out measured.onnx --json --quiet >measured.txt
   grep -q '^measured end to end 7 times' measured.txt || fail "$method: not measured: $(cat measured.txt)"
-  tail -1 measured.txt | grep -q '"budget":7,.*"trace":\[{"measurements":1,.*"end_to_end_measurements":7,.*"endpoint_n":' ||
+  tail -1 measured.txt | grep -q '"budget":7,.*"trace":\[{"end_to_end_measurements":1,.*"end_to_end_measurements":7,.*"endpoint_n":' ||
     fail "$method: what was measured is not in the line: $(tail -1 measured.txt)"
   "$reverie" inspect measured.onnx >/dev/null || fail "$method: what was measured cannot be read"
 done
