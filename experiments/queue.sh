@@ -17,7 +17,7 @@ quiet=
 list=/dev/stdin
 while [[ $# -gt 0 ]]; do
   case $1 in
-    -j) at_once=${2:-}; shift 2 ;;
+    -j) at_once=${2:-}; shift $(($# < 2 ? 1 : 2)) ;;
     --quiet) quiet=1; shift ;;
     -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "queue.sh: unknown option $1 (see --help)" >&2; exit 2 ;;

@@ -56,7 +56,7 @@ jobs_of() {  # ARM SEEDS BUDGET OPTION...
       if [[ $given =~ \{policy:([a-z0-9_]+)(@([A-Za-z0-9_]+))?\} ]]; then
         given=${given/"${BASH_REMATCH[0]}"/$(policy_of "${BASH_REMATCH[3]:-$name}" "${BASH_REMATCH[1]}" "$seed")} || exit
       fi
-      printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --budget %s --time-limit %s --seed %s %s" \
+      printf "%s\tset -o pipefail; '%s' optimize '%s' --cost '%s' --budget %s --time-limit %s --seed %s %s" \
         "$out/runs/$setting/$name-$arm-$seed.json" "$reverie" "$models/$name.onnx" "$cost" "$budget" \
         "$limit" "$seed" "$given"
       printf ' --set verify_inputs=0 --quiet --json | tail -1 | sed '

@@ -35,6 +35,7 @@ file_word() { tr -c 'A-Za-z0-9._=\n' '-' <<<"$1"; }
 label=seconds$seconds-budget$budget-seed$seed
 for setting in ${set[@]+"${set[@]}"}; do label+=-$setting; done
 results=$out/$(file_word "$cost")-$(file_word "$label").jsonl
+same_settings "$results" "--models $models"
 touch "$results"
 
 has_run() { grep -F "/$1.onnx\",\"method\":\"$2\"" "$results" | grep -q '}$'; }
@@ -54,7 +55,7 @@ done
 
 # Every file in OUT that is about this cost source; the one of this call comes last.
 others=()
-for file in "$out/$(file_word "$cost")"-*.jsonl; do
+for file in "$out/$(file_word "$cost")"-seconds*.jsonl; do
   [[ $file == "$results" ]] || others+=("$file")
 done
 awk -v names="${names[*]}" -v methods="${methods//,/ }" -v results="$results" \

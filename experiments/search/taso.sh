@@ -23,6 +23,7 @@ need_models
 [[ -f $rules ]] || refuse "there is no file $rules; name TASO's graph_subst.pb by --rules"
 [[ ${#names[@]} -gt 0 ]] || names=(nasrnn nasnet_a taso_resnext50 taso_bert)
 mkdir -p "$out"
+same_settings "$out/taso.rules" "--rules $(sha256sum <"$rules")"
 
 if [[ ! -f $out/taso.rules ]]; then
   "$reverie" rules import "$rules" --out "$out/published.rules" >"$out/import.log"
@@ -30,9 +31,6 @@ if [[ ! -f $out/taso.rules ]]; then
     >"$out/taso.rules.part"
   mv "$out/taso.rules.part" "$out/taso.rules"
 fi
-
-# The number behind the first of such keys in a line of JSON.
-value() { grep -o "\"$2\":[^,}]*" <<<"$1" | head -1 | cut -d: -f2; }
 
 run() {
   "$reverie" optimize "$models/$1.onnx" --method taso --rules "$out/taso.rules" --cost "$cost" \
@@ -44,10 +42,10 @@ printf '%-15s %10s %11s %9s %13s %8s %8s %13s\n' model expansions candidates sec
 for name in "${names[@]}"; do
   line=$(run "$name" "$budget")
   base=$(run "$name" 0)
-  awk -v name="$name" -v expansions="$(value "$line" expansions)" \
-    -v candidates="$(value "$line" candidates)" -v seconds="$(value "$line" seconds)" \
-    -v peak="$(value "$line" peak_memory_bytes)" -v base="$(value "$base" peak_memory_bytes)" \
-    -v gain="$(value "$line" improvement_percent)" 'BEGIN {
+  awk -v name="$name" -v expansions="$(number expansions "$line")" \
+    -v candidates="$(number candidates "$line")" -v seconds="$(number seconds "$line")" \
+    -v peak="$(number peak_memory_bytes "$line")" -v base="$(number peak_memory_bytes "$base")" \
+    -v gain="$(number improvement_percent "$line")" 'BEGIN {
       printf "%-15s %10d %11d %9.3f %13.0f %8.1f %8.1f %13.2f\n", name, expansions, candidates,
         seconds, candidates / seconds, peak / 1e6, base / 1e6, gain }'
 done

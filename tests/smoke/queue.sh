@@ -22,6 +22,10 @@ touch ready
 [[ $(cat log) == $'a\nc' ]] || fails "what was done is run again"
 grep -q 'queue 3/3 jobs' err || fails "no progress: $(cat err)"
 
+# An option without its value.
+timeout 5 "$queue" jobs -j 2>err
+[[ $? -eq 2 ]] && grep -q -- '-j needs a number' err || fails "an option without a value: $(cat err)"
+
 # What another command printed is not passed off as this one's; a result without a record of its command is.
 sed 's/echo c;/echo other;/' jobs >changed
 printf 'out/new\techo new\n' >>changed
