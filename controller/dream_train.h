@@ -59,7 +59,7 @@ struct TrainingResult {
   int64_t best_update = 0;
   Worth best;                    ///< of the policy that is kept
   Metrics best_metrics;          ///< of the validation that was best
-  double seconds = 0;            ///< of this run, resumed parts left out
+  double seconds = 0;            ///< of this run, what went before it was resumed included
   EnvCounters training;          ///< real work of training; zero in a dream
   int64_t symbolic_steps = 0;    ///< of training in a symbolic dream, which are no real work
   EnvCounters validation;        ///< real work of validation
@@ -74,6 +74,7 @@ struct TrainingRun {
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
   uint64_t origin = 0;  ///< names data, V and M, and `initial`: a run is resumed on the same alone
   uint64_t seed = 0;
+  double seconds_before = 0;  ///< that its data, M and latents took, which its own begin with
   /// What the policy stands on (V and M), written with it; `data` and `spec` name what it is for.
   Checkpoint base;
   std::string directory;

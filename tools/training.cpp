@@ -43,8 +43,6 @@ void FitReporter::observe(const FitProgress& progress) {
         progress.epoch - 1);
   }
   metrics_->write(progress.epoch, progress.metrics);
-  if (progress.best && member_ == 0) best_ = progress.metrics;
-  seconds_ += progress.seconds;
   progress_.update(done, fmt::format("best {} {:.4f}", loss_name_, progress.best_loss));
 }
 
@@ -52,13 +50,13 @@ std::string FitReporter::verdict(const FitResult& result) const {
   return fmt::format("best {} {:.4f} at epoch {} of {}", loss_name_, result.best_loss, result.best_epoch, result.epochs);
 }
 
-Json FitReporter::summary(const FitResult& result) const {
+Json FitReporter::summary(const FitResult& result) {
   Json metrics = Json::Object();
-  for (const auto& [key, value] : best_) metrics[key] = value;
+  for (const auto& [key, value] : result.best_metrics) metrics[key] = value;
   return {{"epochs", result.epochs},
           {"best_epoch", result.best_epoch},
           {"best_loss", result.best_loss},
-          {"seconds", seconds_},
+          {"seconds", result.seconds},
           {"metrics", metrics}};
 }
 

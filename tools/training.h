@@ -29,17 +29,14 @@ class FitReporter {
   void observe(const FitProgress& progress);
   /// "best validation loss 0.1234 at epoch 3 of 10".
   std::string verdict(const FitResult& result) const;
-  /// Of the first member: epochs, best epoch and loss, validation metrics of the best epoch. Seconds
-  /// of all.
-  Json summary(const FitResult& result) const;
+  /// Of the first member: epochs, best epoch and loss, metrics of the best epoch. Seconds of all.
+  static Json summary(const FitResult& result);
 
  private:
   std::string loss_name_;
   std::string directory_;
   std::unique_ptr<MetricsWriter> metrics_;
   Progress progress_;
-  FitMetrics best_;
-  double seconds_ = 0;
   int member_ = 0;
 };
 

@@ -1,12 +1,12 @@
 #include "worldmodel/fit.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
@@ -15,10 +15,17 @@ double cosine(double from, double to, double progress) {
   return to + 0.5 * (from - to) * (1 + std::cos(std::numbers::pi * progress));
 }
 
+/// Before the names of the best epoch's metrics among the scores of training.pt.
+const std::string kBest = "best/";
+
 double value_of(const FitMetrics& metrics, const std::string& name) {
   for (const auto& [key, value] : metrics)
     if (key == name) return value;
   throw InternalError("a fit must report its validation loss");
+}
+
+[[noreturn]] void throw_not_finite() {
+  throw InputError("the loss is no longer finite; lower the learning rate");
 }
 
 class Fitter {
@@ -48,28 +55,29 @@ class Fitter {
     best_epoch_ = static_cast<int>(saved.counters.at("best_epoch"));
     best_loss_ = saved.scores.at("best_loss");
     rng_.set_state(static_cast<uint64_t>(saved.counters.at("random")));
+    for (const auto& [name, value] : saved.scores)
+      if (name.starts_with(kBest)) best_metrics_.emplace_back(name.substr(kBest.size()), value);
+    const auto seconds = saved.scores.find("seconds");  // earlier files have none
+    seconds_before_ = seconds == saved.scores.end() ? 0 : seconds->second;
   }
 
   FitResult run(const std::function<void(const FitProgress&)>& observe) {
     while (epoch_ < config_.epochs && epoch_ - best_epoch_ < config_.patience) {
-      const auto start = std::chrono::steady_clock::now();
       FitProgress progress;
       progress.epochs = config_.epochs;
       progress.metrics = train_epoch();
       const FitMetrics validation = problem_.validate();
-      ++epoch_;
-      progress.best = keep_best(value_of(validation, "loss"));
-      save_training_state();
       for (const auto& [key, value] : validation)
         progress.metrics.emplace_back("validation/" + key, value);
+      ++epoch_;
+      progress.best = keep_best(value_of(validation, "loss"), progress.metrics);
+      save_training_state();
       progress.epoch = epoch_;
       progress.best_loss = best_loss_;
-      progress.seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (observe) observe(progress);
     }
     problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
-    return {epoch_, best_epoch_, best_loss_};
+    return {epoch_, best_epoch_, best_loss_, best_metrics_, seconds()};
   }
 
  private:
@@ -89,8 +97,7 @@ class Fitter {
   }
 
   void step(const torch::Tensor& total) {
-    if (!std::isfinite(total.item<double>()))
-      throw InputError("the loss is no longer finite; lower the learning rate");
+    if (!std::isfinite(total.item<double>())) throw_not_finite();
     optimizer_.zero_grad();
     total.backward();
     torch::nn::utils::clip_grad_norm_(problem_.module().parameters(), config_.clip);
@@ -107,10 +114,14 @@ class Fitter {
       static_cast<torch::optim::AdamOptions&>(group.options()).lr(learning_rate());
   }
 
-  bool keep_best(double loss) {
+  double seconds() const { return seconds_before_ + watch_.seconds(); }
+
+  bool keep_best(double loss, const FitMetrics& metrics) {
+    if (!std::isfinite(loss)) throw_not_finite();
     if (best_epoch_ > 0 && loss >= best_loss_) return false;
     best_loss_ = loss;
     best_epoch_ = epoch_;
+    best_metrics_ = metrics;
     Checkpoint best = problem_.checkpoint();
     record_progress(best);
     save_checkpoint(best_path_, best);
@@ -124,6 +135,8 @@ class Fitter {
     store_module(state, "module", problem_.module());
     store_optimizer(state, "optimizer", optimizer_);
     record_progress(state);
+    for (const auto& [name, value] : best_metrics_) state.scores[kBest + name] = value;
+    state.scores["seconds"] = seconds();
     save_checkpoint(training_path_, state);
   }
 
@@ -143,6 +156,9 @@ class Fitter {
   int epoch_ = 0;
   int best_epoch_ = 0;
   double best_loss_ = std::numeric_limits<double>::max();
+  FitMetrics best_metrics_;
+  double seconds_before_ = 0;  // it was resumed
+  const Stopwatch watch_;
 };
 
 }  // namespace

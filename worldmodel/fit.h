@@ -93,7 +93,6 @@ struct FitProgress {
   int member = 0;  ///< of several networks that are fitted one after the other
   bool best = false;
   double best_loss = 0;
-  double seconds = 0;  ///< of this epoch
   FitMetrics metrics;  ///< "train/..." and "validation/..."
 };
 
@@ -101,6 +100,8 @@ struct FitResult {
   int epochs = 0;
   int best_epoch = 0;
   double best_loss = 0;
+  FitMetrics best_metrics;  ///< of that epoch, as FitProgress has them
+  double seconds = 0;       ///< of all epochs, those before it was resumed too
 };
 
 /// Minimises by Adam (Kingma and Ba 2015) with early stopping. After every epoch `directory`/`name`

@@ -178,7 +178,7 @@ FitResult train_ensemble(const LatentEpisodes& data, const Encoder& encoder,
                          const std::string& directory, bool resume, torch::Device device,
                          const std::function<void(const FitProgress&)>& observe,
                          const Checkpoint* from) {
-  const FitResult result =
+  FitResult result =
       train_mdnrnn(data, encoder, config, seed, directory, resume, device, observe, from);
   std::vector<Checkpoint> others;
   for (int member = 1; member < members; ++member) {
@@ -190,8 +190,10 @@ FitResult train_ensemble(const LatentEpisodes& data, const Encoder& encoder,
     };
     std::optional<Checkpoint> before;
     if (from != nullptr) before = with_member(*from, member);
-    train_mdnrnn(data, encoder, config, Rng(seed).fork(static_cast<uint64_t>(member)).bits(), where,
-                 resume, device, tell, before ? &*before : nullptr);
+    result.seconds +=
+        train_mdnrnn(data, encoder, config, Rng(seed).fork(static_cast<uint64_t>(member)).bits(), where,
+                     resume, device, tell, before ? &*before : nullptr)
+            .seconds;
     others.push_back(load_checkpoint(where + "/world.pt", "world"));
   }
   if (others.empty()) return result;

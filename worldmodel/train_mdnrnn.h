@@ -60,7 +60,7 @@ FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const Checkpoint* from = nullptr);
 
 /// The same for `members` networks, one after the other. The first is M, trained and written as if
-/// it were alone, and its result is returned. Member k works in `directory`/member-k with a seed
+/// it were alone, and its result is returned, with the seconds of all. Member k works in `directory`/member-k with a seed
 /// forked from `seed`; in the end world.pt holds all. `from`: with as many members.
 FitResult train_ensemble(const LatentEpisodes& data, const Encoder& encoder,
                          const TrainMdnRnnConfig& config, int members, uint64_t seed,

@@ -53,9 +53,9 @@ class Learning : public ::testing::Test {
     mdn.fit.learning_rate = 4e-3;
   }
 
-  void train_v(const std::string& directory, bool resume = false,
-               std::function<void(const FitProgress&)> observe = {}) {
-    train_vae(data, vae, 5, directory, resume, torch::kCPU, observe);
+  FitResult train_v(const std::string& directory, bool resume = false,
+                    std::function<void(const FitProgress&)> observe = {}) {
+    return train_vae(data, vae, 5, directory, resume, torch::kCPU, observe);
   }
   std::shared_ptr<Encoder> encoder(const std::string& directory) {
     return load_encoder(load_checkpoint(directory + "/encoder.pt", "encoder"));
@@ -130,6 +130,19 @@ TEST_F(Learning, StoppingAndResumingVEqualsNotStopping) {
   EXPECT_THROW(train_v(second.path(), false, stop), InputError);
   train_v(second.path(), true);
   EXPECT_EQ(read_file(first / "encoder.pt"), read_file(second / "encoder.pt"));
+}
+
+TEST_F(Learning, WhatIsResumedTellsTheTimeAndTheBestEpochOfAll) {
+  vae.fit.epochs = 3;
+  FitMetrics best;
+  const FitResult result = train_v(first.path(), false, [&](const FitProgress& progress) {
+    if (progress.best) best = progress.metrics;
+  });
+  EXPECT_EQ(result.best_metrics, best);
+  EXPECT_GT(result.seconds, 0);
+  const FitResult again = train_v(first.path(), true, [](const FitProgress&) { FAIL() << "it was done"; });
+  EXPECT_GE(again.seconds, result.seconds / 2) << "that of the epochs before";
+  EXPECT_THAT(again.best_metrics, ::testing::UnorderedElementsAreArray(best));
 }
 
 TEST_F(Learning, StoppingAndResumingMEqualsNotStopping) {
