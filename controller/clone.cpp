@@ -62,10 +62,8 @@ Demonstrations demonstrations(const LatentEpisodes& data, WorldModel& world, dou
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
   auto length = torch::zeros({static_cast<int64_t>(data.data().episodes().size())}, torch::kInt64);
   for (const Climb& climb : best_climbs(data.data(), share)) length[climb.episode] = climb.steps;
-  const StartStates all = collect_starts(data, episodes, world, {});
-  const auto to_go =
-      1 - all.steps.to(torch::kFloat) / static_cast<double>(world.spec().env.horizon);
-  return {observation_of(all.state, all.mask, to_go),
+  const StartStates all = collect_starts(data, episodes, world, {.to_go_on = false});
+  return {observation_of(all.state, all.mask, time_to_go(all.steps, world.spec().env.horizon)),
           all.actions,
           all.reward,
           all.episode,

@@ -70,6 +70,15 @@ struct LatentObservation {
 LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
                                  const torch::Tensor& to_go);
 
+/// LatentObservation::to_go after so many steps of an episode.
+inline float time_to_go(int steps, int horizon) {
+  return 1.0f - static_cast<float>(steps) / static_cast<float>(horizon);
+}
+/// Likewise, of steps [B] int64.
+inline torch::Tensor time_to_go(const torch::Tensor& steps, int horizon) {
+  return 1 - steps.to(torch::kFloat) / static_cast<double>(horizon);
+}
+
 /// B actions; int64 [B] each.
 struct LatentActions {
   torch::Tensor primary;

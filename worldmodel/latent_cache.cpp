@@ -2,6 +2,7 @@
 
 #include <array>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -44,7 +45,7 @@ Latents encode_states(const EpisodeSource& data, Encoder& encoder,
     done += static_cast<int>(states.size());
     if (observe) observe(done);
   }
-  return concatenate(latents);
+  return concatenate(std::move(latents));
 }
 
 Latents cached_latents(const std::string& path, const EpisodeSource& data, Encoder& encoder,

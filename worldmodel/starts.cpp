@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/error.h"
 #include "worldmodel/graph_batch.h"
@@ -91,17 +92,19 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
       state.latents = at_time(batch.latents, t);
       const LatentMask mask = at_time(batch.mask, t);
       const LatentActions actions = at_time(batch.actions, t);
-      const StartStates all{state,   mask,  torch::full_like(names, t), names,
-                            actions, batch.reward.select(1, t)};
+      StartStates all{state,   mask,  torch::full_like(names, t), names,
+                      actions, batch.reward.select(1, t)};
+      if (!choice.to_go_on) all.state.cell = all.state.latents.neighbours = torch::Tensor();
       const auto here = chosen.select(1, t).slice(0, first, last);
       parts.push_back(select_rows(all, here.nonzero().squeeze(1)));
       if (choice.warm_up) world.advance(state, mask, actions);
     }
   }
   REVERIE_CHECK(!parts.empty());
-  const StartStates starts = concatenate(parts);
+  StartStates starts = concatenate(std::move(parts));
   const int64_t longest = starts.steps.max().item<int64_t>() + 1;
-  return select_rows(starts, (starts.episode * longest + starts.steps).argsort());
+  const auto order = (starts.episode * longest + starts.steps).argsort();
+  return select_rows(std::move(starts), order);
 }
 
 torch::Tensor below_best(const EpisodeSource& data, const std::vector<int>& episodes,

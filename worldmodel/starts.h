@@ -72,6 +72,7 @@ struct StartStates {
 struct StartChoice {
   bool warm_up = true;      ///< otherwise the recurrent state is zero
   bool first_only = false;  ///< only where episodes begin
+  bool to_go_on = true;     ///< with what M alone needs, cell and neighbours; otherwise these are undefined
   int64_t most = std::numeric_limits<int64_t>::max();  ///< evenly spread over those that there are
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "worldmodel/torch.h"
@@ -26,14 +27,15 @@ T map_tensors(T a, T b, const F& f) {
   return a;
 }
 
-/// f of the list of each tensor over all `parts`, of which there is one at least.
+/// f of the list of each tensor over all `parts`, of which there is one at least. Parts that are moved in
+/// are let go tensor by tensor.
 template <class T, class F>
 T join_tensors(std::vector<T> parts, const F& f) {
   T joined;
   const auto out = joined.tensors();
   for (size_t i = 0; i < out.size(); ++i) {
     std::vector<torch::Tensor> list;
-    for (T& part : parts) list.push_back(*part.tensors()[i]);
+    for (T& part : parts) list.push_back(std::move(*part.tensors()[i]));
     if (list.front().defined()) *out[i] = f(list);
   }
   return joined;
@@ -47,8 +49,8 @@ T at_time(const T& x, int64_t t) {
 
 /// Rows `index` [n] of every tensor.
 template <class T>
-T select_rows(const T& x, const torch::Tensor& index) {
-  return map_tensors(x, [&](const torch::Tensor& t) { return t.index_select(0, index); });
+T select_rows(T x, const torch::Tensor& index) {
+  return map_tensors(std::move(x), [&](const torch::Tensor& t) { return t.index_select(0, index); });
 }
 
 /// `x` with the rows of `from` in the places `index` [n].
@@ -81,8 +83,8 @@ T choose_rows(const torch::Tensor& choose, const T& yes, const T& no) {
 
 /// Rows of all parts, one below the other.
 template <class T>
-T concatenate(const std::vector<T>& parts) {
-  return join_tensors(parts, [](const auto& list) { return torch::cat(list); });
+T concatenate(std::vector<T> parts) {
+  return join_tensors(std::move(parts), [](const auto& list) { return torch::cat(list); });
 }
 
 /// Along a new first dimension.

@@ -180,6 +180,19 @@ TEST_F(Factored, StartsAreSpreadEvenlyAndTheSame) {
   EXPECT_EQ(starts(*world, {.warm_up = false}).state.hidden.abs().max().item<float>(), 0);
 }
 
+TEST_F(Factored, StartsThatNobodyGoesOnFromLackWhatMAloneNeeds) {
+  const auto world = untrained();
+  StartStates all = starts(*world);
+  const StartStates shown = starts(*world, {.to_go_on = false});
+  EXPECT_FALSE(shown.state.cell.defined());
+  EXPECT_FALSE(shown.state.latents.neighbours.defined());
+  all.state.cell = all.state.latents.neighbours = torch::Tensor();
+  map_tensors(shown, all, [](const torch::Tensor& x, const torch::Tensor& y) {
+    EXPECT_TRUE(torch::equal(x, y));
+    return x;
+  });
+}
+
 TEST_F(Factored, DreamConforms) {
   const auto world = untrained();
   DreamConfig dream;
