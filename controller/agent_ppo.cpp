@@ -86,7 +86,7 @@ AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
   auto alive = torch::ones({size}, torch::kBool);
   for (int step = 0; alive.any().item<bool>(); ++step) {
     std::vector<Sight> seen = look_at_all(environments_, *net_);
-    const auto to_go = torch::full({size}, 1.0f - static_cast<float>(step) / spec_.horizon);
+    const auto to_go = torch::full({size}, time_to_go(step, spec_.horizon));
     const LatentActions actions = net_->choose(pointers(seen), to_go, false, rng).actions;
     auto reward = torch::zeros({size}), terminated = torch::zeros({size}, torch::kBool),
          truncated = torch::zeros({size}, torch::kBool);
@@ -175,7 +175,7 @@ class PpoAgent : public CollectAgent {
 
   Action act(const Environment& env, const Observation& observation, Rng& rng) override {
     torch::NoGradGuard no_grad;
-    const auto to_go = torch::full({1}, 1.0f - static_cast<float>(step_++) / env.spec().horizon);
+    const auto to_go = torch::full({1}, time_to_go(step_++, env.spec().horizon));
     const Sight sight = look(env, observation, *net_);
     const Sight* seen = &sight;
     const Choice choice = net_->choose({&seen, 1}, to_go, false, rng);

@@ -117,12 +117,7 @@ void CmaEs::store(Checkpoint& checkpoint, const std::string& prefix) const {
 }
 
 void CmaEs::restore(const Checkpoint& checkpoint, const std::string& prefix) {
-  const auto stored = [&](const std::string& name) {
-    const auto found = checkpoint.tensors.find(prefix + "." + name);
-    if (found == checkpoint.tensors.end())
-      throw InputError("the checkpoint has no '{}.{}'", prefix, name);
-    return found->second;
-  };
+  const auto stored = [&](const std::string& name) { return stored_tensor(checkpoint, prefix + "." + name); };
   for (const auto& [name, tensor] : state()) {
     if (stored(name).sizes() != (this->*tensor).sizes())
       throw InputError("'{}.{}' has another size than these settings ask for", prefix, name);

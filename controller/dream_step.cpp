@@ -2,15 +2,45 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <utility>
+
 #include "controller/training_series.h"
 #include "core/base/files.h"
 #include "core/base/hash.h"
+#include "core/base/stopwatch.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/symbolic.h"
 
 namespace reverie {
 namespace {
+
+void check_discounts(const DreamStepConfig& config) {
+  if (std::ssize(config.discounts) > config.policies)
+    throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
+                     config.discounts.size(), config.policies);
+  if (!config.discounts.empty() && config.trainer.trainer != TrainerKind::kPpo)
+    throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
+}
+
+void check_depth(const DreamStepConfig& config) {
+  const TrainerKind trainer = config.trainer.trainer;
+  if (config.environment != LearningPlace::kDream || trainer == TrainerKind::kPpo) return;
+  const std::string_view name = enum_names(trainer)[static_cast<size_t>(trainer)].second;
+  for (const auto& [key, depth] :
+       {std::pair{"depth", config.dream.depth}, {"depth_start", config.dream.depth_start}})
+    if (depth > 0)
+      throw InputError("dream.{} {} ends dreams early, and {} has no critic for the rest; set dream.{}=0", key,
+                       depth, name, key);
+}
+
+void check_population(const DreamStepConfig& config) {
+  const int64_t batch = config.plan.batch, population = config.trainer.cmaes.population;
+  if (config.trainer.trainer == TrainerKind::kCmaEs && batch % population != 0)
+    throw InputError("dream.batch {} cannot be shared evenly by dream.cmaes.population {}; make the batch a "
+                     "multiple, such as dream.batch={}", batch, population, (batch / population + 1) * population);
+}
 
 struct Models {
   Checkpoint checkpoint;
@@ -25,6 +55,7 @@ Models load_models(const std::string& path, const EnvSpec& spec, double mask_mar
   Models models;
   models.checkpoint = load_checkpoint(path, "world");
   require_same_actions(path, models.checkpoint, spec);
+  models.checkpoint.spec.horizon = spec.horizon;  // that of the rollouts, on which no weights depend
   models.encoder = load_encoder(models.checkpoint);
   models.members = load_members(models.checkpoint);
   models.encoder->to_device(device);
@@ -62,16 +93,12 @@ class DreamStep {
         run_(run),
         models_(load_models(run.world, data.spec(), config.dream.mask_margin, run.device)),
         episodes_(encoded(data, models_, run)) {
-    if (std::ssize(config.discounts) > config.policies)
-      throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
-                       config.discounts.size(), config.policies);
-    if (!config.discounts.empty() && config.trainer.trainer != TrainerKind::kPpo)
-      throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
     training_.trainer = config.trainer;
     training_.clone = config.clone;
     if (!run.policy.empty()) {
       training_.initial = load_checkpoint(run.policy, "policy");
       require_same_actions(run.policy, *training_.initial, data.spec());
+      require_same_policy(run.policy, *training_.initial, config.trainer);
     }
     if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
       training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share);
@@ -85,6 +112,7 @@ class DreamStep {
     training_.resume = run.resume;
     training_.progress = run.progress;
     training_.device = run.device;
+    training_.seconds_before = run.seconds_before + watch_.seconds();
   }
 
   TrainingResult train() {
@@ -113,10 +141,12 @@ class DreamStep {
       if (series.add(train_in(where, k), where))
         write_file(run_.directory + "/last.pt", read_file(where + "/last.pt"));
       training_.plan.validate_start = false;
+      training_.seconds_before = 0;
     }
     return series.result();
   }
 
+  const Stopwatch watch_;
   const DreamStepConfig& config_;
   const DreamStepRun& run_;
   const Models models_;
@@ -128,6 +158,9 @@ class DreamStep {
 
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
+  check_discounts(config);
+  check_depth(config);
+  check_population(config);
   return DreamStep(data, config, run).train();
 }
 

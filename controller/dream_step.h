@@ -73,6 +73,7 @@ struct DreamStepRun {
   std::shared_ptr<Environment> training, validation;
   /// Kept with the policy: the RewriteEnvConfig of the environment that it is for, as YAML.
   std::string environment = {};
+  double seconds_before = 0;   ///< that collecting and fitting M took, which count as its own
   bool validate_start = true;  ///< false: not before the first update, whatever `plan` says
   std::string directory;  ///< exists
   bool resume = false;
@@ -83,8 +84,10 @@ struct DreamStepRun {
 /// Trains C in the dream that starts from the states of `data`, symbolically or live. Writes policy.pt, which
 /// holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several policies has all of these in `policy-k`
 /// below run.directory, where policy.pt and last.pt are those of the policy whose validation was best, and
-/// the result is that of a TrainingSeries; only the first is validated before its first update. InputError when the
-/// world model belongs to other actions or another environment.
+/// the result is that of a TrainingSeries; only the first is validated before its first update. Dreams end at the
+/// horizon of `data`, whatever that was for M. InputError when the world model or the policy to go on from belongs
+/// to other actions or another environment, when that policy is one of other settings, or when settings do not go
+/// together.
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run);
 

@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "controller/policy_agent.h"
 #include "controller/training_series.h"
 #include "core/base/files.h"
+#include "core/base/stopwatch.h"
 #include "worldmodel/joined_episodes.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/train_mdnrnn.h"
@@ -26,14 +25,13 @@ class Iteration {
         series_(run.directory, "round") {}
 
   TrainingResult run() {
-    const auto start = std::chrono::steady_clock::now();
     for (int64_t round = 1; round <= config_.rounds; ++round) {
       DreamStepRun next = run_;
       next.directory = directory(round);
       create_directory(next.directory);
       if (round > 1) {
-        gather(round);
-        fit_world(round);
+        next.seconds_before = gather(round);
+        next.seconds_before += fit_world(round);
         next.world = next.directory + "/world/world.pt";
         next.policy = config_.from_best ? best_policy() : last_policy(round - 1);
         next.imitate = config_.imitate;
@@ -42,9 +40,7 @@ class Iteration {
       world_ = next.world;
       series_.add(run_dream_step(JoinedEpisodes(sources_), step_, next), next.directory);
     }
-    TrainingResult result = series_.result();
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return result;
+    return series_.result();
   }
 
  private:
@@ -56,8 +52,9 @@ class Iteration {
   /// With which a round ended.
   std::string last_policy(int64_t round) const { return directory(round) + "/last.pt"; }
 
-  /// Lets the policy of the round before play.
-  void gather(int64_t round) {
+  /// Lets the policy of the round before play. Returns the seconds it took.
+  double gather(int64_t round) {
+    const Stopwatch watch;
     const TrainedPolicy last = load_trained_policy(last_policy(round - 1), run_.device);
     last.world->set_mask_margin(step_.dream.mask_margin);
     const auto agent = make_policy_agent(
@@ -66,10 +63,12 @@ class Iteration {
         collect_(*agent, config_.episodes, directory(round) + "/rollouts");
     sources_.push_back(collected.episodes);
     series_.add_training(collected.counters);
+    return watch.seconds();
   }
 
-  /// Goes on with the last M on all that was collected.
-  void fit_world(int64_t round) {
+  /// Goes on with the last M on all that was collected. Returns the seconds it took.
+  double fit_world(int64_t round) {
+    const Stopwatch watch;
     const std::string where = directory(round);
     const Checkpoint last = load_checkpoint(world_, "world");
     const auto encoder = load_encoder(last);
@@ -88,8 +87,10 @@ class Iteration {
     const auto observe = [&](const FitProgress& done) {
       fitting.update(done.member * config_.epochs + done.epoch);
     };
-    train_ensemble(episodes, *encoder, config, members, step_.seed, fit, run_.resume, run_.device,
-                   observe, &last);
+    const double encoded = watch.seconds();
+    return encoded + train_ensemble(episodes, *encoder, config, members, step_.seed, fit, run_.resume,
+                                    run_.device, observe, &last)
+                         .seconds;
   }
 
   std::vector<std::shared_ptr<const EpisodeSource>> sources_;

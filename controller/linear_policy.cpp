@@ -1,7 +1,8 @@
 #include "controller/linear_policy.h"
 
 #include <cmath>
-#include <limits>
+
+#include "controller/segments.h"
 
 namespace reverie {
 namespace {
@@ -30,7 +31,12 @@ LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
                                  1 / std::sqrt(static_cast<double>(embedding_)), rng);
   const int64_t raw = policy_feature_count(spec) + 1;
   keys_ = kLocationFeatures + (spec.regions > 1 ? spec.latent : 0);
-  inputs_ = std::min(raw, kMostParameters / embedding_ - keys_);
+  const int64_t room = kMostParameters / embedding_ - keys_;
+  if (room < 1)
+    throw InputError("a linear controller of {} parameters has no room for latents of {} numbers a region; train "
+                     "V with vae.encoder.latent={} or less, or set dream.trainer=ppo",
+                     kMostParameters, spec.latent, spec.latent + room - 1);
+  inputs_ = std::min(raw, room);
   if (inputs_ < raw)
     projection_ = normal_matrix(raw, inputs_, 1 / std::sqrt(static_cast<double>(inputs_)), rng);
   bias_ = torch::zeros({actions});
@@ -68,17 +74,12 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   const auto weights = all.narrow(1, 0, embedding_ * inputs_).view({groups, embedding_, inputs_});
   const auto locations = all.narrow(1, embedding_ * inputs_, embedding_ * keys_)
                              .view({groups, embedding_, keys_});
-  const auto pick = [&](const torch::Tensor& log_probability) {
-    return greedy ? log_probability.argmax(-1)
-                  : draw_index(log_probability.to(torch::kFloat64).exp(), uniform_numbers(size, rng));
-  };
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
 
   const auto inputs = inputs_of(observation).view({groups, size / groups, inputs_});
   const auto scores = inputs.matmul(weights.transpose(1, 2)).matmul(actions_.t()) + bias_;
   const auto log_primary =
       torch::log_softmax(scores.view({size, -1}).masked_fill(counts <= 0, kNever), -1);
-  const auto primary = pick(log_primary);
+  const auto primary = pick(log_primary, greedy, rng);
 
   const auto count = counts.gather(1, primary.unsqueeze(1));
   const int64_t widest = count.max().item<int64_t>();
@@ -87,7 +88,7 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   const auto location_scores = torch::bmm(keys_of(observation, primary, widest), query).squeeze(-1);
   const auto log_secondary =
       torch::log_softmax(location_scores.masked_fill(torch::arange(widest) >= count, kNever), -1);
-  const auto secondary = pick(log_secondary);
+  const auto secondary = pick(log_secondary, greedy, rng);
   const auto log_probability = log_primary.gather(1, primary.unsqueeze(1)).squeeze(1) +
                                log_secondary.gather(1, secondary.unsqueeze(1)).squeeze(1);
   return {{primary.to(device), secondary.to(device)}, log_probability.to(device), {}};
@@ -120,9 +121,7 @@ CmaEsTrainer::CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, ui
       policy_(controller_, strategy_.mean().unsqueeze(0)) {}
 
 Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {
-  if (environment.batch() % config_.population != 0)
-    throw InputError("a batch of {} episodes cannot be shared evenly by a population of {}; make "
-                     "the batch a multiple", environment.batch(), config_.population);
+  REVERIE_CHECK_EQ(environment.batch() % config_.population, 0);
   Rng rng(seed);
   PopulationPolicy population(controller_, strategy_.ask(rng));
   const Rollout rollout = play(environment, population, config_.greedy, rng.bits(), rng);

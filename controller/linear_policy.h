@@ -15,6 +15,7 @@ namespace reverie {
 /// with one for all.
 class LinearController {
  public:
+  /// InputError where latents of regions take all the room there is.
   LinearController(const LatentSpec& spec, uint64_t seed);
 
   int64_t parameters() const { return embedding_ * (inputs_ + keys_); }
@@ -64,8 +65,10 @@ struct CmaEsConfig {
   }
 };
 
-/// CMA-ES on a LinearController: a batch of episodes is one generation, each candidate playing
-/// batch / population of them.
+/// CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one generation, each
+/// candidate playing batch / population of them. Every episode has a start of its own, so that candidates are
+/// judged on different ones: how much their starts have to give is noise in their ranks, which falls with the
+/// episodes a candidate plays and would be none if all played the same.
 class CmaEsTrainer : public Trainer {
  public:
   CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed);

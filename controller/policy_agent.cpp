@@ -49,8 +49,7 @@ class PolicyAgent : public CollectAgent {
     const LatentMask mask = to_device(batch_masks(masks, spec), world.device());
     if (step == 0) state_ = world.begin(latents);
     state_.latents = latents;
-    const auto to_go =
-        torch::full({1}, 1.0f - static_cast<float>(step) / spec.horizon).to(world.device());
+    const auto to_go = torch::full({1}, time_to_go(step, spec.horizon)).to(world.device());
     const LatentActions actions =
         trained_.policy->act(observation_of(state_, mask, to_go), false, rng_).actions;
     world.advance(state_, mask, actions);

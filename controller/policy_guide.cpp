@@ -85,8 +85,7 @@ LatentState PolicyGuide::carry(std::span<const Arrival> arrivals, const Latents&
 
 torch::Tensor PolicyGuide::to_go(std::span<const Arrival> arrivals) const {
   std::vector<float> shares;
-  for (const Arrival& arrival : arrivals)
-    shares.push_back(1.0f - static_cast<float>(arrival.depth) / static_cast<float>(spec_.horizon));
+  for (const Arrival& arrival : arrivals) shares.push_back(time_to_go(arrival.depth, spec_.horizon));
   return torch::tensor(shares).to(trained_.world->device());
 }
 

@@ -52,8 +52,8 @@ class PolicySearch {
  private:
   /// Whether the episodes could be played to their ends.
   bool play(int64_t batch, bool greedy) {
-    LiveLatentEnvironment live(environment_, trained_.encoder, trained_.world,
-                               static_cast<int>(batch));
+    LiveLatentEnvironment live(environment_, trained_.encoder, trained_.world, static_cast<int>(batch),
+                               run_.options().threads);
     LatentObservation observation = live.reset(rng_.bits() >> 1);
     auto ended = torch::zeros({batch}, torch::kBool);
     int64_t steps = live.counters().steps;

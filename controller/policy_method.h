@@ -38,9 +38,10 @@ struct PolicySearchConfig {
 
 /// A trained policy as a search method. By episodes: the best state of its episodes on the real
 /// graph; where weights are bounded, the best one within the bound, which an episode may leave. An
-/// expansion is a step. By beam and mcts: see controller/policy_search.h. `rules` and `cost` must be
-/// those of the state that is searched from. InputError when the policy was trained for other rules,
-/// or gives no probabilities of all actions to guide by.
+/// expansion is a step; episodes that are played at once take theirs on options.threads threads. By beam
+/// and mcts: see controller/policy_search.h. `rules` and `cost` must be those of the state that is searched
+/// from. InputError when the policy was trained for other rules, or gives no probabilities of all actions
+/// to guide by.
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config);
 

@@ -104,12 +104,6 @@ void ReturnScale::set_state(const torch::Tensor& state) {
   count_ = state[1].item<double>();
 }
 
-const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name) {
-  const auto found = checkpoint.tensors.find(name);
-  if (found == checkpoint.tensors.end()) throw InputError("the checkpoint has no '{}'", name);
-  return found->second;
-}
-
 void require_finite_loss(double loss) {
   if (!std::isfinite(loss)) throw InputError("the policy's loss is no longer finite; lower its learning rate");
 }

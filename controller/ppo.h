@@ -103,7 +103,6 @@ class PpoTrainer : public Trainer {
   void restore_policy(const Checkpoint& checkpoint) override;
   void store(Checkpoint& checkpoint) const override;
   void restore(const Checkpoint& checkpoint) override;
-  ActorCritic net() const { return net_; }
 
  private:
   PpoConfig config_;

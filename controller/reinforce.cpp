@@ -6,7 +6,7 @@ ReinforceTrainer::ReinforceTrainer(const LatentSpec& spec, const ActorCriticConf
                                    const ReinforceConfig& config, uint64_t seed)
     : config_(config),
       net_(with_torch_seed(seed, [&] { return ActorCritic(spec, net); })),
-      policy_("reinforce", net_),
+      policy_(net_),
       optimizer_(net_->parameters(), torch::optim::AdamOptions(config.learning_rate)),
       baseline_(torch::zeros({spec.env.horizon})),
       seen_(torch::zeros({spec.env.horizon})) {}

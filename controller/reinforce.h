@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "controller/trainer.h"
 
 namespace reverie {
@@ -18,6 +20,13 @@ struct ReinforceConfig {
     v.field("max_gradient", max_gradient, "Norm to which gradients are clipped", above(0));
     v.field("baseline_decay", baseline_decay, "Decay of the moving baseline", between(0, 1));
   }
+};
+
+/// Only chooses: its critic knows no more than what imitation told it, of a policy that updates have changed.
+class ReinforcePolicy : public ActorCriticPolicy {
+ public:
+  explicit ReinforcePolicy(ActorCritic net) : ActorCriticPolicy("reinforce", std::move(net)) {}
+  ActionPriors priors(const LatentObservation& observation) override { return Policy::priors(observation); }
 };
 
 /// REINFORCE (Williams 1992) with a moving mean of the rewards to go at each step as baseline.
@@ -44,7 +53,7 @@ class ReinforceTrainer : public Trainer {
 
   ReinforceConfig config_;
   ActorCritic net_;
-  ActorCriticPolicy policy_;
+  ReinforcePolicy policy_;
   torch::optim::Adam optimizer_;
   torch::Tensor baseline_;  ///< [horizon], mean reward to go by step
   torch::Tensor seen_;      ///< [horizon], 1 where the baseline has a value

@@ -36,9 +36,6 @@ class Trainer {
   virtual void restore(const Checkpoint& checkpoint) = 0;
 };
 
-/// A tensor of a checkpoint; InputError when it is not there.
-const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name);
-
 /// InputError where a loss is not finite, before it spoils the weights.
 void require_finite_loss(double loss);
 

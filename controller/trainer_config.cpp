@@ -1,6 +1,20 @@
 #include "controller/trainer_config.h"
 
 namespace reverie {
+namespace {
+
+TrainerConfig stored_settings(const std::string& text) {
+  TrainerConfig config;
+  ConfigFields(config).load_text(text, "controller settings");
+  return config;
+}
+
+/// Whether the weights of a policy depend on the setting.
+bool shapes_policy(const std::string& key, TrainerKind trainer) {
+  return key == "trainer" || (key.starts_with("policy.") && trainer != TrainerKind::kCmaEs);
+}
+
+}  // namespace
 
 std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,
                                       uint64_t seed) {
@@ -28,15 +42,28 @@ uint64_t policy_seed(const Checkpoint& checkpoint) {
   return static_cast<uint64_t>(seed->second);
 }
 
+void require_same_policy(const std::string& path, const Checkpoint& checkpoint, const TrainerConfig& config) {
+  const auto text = checkpoint.configs.find("controller");
+  if (text == checkpoint.configs.end()) return;
+  TrainerConfig trained = with_context(path, [&] { return stored_settings(text->second); }), now = config;
+  const ConfigFields before(trained), after(now);
+  for (size_t i = 0; i < after.all().size(); ++i) {
+    const std::string& key = after.all()[i].key;
+    if (!shapes_policy(key, config.trainer)) continue;
+    const std::string had = before.all()[i].get().items.front(), has = after.all()[i].get().items.front();
+    if (had != has)
+      throw InputError("{}: trained with dream.{}={}, not {}; set dream.{}={}, or leave out --policy", path, key,
+                       had, has, key, had);
+  }
+}
+
 std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
                                     torch::Device device) {
   const auto text = checkpoint.configs.find("controller");
   if (text == checkpoint.configs.end())
     throw InputError("holds no policy; `reverie dream_train` writes one");
-  TrainerConfig config;
-  ConfigFields(config).load_text(text->second, "controller settings");
   const std::shared_ptr<Trainer> trainer =
-      make_trainer(spec, config, policy_seed(checkpoint));
+      make_trainer(spec, stored_settings(text->second), policy_seed(checkpoint));
   trainer->restore_policy(checkpoint);
   trainer->to_device(device);
   return {trainer, &trainer->policy()};

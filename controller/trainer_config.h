@@ -40,6 +40,9 @@ void store_policy(Checkpoint& checkpoint, const Trainer& trainer, const TrainerC
                   uint64_t seed);
 /// The seed that was stored with a policy. InputError where the checkpoint holds none.
 uint64_t policy_seed(const Checkpoint& checkpoint);
+/// InputError, naming the file, when its policy is of another trainer than `config` says, or of other settings of
+/// `policy`, under which its weights mean something else. Files that hold no settings pass.
+void require_same_policy(const std::string& path, const Checkpoint& checkpoint, const TrainerConfig& config);
 /// The policy of a checkpoint of kind "policy", for latents of `spec`.
 std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
                                     torch::Device device = torch::kCPU);

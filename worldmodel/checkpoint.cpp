@@ -111,14 +111,11 @@ Checkpoint parse(std::string_view file) {
 }
 
 void restore_tensor(const Checkpoint& checkpoint, const std::string& name, torch::Tensor& target) {
-  const auto found = checkpoint.tensors.find(name);
-  if (found == checkpoint.tensors.end())
-    throw InputError("the {} checkpoint lacks '{}'", checkpoint.kind, name);
-  if (found->second.sizes() != target.sizes() ||
-      found->second.scalar_type() != target.scalar_type())
+  const torch::Tensor& stored = stored_tensor(checkpoint, name);
+  if (stored.sizes() != target.sizes() || stored.scalar_type() != target.scalar_type())
     throw InputError("'{}' of the {} checkpoint has another shape or type than this configuration",
                      name, checkpoint.kind);
-  target.copy_(found->second);
+  target.copy_(stored);
 }
 
 /// Under what an optimizer keeps the state of a parameter: an address, as text in LibTorch 1.
@@ -170,6 +167,13 @@ void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
         "{}: trained with another rule set (fingerprint {:016x}, here {:016x}); collect and train "
         "again, or pass the rules that it was trained with",
         path, checkpoint.spec.fingerprint, spec.fingerprint);
+}
+
+const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name) {
+  const auto found = checkpoint.tensors.find(name);
+  if (found == checkpoint.tensors.end())
+    throw InputError("the {} checkpoint lacks '{}'", checkpoint.kind, name);
+  return found->second;
 }
 
 uint64_t hash_of_tensors(const Checkpoint& checkpoint) {

@@ -36,6 +36,9 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// (any where `kind` is empty).
 Checkpoint load_checkpoint(const std::string& path, const std::string& kind);
 
+/// A tensor of the checkpoint; InputError when it is not there.
+const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name);
+
 /// Of the names and elements of the tensors.
 uint64_t hash_of_tensors(const Checkpoint& checkpoint);
 

@@ -160,9 +160,7 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
 }
 
 LatentObservation DreamEnvironment::observe() const {
-  const auto to_go =
-      1 - steps_.to(torch::kFloat) / static_cast<double>(spec().env.horizon);
-  return observation_of(state_, mask_, to_go);
+  return observation_of(state_, mask_, time_to_go(steps_, spec().env.horizon));
 }
 
 }  // namespace reverie

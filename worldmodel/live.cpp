@@ -141,8 +141,7 @@ void LiveLatentEnvironment::move(const LatentActions& actions, const std::vector
 LatentObservation LiveLatentEnvironment::observe() const {
   auto to_go = torch::empty({batch()});
   for (int i = 0; i < batch(); ++i)
-    to_go.data_ptr<float>()[i] =
-        1.0f - static_cast<float>(steps_[i]) / static_cast<float>(spec_.env.horizon);
+    to_go.data_ptr<float>()[i] = time_to_go(steps_[i], spec_.env.horizon);
   return observation_of(state_, mask_, to_go.to(world_->device()));
 }
 

@@ -40,6 +40,16 @@ struct DreamScene {
     return run_dream_step(*data, config, run);
   }
 
+  /// What `train` is refused for; "" where it is not.
+  std::string refusal(const std::string& out, const std::string& policy = "") {
+    try {
+      train(out, false, policy);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
   /// With a network M of its own that believes in no end.
   Checkpoint endless() const {
     Checkpoint checkpoint = world.checkpoint();
@@ -111,6 +121,7 @@ TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
 
 TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
   DreamScene scene;
+  scene.config.dream.depth = 0;
   scene.config.validation.sampled = 0;  // the greedy episodes alone make the score
   for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs}) {
     scene.config.trainer.trainer = kind;
@@ -200,8 +211,37 @@ TEST(DreamTrainTest, PoliciesHaveTheirDiscountsInTurn) {
   ASSERT_EQ(rows("half").size(), 2u);
   EXPECT_EQ(rows("half").back().values, rows("same").back().values);
   scene.config.discounts = {0.5};
+  scene.config.dream.depth = 0;
   scene.config.trainer.trainer = TrainerKind::kReinforce;
   EXPECT_THROW(scene.train("other"), InputError);
+}
+
+TEST(DreamTrainTest, DreamsThatEndEarlyNeedACritic) {
+  DreamScene scene;
+  scene.config.plan.updates = 1;
+  scene.config.trainer.cmaes.population = 8;
+  for (const TrainerKind kind : {TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+    scene.config.trainer.trainer = kind;
+    scene.config.dream = {.depth = 3};
+    EXPECT_THAT(scene.refusal("cut"), ::testing::HasSubstr("dream.depth 3 ends dreams early"));
+    scene.config.dream = {.depth = 0, .depth_start = 2};
+    EXPECT_THAT(scene.refusal("growing"), ::testing::HasSubstr("set dream.depth_start=0"));
+    scene.config.dream = {.depth = 0};
+    EXPECT_EQ(scene.refusal("whole"), "");
+    scene.config.environment = LearningPlace::kLive;
+    scene.config.dream = {.depth = 3};
+    EXPECT_EQ(scene.refusal("live"), "") << "where nothing is dreamt";
+    scene.config.environment = LearningPlace::kDream;
+  }
+}
+
+TEST(DreamTrainTest, ABatchThatAPopulationCannotShareIsRefusedBeforeTheWork) {
+  DreamScene scene;
+  scene.config.dream.depth = 0;
+  scene.config.trainer.trainer = TrainerKind::kCmaEs;
+  scene.config.trainer.cmaes.population = 12;
+  EXPECT_THAT(scene.refusal("uneven"), ::testing::HasSubstr("such as dream.batch=24"));
+  EXPECT_FALSE(file_exists(scene.directory / "uneven/metrics.jsonl"));
 }
 
 TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
@@ -227,6 +267,41 @@ TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
   EXPECT_THROW(scene.train("new"), InputError);
 }
 
+TEST(DreamTrainTest, DreamsEndAtTheHorizonOfTheRolloutsWhateverThatWasForM) {
+  DreamScene scene;
+  scene.config.dream.depth = 0;
+  scene.train("same");
+  Checkpoint other = scene.world.checkpoint();
+  other.spec.horizon += 5;
+  save_checkpoint(scene.directory / "world.pt", other);
+  scene.train("other");
+  const auto bytes = [&](const std::string& file) { return read_file(scene.directory / file); };
+  for (const std::string name : {"policy.pt", "metrics.jsonl"})
+    EXPECT_TRUE(bytes("same/" + name) == bytes("other/" + name)) << name;
+}
+
+TEST(DreamTrainTest, APolicyOfAnotherTrainerOrThatSeesOtherThingsIsRefused) {
+  DreamScene scene;
+  scene.config.plan.updates = 0;
+  scene.config.dream.depth = 0;
+  scene.config.trainer.policy.see_h = false;
+  scene.train("from");
+  const std::string policy = scene.directory / "from/policy.pt";
+  scene.config.trainer.ppo.gamma = 0.5;
+  scene.config.trainer.ppo.learning_rate = 1e-4;
+  EXPECT_EQ(scene.refusal("on", policy), "") << "on these no weight depends";
+  scene.config.trainer.trainer = TrainerKind::kReinforce;
+  EXPECT_THAT(scene.refusal("on", policy),
+              ::testing::HasSubstr("from/policy.pt: trained with dream.trainer=ppo, not reinforce"));
+  scene.config.trainer.trainer = TrainerKind::kPpo;
+  scene.config.trainer.policy.see_h = true;
+  EXPECT_THAT(scene.refusal("on", policy), ::testing::HasSubstr("set dream.policy.see_h=false"));
+  Checkpoint silent = load_checkpoint(policy, "policy");
+  silent.configs.erase("controller");
+  save_checkpoint(policy, silent);
+  EXPECT_EQ(scene.refusal("on", policy), "") << "it does not say";
+}
+
 TEST(DreamTrainTest, ARunIsResumedOnTheSameWorldModelAndFromTheSamePolicyAlone) {
   DreamScene scene;
   scene.train("run");
@@ -241,6 +316,7 @@ TEST(DreamTrainTest, ARunIsResumedOnTheSameWorldModelAndFromTheSamePolicyAlone) 
 
 TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
   DreamScene scene;
+  scene.config.dream.depth = 0;
   scene.config.validation.sampled = 0;
   for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
     scene.config.trainer.trainer = kind;
@@ -293,7 +369,9 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   run.plan.validate_every = 2;
   run.trainer.policy.width = 8;
   run.directory = directory.path();
+  run.seconds_before = 1000;
   const TrainingResult result = train_policy(puzzle, judge, run);
+  EXPECT_GT(result.seconds, 1000) << "what went before counts";
   EXPECT_EQ(result.best.found, 3);
   EXPECT_EQ(result.best.score, 0.5);
   EXPECT_EQ(result.best_update, 2);
@@ -306,7 +384,9 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   EXPECT_EQ(rows[2].values.at("real/score"), 0.5);
   EXPECT_EQ(rows[4].values.at("validation_steps"), 30);
   run.resume = true;
+  run.seconds_before = 5;
   const TrainingResult resumed = train_policy(puzzle, judge, run);
+  EXPECT_GT(resumed.seconds, 1000) << "and was kept";
   EXPECT_EQ(resumed.best_metrics, result.best_metrics);
   EXPECT_EQ(resumed.best.found, 3);
   EXPECT_EQ(resumed.best.score, 0.5);
@@ -340,6 +420,16 @@ void train_in(LatentEnvironment& environment, TrainerKind kind, const std::strin
   train_policy(environment, judge, run);
 }
 
+/// But for the time that it took.
+void expect_same_state(const std::string& one, const std::string& other) {
+  Checkpoint a = load_checkpoint(one, "policy-training"), b = load_checkpoint(other, "policy-training");
+  EXPECT_EQ(a.counters, b.counters);
+  EXPECT_EQ(a.scores.erase("seconds"), 1u);
+  EXPECT_EQ(b.scores.erase("seconds"), 1u);
+  EXPECT_EQ(a.scores, b.scores);
+  EXPECT_EQ(hash_of_tensors(a), hash_of_tensors(b));
+}
+
 /// `make` gives a new environment for each run.
 template <class Make>
 void expect_resume_equals_not_stopping(TrainerKind kind, const Make& make) {
@@ -351,9 +441,10 @@ void expect_resume_equals_not_stopping(TrainerKind kind, const Make& make) {
     EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"),
               killed_at - 2);
     train_in(*make(), kind, parts.path(), true, -1);
-    for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
+    for (const char* file : {"/policy.pt", "/metrics.jsonl"})
       EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file))
           << file << ", killed before validation " << killed_at;
+    expect_same_state(whole / "training.pt", parts / "training.pt");
   }
 }
 

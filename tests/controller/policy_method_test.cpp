@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <set>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/search/measured_search.h"
+#include "tests/support/op_cost.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_policy.h"
 
@@ -100,6 +105,38 @@ TEST_F(PolicyMethodTest, TheCheapestStatesThatItsEpisodesComeByAreMeasured) {
   EXPECT_EQ(measured[1], search({tiny_.env}, options).best_cost.runtime);
   EXPECT_TRUE(std::is_sorted(measured.begin() + 1, measured.end()));
   EXPECT_EQ(result.best_cost.runtime, measured[1]);
+}
+
+/// Tells which threads asked for costs, and takes long enough for others to ask meanwhile.
+class AskedCost : public testing::OpCost {
+ public:
+  AskedCost() : OpCost({}) {}
+  Cost cost(const OpSignature& signature) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    const std::lock_guard lock(mutex_);
+    askers_.insert(std::this_thread::get_id());
+    return OpCost::cost(signature);
+  }
+  std::set<std::thread::id> askers() const { return askers_; }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::thread::id> askers_;
+};
+
+TEST_F(PolicyMethodTest, EpisodesTakeTheThreadsOfTheSearchAndAreTheSameForAnyNumber) {
+  const auto played = [&](const std::shared_ptr<CostModel>& cost, int threads) {
+    SearchOptions options;
+    options.threads = threads;
+    const RewriteState start(tiny_.graph, tiny_.rules, cost);
+    return policy_method(trained_, tiny_.rules, cost, {tiny_.env, false, 16})(start, options);
+  };
+  const auto asked = std::make_shared<AskedCost>();
+  const SearchResult one = played(asked, 1), three = played(std::make_shared<AskedCost>(), 3);
+  EXPECT_THAT(asked->askers(), ::testing::ElementsAre(std::this_thread::get_id()));
+  EXPECT_EQ(one.rewrites, three.rewrites);
+  EXPECT_EQ(one.best_cost, three.best_cost);
+  EXPECT_EQ(one.steps, three.steps);
 }
 
 TEST_F(PolicyMethodTest, StopsWhenAsked) {

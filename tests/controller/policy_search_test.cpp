@@ -307,11 +307,13 @@ TEST_P(PolicySearchTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
 
 TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
   ChainScene scene = hidden_gains();
-  TrainerConfig linear;
-  linear.trainer = TrainerKind::kCmaEs;
-  const std::shared_ptr<Trainer> trainer = make_trainer(scene.trained.world->spec(), linear, 1);
-  const std::shared_ptr<Policy> policies[] = {std::make_shared<RandomPolicy>(),
-                                              {trainer, &trainer->policy()}};
+  std::vector<std::shared_ptr<Policy>> policies = {std::make_shared<RandomPolicy>()};
+  for (const TrainerKind kind : {TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+    TrainerConfig config;
+    config.trainer = kind;
+    const std::shared_ptr<Trainer> trainer = make_trainer(scene.trained.world->spec(), config, 1);
+    policies.emplace_back(trainer, &trainer->policy());
+  }
   for (const auto& policy : policies) {
     scene.trained.policy = policy;
     try {

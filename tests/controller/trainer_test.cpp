@@ -240,6 +240,24 @@ TEST(LinearControllerTest, StaysWithin3000Parameters) {
   EXPECT_GT(LinearController(spec, 1).parameters(), 2500);
 }
 
+TEST(LinearControllerTest, LatentsOfRegionsThatLeaveTheStateNoRoomAreRefused) {
+  LatentSpec spec;
+  spec.hidden = 8;
+  spec.regions = 2;
+  spec.env.actions.assign(40, "rule");
+  spec.latent = 364;
+  EXPECT_EQ(LinearController(spec, 1).parameters(), 3000);
+  for (const int latent : {365, 400}) {
+    spec.latent = latent;
+    try {
+      LinearController(spec, 1);
+      ADD_FAILURE() << "no error";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("vae.encoder.latent=364 or less"));
+    }
+  }
+}
+
 TEST(ActorCriticTest, WhatIsHiddenChangesNothing) {
   LatentPuzzle puzzle(8, kRounds, kHorizon);
   const LatentObservation start = puzzle.reset(0);
@@ -266,7 +284,8 @@ TEST(PpoTrainerTest, ValuesThatGuideAreInRewardsAndKept) {
   trainer.update(puzzle, 0.0, 10);
   const LatentObservation start = puzzle.reset(0);
   const auto value = trainer.policy().priors(start).value;
-  const auto scale = value / trainer.net()->value(start);
+  Rng rng(1);
+  const auto scale = value / trainer.policy().act(start, true, rng).value;
   EXPECT_NEAR(scale.min().item<double>(), scale.max().item<double>(), 1e-4);
   EXPECT_GT(std::abs(scale.mean().item<double>() - 1), 0.01);
   Checkpoint saved;
