@@ -4,7 +4,7 @@
 
 #include "controller/counters.h"
 #include "core/base/files.h"
-#include "core/base/stopwatch.h"
+#include "core/base/run_time.h"
 
 namespace reverie {
 namespace {
@@ -19,7 +19,7 @@ class PolicyTraining {
       : environment_(environment),
         judge_(judge),
         run_(run),
-        seconds_before_(run.seconds_before),
+        time_(run.directory, run.seconds_before),
         policy_seed_(run.initial ? policy_seed(*run.initial) : run.seed),
         trainer_(make_trainer(environment.spec(), run.trainer, policy_seed_)) {
     trainer_->to_device(run.device);
@@ -41,13 +41,11 @@ class PolicyTraining {
         metrics.write(done, update);
     }
     save_policy("last.pt");
-    result_.seconds = seconds();
+    result_.seconds = time_.seconds();
     return result_;
   }
 
  private:
-  double seconds() const { return seconds_before_ + watch_.seconds(); }
-
   std::string training_path() const { return run_.directory + "/training.pt"; }
 
   void start_from(MetricsWriter& metrics, Progress& progress) {
@@ -139,9 +137,9 @@ class PolicyTraining {
     Checkpoint training = checkpoint("policy-training");
     training.tensors.clear();
     training.counters["origin"] = static_cast<int64_t>(run_.origin);
-    training.scores["seconds"] = seconds();
     trainer_->store(training);
     save_checkpoint(training_path(), training);
+    time_.keep();
   }
 
   /// Whether there is something to go on from: without an update the run begins anew, to the same result.
@@ -166,8 +164,7 @@ class PolicyTraining {
       const auto symbolic = training.counters.find("symbolic_steps");  // earlier files have none
       symbolic_before_ = symbolic == training.counters.end() ? 0 : symbolic->second;
       validation_before_ = get_counters(training, "validation_");
-      const auto seconds = training.scores.find("seconds");  // earlier files have none
-      seconds_before_ = seconds == training.scores.end() ? 0 : seconds->second;
+      time_.resume();
       result_.training = training_before_;
       result_.symbolic_steps = symbolic_before_;
       result_.validation = validation_before_;
@@ -178,8 +175,7 @@ class PolicyTraining {
   LatentEnvironment& environment_;
   const Judge& judge_;
   const TrainingRun& run_;
-  const Stopwatch watch_;
-  double seconds_before_;
+  RunTime time_;
   const uint64_t policy_seed_;  // that parts of the policy which do not learn are drawn with
   std::unique_ptr<Trainer> trainer_;
   EnvCounters training_before_, validation_before_;

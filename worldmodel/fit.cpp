@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/base/stopwatch.h"
+#include "core/base/run_time.h"
 
 namespace reverie {
 namespace {
@@ -37,6 +37,7 @@ class Fitter {
         rng_(seed),
         best_path_(directory + "/" + name),
         training_path_(directory + "/training.pt"),
+        time_(directory),
         optimizer_(problem.module().parameters(), torch::optim::AdamOptions(config.learning_rate)) {}
 
   void resume() {
@@ -57,8 +58,7 @@ class Fitter {
     rng_.set_state(static_cast<uint64_t>(saved.counters.at("random")));
     for (const auto& [name, value] : saved.scores)
       if (name.starts_with(kBest)) best_metrics_.emplace_back(name.substr(kBest.size()), value);
-    const auto seconds = saved.scores.find("seconds");  // earlier files have none
-    seconds_before_ = seconds == saved.scores.end() ? 0 : seconds->second;
+    time_.resume();
   }
 
   FitResult run(const std::function<void(const FitProgress&)>& observe) {
@@ -77,7 +77,7 @@ class Fitter {
       if (observe) observe(progress);
     }
     problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
-    return {epoch_, best_epoch_, best_loss_, best_metrics_, seconds()};
+    return {epoch_, best_epoch_, best_loss_, best_metrics_, time_.seconds()};
   }
 
  private:
@@ -114,8 +114,6 @@ class Fitter {
       static_cast<torch::optim::AdamOptions&>(group.options()).lr(learning_rate());
   }
 
-  double seconds() const { return seconds_before_ + watch_.seconds(); }
-
   bool keep_best(double loss, const FitMetrics& metrics) {
     if (!std::isfinite(loss)) throw_not_finite();
     if (best_epoch_ > 0 && loss >= best_loss_) return false;
@@ -136,8 +134,8 @@ class Fitter {
     store_optimizer(state, "optimizer", optimizer_);
     record_progress(state);
     for (const auto& [name, value] : best_metrics_) state.scores[kBest + name] = value;
-    state.scores["seconds"] = seconds();
     save_checkpoint(training_path_, state);
+    time_.keep();
   }
 
   void record_progress(Checkpoint& checkpoint) const {
@@ -152,13 +150,12 @@ class Fitter {
   Rng rng_;
   std::string best_path_;
   std::string training_path_;
+  RunTime time_;
   torch::optim::Adam optimizer_;
   int epoch_ = 0;
   int best_epoch_ = 0;
   double best_loss_ = std::numeric_limits<double>::max();
   FitMetrics best_metrics_;
-  double seconds_before_ = 0;  // it was resumed
-  const Stopwatch watch_;
 };
 
 }  // namespace
