@@ -46,6 +46,12 @@ all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
 # The first value behind a key of an object: number seed '{"seed":1}' -> 1
 number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
 
+# The file of the policy that a run of learning/run.sh ended with: policy_of RUN.json
+policy_of() {
+  [[ -f $1 ]] || refuse "there is no run $1; make it with learning/run.sh"
+  echo "$(number policy_out "$(<"$1")" | tr -d '"')/policy.pt"
+}
+
 # Keeps with what settings the file RESULTS was begun, and refuses to go on with others: same_settings RESULTS SETTINGS
 same_settings() {
   [[ ! -e $1.cmd || $(<"$1.cmd") == "$2" ]] ||

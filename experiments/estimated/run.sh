@@ -34,17 +34,10 @@ need_models
 setting=expansions$expansions
 [[ -z $seconds ]] || setting=seconds$seconds
 
-# The file of the policy that the run of MODEL, ARM and SEED ended with.
-policy_of() {
-  local run=$policies/$1-$2-$3.json
-  [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh"
-  echo "$(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt"
-}
-
 # A job a line for queue.sh: OUTPUT, a tab, COMMAND. A run's line begins with its setting, has the arm's
 # name as its method, and is without the rewrites.
 jobs_of() {  # ARM SEEDS BUDGET OPTION...
-  local arm=$1 first=1 last=$2 budget=$3 limit=0 name seed given
+  local arm=$1 first=1 last=$2 budget=$3 limit=0 name seed given policy
   shift 3
   if [[ $last == *-* ]]; then first=${last%-*} last=${last#*-}; fi
   if [[ -n $seconds ]]; then budget=1000000000 limit=$seconds; fi
@@ -54,7 +47,8 @@ jobs_of() {  # ARM SEEDS BUDGET OPTION...
       given=${*//\{seed\}/$seed}
       given=${given//\{model\}/$name}
       if [[ $given =~ \{policy:([a-z0-9_]+)(@([A-Za-z0-9_]+))?\} ]]; then
-        given=${given/"${BASH_REMATCH[0]}"/$(policy_of "${BASH_REMATCH[3]:-$name}" "${BASH_REMATCH[1]}" "$seed")} || exit
+        policy=$(policy_of "$policies/${BASH_REMATCH[3]:-$name}-${BASH_REMATCH[1]}-$seed.json") || exit
+        given=${given/"${BASH_REMATCH[0]}"/"'$policy'"}
       fi
       printf "%s\tset -o pipefail; '%s' optimize '%s' --cost '%s' --budget %s --time-limit %s --seed %s %s" \
         "$out/runs/$setting/$name-$arm-$seed.json" "$reverie" "$models/$name.onnx" "$cost" "$budget" \

@@ -53,7 +53,7 @@ jobs_list() {
     [[ -z $only || ,$only, == *,$arm,* ]] || continue
     for name in "${names[@]}"; do
       for seed in ${seeds//,/ }; do
-        printf "%s\tREVERIE='%s' DEVICE='%s' '%s/steps.sh' '%s' '%s' '%s' '%s' %s env.cost=%s %s %s\n" \
+        printf "%s\tREVERIE='%s' DEVICE='%s' '%s/steps.sh' '%s' '%s' '%s' '%s' %s 'env.cost=%s' %s %s\n" \
           "$out/$setting/$name-$arm-$seed.json" "$reverie" "$device" "$here" "$models/$name.onnx" \
           "$(files_of $(tr , " " <<<"${train:-$name}"))" "$out/steps" "$arm" "$seed" "$cost" "$common" "$settings"
       done

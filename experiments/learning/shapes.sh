@@ -21,19 +21,18 @@ read_options "out policies arm cost seeds" "tables" "$@"
 [[ ${#names[@]} -gt 0 ]] || names=(squeezenet1_1,image={224,64,128,320,512} squeezenet1_1,width={0.5,2})
 
 jobs_list() {
-  local variant name sizes file run seed method
+  local variant name sizes file policy seed method
   for variant in "${names[@]}"; do
     name=${variant%%,*} sizes=${variant#"$name"} file=$out/${variant//[,=]/-}.onnx
     [[ -s $file ]] || "$reverie" model "$name" --light ${sizes//,/ --} --out "$file" >&2
     for seed in ${seeds//,/ }; do
       for method in greedy taso saturation_ilp rulelist "$arm"; do
         [[ $method == "$arm" || $method == rulelist || $seed == "${seeds%%,*}" ]] || continue
-        printf "%s\tset -o pipefail; '%s' optimize '%s' --cost %s --seed %s --set verify_inputs=0 --quiet --json" \
+        printf "%s\tset -o pipefail; '%s' optimize '%s' --cost '%s' --seed %s --set verify_inputs=0 --quiet --json" \
           "${file%.onnx}-$method-$seed.json" "$reverie" "$file" "$cost" "$seed"
         if [[ $method == "$arm" ]]; then
-          run=$policies/$name-$arm-$seed.json
-          [[ -f $run ]] || refuse "there is no run $run; make it with run.sh"
-          printf " --method policy --budget 16 --policy %s/policy.pt" "$(number policy_out "$(<"$run")" | tr -d '"')"
+          policy=$(policy_of "$policies/$name-$arm-$seed.json") || exit
+          printf " --method policy --budget 16 --policy '%s'" "$policy"
         else
           printf " --method %s --budget 100" "$method"
         fi

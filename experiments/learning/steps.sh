@@ -8,7 +8,7 @@
 # holds. An arm without a setting for dream_train ends with its collection: an agent that learned by itself
 # (collect.agent=ppo), judged by the episodes that it collected. Settings that begin with `tune.` are for learning on after
 # that, on MODEL itself: with them in place of what they name it collects there, M goes on from M and C from C, and what the
-# line tells is of this alone. Directories are named by step and by a hash of all settings up to it: runs that agree so far
+# line tells is of this alone. Directories are named by step and by a hash of the models and all settings up to it: runs that agree so far
 # share them, and what is there is not made anew. The line is that of `optimize --method policy` with the best
 # policy, ARM as its method, with what the steps said (README.md beside this file).
 set -euo pipefail
@@ -38,7 +38,7 @@ for key in "${!given[@]}" "${!tuned[@]}"; do
   [[ ${key%%.*} =~ ^(env|collect|ppo|vae|mdnrnn|open_loop|dream|iterate)$ ]] || refuse "no step has the setting $key"
 done
 
-past="$(basename -s .onnx -a "${train[@]}" | paste -sd" ") $seed"
+past="$(basename -s .onnx -a "${train[@]}" | paste -sd" ") $(cat "${train[@]}" | sha1sum) $seed"
 subject=$(basename "${train[0]}" .onnx)
 [[ ${#train[@]} == 1 ]] || subject+=-and-$((${#train[@]} - 1))
 
@@ -88,7 +88,7 @@ policy=$made trained=$said
 if [[ ${#tuned[@]} -gt 0 ]]; then
   for key in "${!tuned[@]}"; do given[$key]=${tuned[$key]}; done
   subject=$(basename "$model" .onnx)
-  past+=" on $subject"
+  past+=" on $subject $(sha1sum <"$model")"
   step collect "env collect ppo" "$model"
   rollouts=$made collected=$said
   before=$(number steps "$(object agent_training "$collected")")
@@ -122,6 +122,6 @@ while read -r row; do
   line+=",$(prefixed "open_loop_$(number k "$row")" "$row")"
 done < <(grep -o '{"k":[^}]*}' <<<"$fitted_m")
 line+=",$(prefixed training "$training"),$(prefixed validation "$validation")"
-line+=",$(prefixed policy "$(sed 's/"training":{[^}]*},"validation":{[^}]*},\{0,1\}//' <<<"$trained")")"
+line+=",$(prefixed policy "$(sed 's/"\(training\|validation\)":{[^}]*},\{0,1\}//g' <<<"$trained")")"
 [[ ! -f $policy/metrics.jsonl ]] || line+=",\"trace\":[$(trace)]"
 printf '%s}\n' "$line"

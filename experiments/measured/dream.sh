@@ -27,8 +27,8 @@ fi
 "$root/experiments/learning/run.sh" pays --only "$arm" --versus "$arm" --models "$(dirname "$model")" --out "$directory" \
   --cost "$cost" --seeds "$seed" "$name" >&2
 learned=$(<"$directory/pays/$name-$arm-$seed.json")
-policy=$(number policy_out "$learned")
-line=$("$reverie" optimize "$model" --method policy --policy "${policy//\"/}/policy.pt" --cost "$cost" \
+policy=$(policy_of "$directory/pays/$name-$arm-$seed.json")
+line=$("$reverie" optimize "$model" --method policy --policy "$policy" --cost "$cost" \
          --measurements $((budget - first)) --seed "$seed" --quiet --json "$@" | tail -1)
 spent=$(($(number end_to_end_measurements "$fitted") + $(number end_to_end_measurements "$line")))
 line=$(sed 's/"budget":[0-9]*/"budget":'"$budget"'/; s/"end_to_end_measurements":[0-9]*/"end_to_end_measurements":'"$spent"'/' <<<"$line")

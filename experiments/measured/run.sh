@@ -33,13 +33,13 @@ need_models
 # What an arm runs up to its budget, and where its costs come from. roofline:cpu needs no operator measured.
 command_of() {  # MODEL ARM BUDGET SEED
   local optimize="'$reverie' optimize '$models/$1.onnx' --measurements $3 --seed $4 --quiet --json"
-  local run=$policies/$1-${2#policy_}-$4.json
+  local policy
   case $2 in
     dream_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#dream_} $3 $(($3 / 2)) $4" ;;
     prior_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#prior_} $3 0 $4" ;;
     policy_*)
-      [[ -f $run ]] || refuse "there is no run $run; make it with learning/run.sh --cost cpu"
-      echo "$optimize --method policy --policy $(grep -o '"policy_out":"[^"]*"' "$run" | cut -d'"' -f4)/policy.pt --cost cpu" ;;
+      policy=$(policy_of "$policies/$1-${2#policy_}-$4.json") || exit  # --cost cpu
+      echo "$optimize --method policy --policy '$policy' --cost cpu" ;;
     symbolic) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' model_free_scratch $3 $(($3 / 2)) $4" ;;
     model_free) echo "$optimize --method ppo --set ppo.network=candidates --cost roofline:cpu" ;;
     model_free_graph) echo "$optimize --method ppo --cost roofline:cpu" ;;
