@@ -46,9 +46,13 @@ all_models() { for file in "$models"/*.onnx; do basename "$file" .onnx; done; }
 # The first value behind a key of an object: number seed '{"seed":1}' -> 1
 number() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2-; }
 
-# The file of the policy that a run of learning/run.sh ended with: policy_of RUN.json
+# The file of the policy that a run of learning/run.sh ended with, trained by the costs COST where that is given:
+# policy_of RUN.json [COST]
 policy_of() {
+  local cost
   [[ -f $1 ]] || refuse "there is no run $1; make it with learning/run.sh"
+  cost=$(number cost_source "$(<"$1")" | tr -d '"')
+  [[ -z ${2:-} || $cost == "$2" ]] || refuse "the run $1 is by the costs $cost; make one by $2 (--cost)"
   echo "$(number policy_out "$(<"$1")" | tr -d '"')/policy.pt"
 }
 
@@ -64,9 +68,9 @@ queue() {
   local process status=0
   "$root/experiments/queue.sh" "$@" <&0 &
   process=$!
-  trap 'kill "$process" 2>/dev/null' INT TERM
+  trap 'kill "$process" 2>/dev/null' INT TERM HUP
   wait "$process" || status=$?
   while kill -0 "$process" 2>/dev/null; do wait "$process" || status=$?; done
-  trap - INT TERM
+  trap - INT TERM HUP
   return "$status"
 }

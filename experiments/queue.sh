@@ -7,7 +7,7 @@
 # prints appears as OUTPUT when it has ended with status 0, never before; jobs whose OUTPUT is there are
 # skipped. The command stands in OUTPUT.cmd; where the list has another for an OUTPUT that is there, nothing
 # runs. What fails leaves OUTPUT.log, its standard error, and is tried again by the next call. N jobs run at
-# a time: leave it at 1 where anything is measured, as jobs disturb each other. An interrupt ends the jobs
+# a time: leave it at 1 where anything is measured, as jobs disturb each other. An interrupt, or a terminal that is closed, ends the jobs
 # that run and keeps nothing of them. Ends with status 0 when every OUTPUT is there, 1 when jobs failed, 2 when
 # the list is wrong or an OUTPUT is of another command, 130 after an interrupt.
 set -uo pipefail
@@ -60,7 +60,7 @@ stop() {
   sleep 0.2
   for process in "${!running[@]}"; do kill -KILL -- "-$process" 2>/dev/null; done
 }
-trap stop INT TERM
+trap stop INT TERM HUP
 
 clock_text() { printf '%d:%02d:%02d' $(($1 / 3600)) $(($1 / 60 % 60)) $(($1 % 60)); }
 

@@ -38,7 +38,7 @@ command_of() {  # MODEL ARM BUDGET SEED
     dream_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#dream_} $3 $(($3 / 2)) $4" ;;
     prior_*) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' ${2#prior_} $3 0 $4" ;;
     policy_*)
-      policy=$(policy_of "$policies/$1-${2#policy_}-$4.json") || exit  # --cost cpu
+      policy=$(policy_of "$policies/$1-${2#policy_}-$4.json" cpu) || exit
       echo "$optimize --method policy --policy '$policy' --cost cpu" ;;
     symbolic) echo "REVERIE='$reverie' '$here/dream.sh' '$models/$1.onnx' '$out/dreams' model_free_scratch $3 $(($3 / 2)) $4" ;;
     model_free) echo "$optimize --method ppo --set ppo.network=candidates --cost roofline:cpu" ;;

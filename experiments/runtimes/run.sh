@@ -27,7 +27,7 @@ read_options "models out costs method contenders seconds" "prepare" "$@"
 need_models
 command -v npm >/dev/null || refuse "Node.js with npm is needed"
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
-trap 'exit 130' INT TERM  # a search that is interrupted ends well, with what it has
+trap 'exit 130' INT TERM HUP  # a search that is interrupted ends well, with what it has
 mkdir -p "$out/runtime" "$out/models" "$out/best"
 results=$out/results.jsonl
 same_settings "$results" "--models $models --costs $costs --method $method --contenders $contenders --seconds $seconds"

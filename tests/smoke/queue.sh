@@ -61,13 +61,16 @@ set -euo pipefail
 source "$(dirname "$queue")/options.sh"
 queue --quiet <<<\$'within\\tsleep 60 & echo \$! >script_sleeper; wait'
 END
-bash script 2>/dev/null & process=$!
-for ((i = 0; i < 200; ++i)); do [[ -s script_sleeper ]] && break; sleep 0.05; done
-kill -TERM $process
-wait $process
-[[ $? -eq 130 ]] || fails "a script whose queue is interrupted must end with status 130"
-for ((i = 0; i < 40; ++i)); do kill -0 "$(cat script_sleeper)" 2>/dev/null || break; sleep 0.05; done
-kill -0 "$(cat script_sleeper)" 2>/dev/null && fails "what the queue of an ended script started runs on"
+for signal in TERM HUP; do
+  rm -f script_sleeper
+  bash script 2>/dev/null & process=$!
+  for ((i = 0; i < 200; ++i)); do [[ -s script_sleeper ]] && break; sleep 0.05; done
+  kill -$signal $process
+  wait $process
+  [[ $? -eq 130 ]] || fails "a script whose queue is interrupted ($signal) must end with status 130"
+  for ((i = 0; i < 40; ++i)); do kill -0 "$(cat script_sleeper)" 2>/dev/null || break; sleep 0.05; done
+  kill -0 "$(cat script_sleeper)" 2>/dev/null && fails "what the queue of an ended script started runs on ($signal)"
+done
 
 # Wrong input.
 printf 'no tab\n' >wrong
