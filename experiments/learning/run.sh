@@ -38,6 +38,11 @@ names=("${names[@]:1}")
 setting=$(basename "$arms" .arms)${size:+-$size}
 [[ -z $train ]] || setting+=-from-${train//,/-}
 
+known=$(awk '!/^[#*]/ && NF { print $1 }' "$arms")
+for arm in ${only//,/ }; do
+  grep -qxF -- "$arm" <<<"$known" || refuse "--only $arm: $arms has no such arm; it has $(paste -sd ' ' <<<"$known")"
+done
+
 # The files of models, separated by commas.
 files_of() { local name; for name in "$@"; do printf '%s\n' "$models/$name.onnx"; done | paste -sd,; }
 
@@ -69,7 +74,7 @@ fi
 jobs_list | cut -f1 | while read -r file; do [[ ! -e $file ]] || cat "$file"; done >"$out/$setting.jsonl"
 
 [[ -n $versus ]] || versus=${only%%,*}
-[[ -n $versus ]] || versus=$(awk '!/^[#*]/ && NF { print $1; exit }' "$arms")
+[[ -n $versus ]] || versus=${known%%$'\n'*}
 table() {
   if grep -q "\"$1\":" "$out/$setting.jsonl"; then
     "$reverie" summarize "$out/$setting.jsonl" --versus "$versus" --metric "$@"
