@@ -187,5 +187,23 @@ example xs: ([2, 3], [2, 4], [2, 1]), c.axis = 1
 )"), "");
 }
 
+/// float16 makes 0 of 1e-8, and a variance of 0 NaN of the filter.
+TEST(ConvBatchnorm, LeavesAloneTypesThatDoNotHoldTheEpsilon) {
+  const auto places = [](const char* type) {
+    return places_of("conv_batchnorm", fmt::format(R"(
+x = Input : {0} 1x2x4x4
+w = Constant {{fill=0.5, name="w"}} : {0} 3x2x1x1
+s = Constant {{fill=0, name="s"}} : {0} 3
+c = Conv(x, w)
+y = BatchNormalization(c, s, s, s, s) {{epsilon=1e-8}}
+output y = y
+)", type).c_str());
+  };
+  EXPECT_EQ(places("float32"), 1);
+  EXPECT_EQ(places("float64"), 1);
+  EXPECT_EQ(places("float16"), 0);
+  EXPECT_EQ(places("bfloat16"), 0);
+}
+
 }  // namespace
 }  // namespace reverie
