@@ -1,6 +1,7 @@
 #include "core/onnx/fold_constants.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/exec/reference/reference.h"
@@ -15,6 +16,17 @@ bool uses(const Graph& graph, ValueId value, bool (*is_such)(const Weight&)) {
   return std::any_of(order.begin(), order.end(), [&](NodeId node) {
     return graph.weight(node) != nullptr && is_such(*graph.weight(node));
   });
+}
+
+/// What was verified in double precision is not what a file would hold whose type ends below it.
+void require_range(const Tensor& exact, const Tensor& rounded) {
+  if (!is_floating(rounded.type().dtype)) return;
+  const std::vector<double> values = exact.to_doubles(), stored = rounded.to_doubles();
+  for (size_t i = 0; i < values.size(); ++i)
+    if (std::isfinite(values[i]) && !std::isfinite(stored[i]))
+      throw InputError("a constant of the result is {}, too large for {}: leave out the rewrite that makes it "
+                       "(--without RULE), or give the model in a wider type",
+                       values[i], name_of(rounded.type().dtype));
 }
 
 bool is_drawn(const Weight& weight) { return !weight.is_small(); }
@@ -37,7 +49,8 @@ WeightPtr fold_small(const Graph& graph, ValueId value) {
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {
-  const Tensor tensor = fold(graph, value);
+  const Tensor exact = fold_exactly(graph, value), tensor = exact.cast(graph.type(value).dtype);
+  require_range(exact, tensor);
   const WeightPtr known = known_weight(tensor);
   if (known != nullptr && is_formula(*known)) {
     if (!uses(graph, value, is_drawn)) return known;

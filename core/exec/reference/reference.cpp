@@ -240,8 +240,12 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 }
 
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
+  return fold_exactly(graph, value, weights).cast(graph.type(value).dtype);
+}
+
+Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights) {
   REVERIE_CHECK(graph.is_constant(value));
-  const ReferenceOptions options{.precision = Precision::kDouble};
+  const ReferenceOptions options{.precision = Precision::kDouble, .cast_back = false};
   const ReferenceExecutor::Observer none;
   Run run(graph, {&value, 1}, weights, options, none);
   run.declare_values_at_steps();

@@ -92,6 +92,21 @@ TEST_P(RandomRoundTrip, KeepsWeightsInAFileBeside) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRoundTrip, ::testing::Range<uint64_t>(0, 60));
 
+TEST(Export, RefusesAConstantThatItsTypeCannotHold) {
+  const TemporaryDirectory folder;
+  Graph graph;
+  const TensorType half = {DType::kFloat16, {2}};
+  const ValueId x = graph.add_input("x", half), c = graph.add_constant(Weight::fill(half, -43616, "c"));
+  graph.add_output("y", graph.add("Add", {x, graph.add("Add", {c, c})}));
+  try {
+    export_onnx(graph, {}, folder / "model.onnx");
+    ADD_FAILURE() << "float16 ends at 65504";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a constant of the result is -87232, too large for float16"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "model.onnx"));
+}
+
 TEST(Export, PutsWeightsBesideTheModelWhereTheyAreTooLarge) {
   const TemporaryDirectory folder;
   Graph graph;
