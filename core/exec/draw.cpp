@@ -17,6 +17,9 @@ const std::set<std::string_view> kMovement = {
 const std::set<std::string_view> kKeepPositive = {
     "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};
 
+bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::kBool; }
+bool is_unsigned(DType dtype) { return name_of(dtype).starts_with("uint"); }
+
 bool moves(const OpSchema& op) { return kMovement.count(op.name) > 0; }
 
 /// Elements that one element of the product adds up, where `value` is its input `index`; 0 where
@@ -94,6 +97,23 @@ int64_t index_limit_of(const Graph& graph, ValueId start) {
   return limit;
 }
 
+/// Whether operators that do more than move integers take them from `start`, and none that wants them in a certain
+/// range: what numbers the rows of a table, and exponents.
+bool is_computed_with(const Graph& graph, ValueId start) {
+  Walk walk;
+  walk.enter(start);
+  bool computed = false;
+  for (ValueId value; walk.next(value);)
+    for (const NodeId user : graph.users(value)) {
+      const OpSchema& op = graph.op(user);
+      if (op.is("Pow") || (op.is("Gather") && graph.inputs(user)[1] == value)) return false;
+      computed = computed || !moves(op);
+      for (const ValueId output : graph.outputs(user))
+        if (is_integer(graph.type(output).dtype)) walk.enter(output);
+    }
+  return computed;
+}
+
 bool is_whole(const Graph& graph, ValueId value) {
   const WeightPtr& weight = graph.weight(graph.producer(value));
   if (weight == nullptr || !weight->is_small()) return false;
@@ -144,7 +164,8 @@ void refine(DrawRole& role, const Graph& graph, NodeId node) {
   const bool unset = role == DrawRole{};
   if (!is_floating(graph.type(value).dtype)) {
     const int64_t limit = index_limit_of(graph, value);
-    if (limit > 0) role.index_limit = unset ? limit : std::min(role.index_limit, limit);
+    if (limit > 0) role.index_limit = role.index_limit == 0 ? limit : std::min(role.index_limit, limit);
+    role.computed_with = role.computed_with || is_computed_with(graph, value);
   } else if (graph.weight(node) && unset) {
     if (const double fan = fan_in_of(graph, value); fan > 0) role.variance = 1 / fan;
   }
@@ -194,6 +215,19 @@ void DrawPlan::calibrate(const Graph& graph, NodeId node, std::vector<Tensor>& r
   } while (walk.next(value));
 }
 
+namespace {
+
+int64_t draw_integer(DType dtype, const DrawRole& role, Rng& rng) {
+  const auto below = [&](int64_t limit) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(limit))); };
+  if (dtype == DType::kBool) return below(2);
+  if (role.index_limit > 0) return below(role.index_limit);
+  if (!role.computed_with) return below(2);
+  const int64_t size = role.signs == Signs::kBoth ? below(kLargestInteger + 1) : 1 + below(kLargestInteger);
+  return role.signs != Signs::kPositive && !is_unsigned(dtype) && below(2) == 1 ? -size : size;
+}
+
+}  // namespace
+
 Tensor draw(const TensorType& type, const DrawRole& role, Rng rng) {
   if (size_of(type.dtype) == 0) throw InputError("cannot draw a tensor of {}", to_string(type));
   if (is_floating(type.dtype)) {
@@ -208,8 +242,7 @@ Tensor draw(const TensorType& type, const DrawRole& role, Rng rng) {
     return tensor;
   }
   Tensor tensor({DType::kInt64, type.shape});
-  const auto limit = static_cast<uint64_t>(type.dtype == DType::kBool ? 2 : role.index_limit);
-  for (int64_t& x : tensor.data<int64_t>()) x = static_cast<int64_t>(rng.below(limit));
+  for (int64_t& x : tensor.data<int64_t>()) x = draw_integer(type.dtype, role, rng);
   return tensor.cast(type.dtype);
 }
 

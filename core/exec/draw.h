@@ -18,11 +18,14 @@ enum class Signs : uint8_t {
   kPositive,  ///< a root, a logarithm or a broken power is taken of it
 };
 
+inline constexpr int64_t kLargestInteger = 100;
+
 /// What a value is used for, as far as it decides which random numbers make sense for it.
 struct DrawRole {
   double variance = 1;      ///< of a float
   Signs signs = Signs::kBoth;
-  int64_t index_limit = 2;  ///< an integer is drawn below this
+  int64_t index_limit = 0;     ///< an integer numbers rows of a table, and is below this; 0: of no table
+  bool computed_with = false;  ///< or it is computed with
   bool operator==(const DrawRole&) const = default;
 };
 
@@ -56,7 +59,8 @@ class DrawPlan {
 };
 
 /// Floats: uniform with mean 0 and the role's variance, or of a size in [0.5, 1.5]; float64 whatever the
-/// declared type. Integers: below the role's limit. InputError for types without numbers.
+/// declared type. Integers: below the role's limit; up to kLargestInteger, where they are computed with, of the signs
+/// that make sense; else 0 or 1. InputError for types without numbers.
 Tensor draw(const TensorType& type, const DrawRole& role, Rng rng);
 
 }  // namespace reverie

@@ -211,6 +211,13 @@ AxiomProof prove_by_axioms(const Rule& rule, const std::vector<RuleExample>& ass
                            const AxiomProofOptions& options) {
   thread_local AxiomProver prover;
   AxiomProof proof;
+  for (const RuleExample& example : assignments)
+    for (const auto& [variable, tensors] : example.tensors)
+      for (const ExampleTensor& tensor : tensors)
+        if (!is_floating(tensor.type.dtype)) {
+          proof.not_covered = "the axioms are about floating-point tensors";
+          return proof;
+        }
   std::map<int, bool> ranks;
   std::set<std::string> used;
   for (const RuleForm& form : forms_of(rule.pattern(), assignments, options.forms)) {

@@ -213,7 +213,17 @@ class Translator {
         result.push_back(fmt::format("shape({}) == shape({})", source_name(first),
                                      source_name(other)));
     for (const std::string& condition : extents_.conditions()) result.push_back(condition);
+    add_division(result);
     return result;
+  }
+
+  /// Quotients of integers are cut off.
+  void add_division(std::vector<std::string>& result) const {
+    const auto divides = [](const TasoOp& op) { return op.type == taso_op::kDiv; };
+    if (std::ranges::none_of(rule_.source, divides) && std::ranges::none_of(rule_.target, divides)) return;
+    for (auto input = layout_.inputs.rbegin(); input != layout_.inputs.rend(); ++input)
+      if (in_source(input->first))
+        return result.push_back(fmt::format("is_float({})", source_name({input->first, 0})));
   }
 
   void add_conditions(int index, std::vector<std::string>& result) const {

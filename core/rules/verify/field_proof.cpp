@@ -68,6 +68,18 @@ std::string difference_of(const FieldTensor& a, const FieldTensor& b, const std:
   return fmt::format("output '{}' differs at {}", output, place_of(a.elements.shape(), element));
 }
 
+/// What is drawn of integers is too little to bound an error by.
+void refuse_integers(const Graph& original) {
+  const Graph* graphs[] = {&original};
+  const DrawPlan plan(graphs);
+  for (const NodeId node : original.nodes()) {
+    const WeightPtr& weight = original.weight(node);
+    if ((weight != nullptr && plan.weight(weight->identity()).computed_with) ||
+        (&original.op(node) == &input_op() && plan.input(original.input_name(node)).computed_with))
+      throw InputError("it computes with integers, for which polynomials over a field say nothing");
+  }
+}
+
 /// Nothing where something was divided by nought.
 std::optional<Point> compare_at(const Graph& original, const Graph& candidate,
                                 const std::set<uint64_t>& drawn, uint64_t key) {
@@ -138,6 +150,7 @@ class FieldProver {
       RewriteState next = state;
       next.commit(state.propose(matches[i]));
       try {
+        refuse_integers(original);
         const std::string difference = compare(original, next.graph(), parts.drawn);
         if (!difference.empty()) return fail(example, difference);
       } catch (const InputError& error) {

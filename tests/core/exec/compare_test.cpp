@@ -320,5 +320,32 @@ TEST(Compare, NanWhereTheReferenceHasNoneIsADisagreement) {
   EXPECT_FALSE(compare(root_of(false), root_of(true)).agree);
 }
 
+/// Of two integers of type `dtype`, and 3.
+Graph of_integers(DType dtype, const std::function<ValueId(Graph&, ValueId, ValueId, ValueId)>& build) {
+  Graph graph;
+  const ValueId a = graph.add_input("a", {dtype, {8}}), b = graph.add_input("b", {dtype, {8}});
+  graph.add_output("y", build(graph, a, b, graph.add_constant(Weight::constant({dtype, {8}}, 3))));
+  return graph;
+}
+
+/// 0 and 1 alone would not tell a square from its root, nor a sum of quotients from the quotient of the sum.
+TEST(Compare, IntegersThatAreComputedWithAreNotOnlyZeroAndOne) {
+  for (const DType dtype : {DType::kInt8, DType::kInt64, DType::kUInt8}) {
+    const auto by = [&](const char* op) {
+      return of_integers(dtype, [op](Graph& graph, ValueId a, ValueId b, ValueId) { return graph.add(op, {a, b}); });
+    };
+    EXPECT_TRUE(compare(by("Add"), by("Add")).agree);
+    EXPECT_TRUE(compare(by("Div"), by("Div")).agree) << "nothing is divided by 0";
+    EXPECT_FALSE(compare(of_integers(dtype, [](Graph& g, ValueId a, ValueId, ValueId) { return g.add("Mul", {a, a}); }),
+                         of_integers(dtype, [](Graph&, ValueId a, ValueId, ValueId) { return a; })).agree);
+    EXPECT_FALSE(compare(of_integers(dtype, [](Graph& g, ValueId a, ValueId b, ValueId three) {
+                           return g.add("Add", {g.add("Div", {a, three}), g.add("Div", {b, three})});
+                         }),
+                         of_integers(dtype, [](Graph& g, ValueId a, ValueId b, ValueId three) {
+                           return g.add("Div", {g.add("Add", {a, b}), three});
+                         })).agree);
+  }
+}
+
 }  // namespace
 }  // namespace reverie

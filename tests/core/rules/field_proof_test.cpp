@@ -79,6 +79,19 @@ example a: [2], b: [2]
   EXPECT_EQ(proof.counterexample, "");
 }
 
+TEST(FieldProof, SaysNothingOfIntegers) {
+  const FieldProof proof = proof_of(R"(
+rule square
+match
+  y = Mul(x, x)
+replace
+  y = x
+example x: int32 [6]
+)");
+  EXPECT_FALSE(proof.proved());
+  EXPECT_THAT(proof.not_covered, HasSubstr("it computes with integers"));
+}
+
 /// Both are undefined everywhere, so that nothing is seen of either.
 TEST(FieldProof, ADivisionByZeroIsNoCounterexample) {
   const FieldProof proof = proof_of(R"(

@@ -237,6 +237,15 @@ TEST(AxiomProof, SaysWhatNoAxiomSpeaksOf) {
   EXPECT_THAT(proof.not_covered, HasSubstr("Slice"));
 }
 
+TEST(AxiomProof, SaysNothingOfIntegers) {
+  const std::string rule =
+      "rule r\nmatch\n  y = Div(Add(a, b), c)\nreplace\n  y = Add(Div(a, c), Div(b, c))\n";
+  EXPECT_TRUE(by_axioms(rule + "example a: [3], b: [3], c: [3]\n").proved());
+  const AxiomProof proof = by_axioms(rule + "example a: int32 [3], b: int32 [3], c: int32 [3]\n");
+  EXPECT_FALSE(proof.proved());
+  EXPECT_THAT(proof.not_covered, HasSubstr("floating-point"));
+}
+
 TEST(Prove, StatesBothProofs) {
   const RuleSet& rules = RuleSet::builtin();
   const ProofReport report = prove(rules[rules.find("matmul_sum_inputs")]);

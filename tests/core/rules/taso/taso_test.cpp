@@ -316,6 +316,15 @@ TEST(TasoOperators, WhatOnlyTheTargetDemandsIsACondition) {
   EXPECT_THAT(outcome_of(kAssociative).text, Not(HasSubstr("dim(")));
 }
 
+TEST(TasoOperators, RulesThatDivideAskForFloats) {
+  const auto div = [](TasoTensor a, TasoTensor b) { return Op{29, {a, b}, {}}; };
+  const TasoOutcome outcome = outcome_of(rule_bytes({div(kA, kC), div(kB, kC), add({0}, {1})},
+                                                    {add(kA, kB), div({0}, kC)}, {{{2}, {1}}}));
+  EXPECT_TRUE(outcome.accepted()) << outcome.refusal;
+  EXPECT_THAT(outcome.text, HasSubstr("is_float(x1)"));
+  EXPECT_THAT(outcome_of(kAssociative).text, Not(HasSubstr("is_float")));
+}
+
 TEST(TasoOperators, AnUnknownExtentOfAConstantIsSaid) {
   EXPECT_THAT(outcome_of(rule_bytes({relu(kA)}, {{24, {}}, relu(kA)}, {{{0}, {1}}})).refusal,
               HasSubstr("nothing says how large"));
