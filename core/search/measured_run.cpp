@@ -35,6 +35,13 @@ double MeasuredRun::Measured::mean() const {
   return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
 }
 
+SearchOptions MeasuredRun::options_within(double share) const {
+  SearchOptions options = options_;
+  if (options.time_limit > 0)
+    options.time_limit = std::max(share * (options.time_limit - walks_.elapsed()), 1e-9);
+  return options;
+}
+
 int64_t MeasuredRun::kept_back() const {
   const MeasuredOptions& measured = options_.measured;
   return std::min(measured.again, measured.budget / 5);
@@ -99,11 +106,9 @@ std::vector<CheapestStates::Entry> MeasuredRun::cheapest(const SearchMethod& met
                                                          int64_t budget, uint64_t seed,
                                                          size_t most) {
   CheapestStates found(most, known_);
-  SearchOptions options = options_;
+  SearchOptions options = options_within(0.5);
   options.budget = budget;
   options.seed = seed;
-  if (options.time_limit > 0)
-    options.time_limit = std::max(options.time_limit - walks_.elapsed(), 1e-9);
   options.on_state = [&](const RewriteState& state, std::span<const RewriteStep> path) {
     found.offer(state, path);
   };

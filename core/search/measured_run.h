@@ -20,6 +20,8 @@ class MeasuredRun {
 
   const RewriteState& start() const { return start_; }
   const SearchOptions& options() const { return options_; }
+  /// Those of a search within this one that may take this share of the time left.
+  SearchOptions options_within(double share) const;
   /// For walks; its best is that of the cost model and does not matter.
   SearchRun& walks() { return walks_; }
 
@@ -34,7 +36,8 @@ class MeasuredRun {
   /// not and no more may be, or its weights are above the bound.
   std::optional<double> seconds(std::span<const RewriteStep> path);
 
-  /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs`.
+  /// The cheapest states not yet measured, at most `most`, that `method` comes by under `costs` in at most half of
+  /// the time left.
   std::vector<CheapestStates::Entry> cheapest(const SearchMethod& method,
                                               std::shared_ptr<CostModel> costs, int64_t budget,
                                               uint64_t seed, size_t most);

@@ -85,7 +85,7 @@ void measure_rule_lists(MeasuredRun& run) {
 }
 
 void measure_random_walks(MeasuredRun& run) {
-  const size_t steps = random_walk_length(run.start(), run.options());
+  const size_t steps = random_walk_length(run.start(), run.options_within(0.5));
   measure_ends(run, [&](const Rng& rng) { return walk_at_random(run.walks(), steps, rng); });
 }
 

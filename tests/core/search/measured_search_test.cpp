@@ -294,5 +294,20 @@ TEST(Surrogate, SearchesByWhateverMethodItIsTold) {
   }
 }
 
+/// Who searches first and measures then must not search until the time is over.
+TEST(MeasuredSearch, TheSearchWithinLeavesTimeToMeasure) {
+  Machine machine(0.01);
+  double limit = 0;
+  const SearchMethod within = [&](const RewriteState& start, const SearchOptions& options) {
+    limit = options.time_limit;
+    return search_methods().front().run(start, options);
+  };
+  SearchOptions options = options_with(12);
+  options.clock = [&] { return static_cast<double>(machine.measured.size()); };
+  options.time_limit = 101;
+  measured_search(within, machine.as_new_timer())(world(), options);
+  EXPECT_EQ(limit, 50);
+}
+
 }  // namespace
 }  // namespace reverie
