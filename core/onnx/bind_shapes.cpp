@@ -39,7 +39,7 @@ std::string symbolic(const onnx::TensorShapeProto& shape) {
   std::string text;
   for (const auto& dim : shape.dim()) {
     if (!text.empty()) text += ',';
-    if (dim.has_dim_value()) text += std::to_string(dim.dim_value());
+    if (has_extent(dim)) text += std::to_string(dim.dim_value());
     else text += dim.dim_param().empty() ? "?" : dim.dim_param();
   }
   return text;
@@ -58,7 +58,7 @@ void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbol
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
     const auto& dim = tensor.shape().dim(i);
     const int64_t extent = shape[static_cast<size_t>(i)];
-    if (dim.has_dim_value() && dim.dim_value() != extent) throw mismatch();
+    if (has_extent(dim) && dim.dim_value() != extent) throw mismatch();
     if (dim.dim_param().empty()) continue;
     const auto [known, added] = symbols->emplace(dim.dim_param(), extent);
     if (known->second != extent)
@@ -76,7 +76,7 @@ TensorType bound_type(const onnx::ValueInfoProto& input, const Symbols& symbols)
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
     const auto& dim = tensor.shape().dim(i);
     const auto known = symbols.find(dim.dim_param());
-    if (dim.has_dim_value()) {
+    if (has_extent(dim)) {
       type.shape.push_back(dim.dim_value());
     } else if (!dim.dim_param().empty() && known != symbols.end()) {
       type.shape.push_back(known->second);

@@ -98,6 +98,17 @@ std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   return captured;
 }
 
+std::set<std::string> names_taken(const onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const auto& output : graph.output()) names.insert(output.name());
+  for (const auto& node : graph.node()) {
+    names.insert(node.input().begin(), node.input().end());
+    const std::vector<std::string> captured = captured_names(node);
+    names.insert(captured.begin(), captured.end());
+  }
+  return names;
+}
+
 std::set<std::string> local_names(const onnx::NodeProto& node) {
   std::set<std::string> names;
   for_each_subgraph(node, [&](const onnx::GraphProto& graph) { collect_local(graph, &names); });

@@ -13,6 +13,9 @@ namespace reverie::proto {
 /// order of first use.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
 
+/// Every name that a node, a subgraph or the outputs of the model's graph take.
+std::set<std::string> names_taken(const onnx::GraphProto& graph);
+
 /// Every name that is defined inside the subgraphs of `node`, at any depth.
 std::set<std::string> local_names(const onnx::NodeProto& node);
 

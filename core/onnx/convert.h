@@ -1,7 +1,9 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,11 +27,12 @@ struct Source {
   /// It has attributes of other kinds (tensors, graphs, types).
   bool has_other_attributes = false;
   ExternalFiles& files;
+  const std::set<std::string>& taken;  ///< names that the model reads somewhere
 
   bool has_input(size_t index) const { return index < inputs.size() && inputs[index].valid(); }
   const TensorType& type(size_t index) const { return graph.type(inputs[index]); }
   bool wants_output(int index) const {
-    return index < node.output_size() && !node.output(index).empty();
+    return index < node.output_size() && taken.contains(node.output(index));
   }
   /// The value of a constant input; nullopt when it is absent or not known before run time.
   std::optional<Tensor> constant(size_t index) const;

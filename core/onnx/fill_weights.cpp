@@ -72,13 +72,7 @@ std::map<std::string, Tensor> drawn_weights(const Graph& graph, uint64_t seed) {
 }
 
 void erase_unused_initializers(onnx::GraphProto* graph, const std::set<std::string>& candidates) {
-  std::set<std::string> used;
-  for (const auto& output : graph->output()) used.insert(output.name());
-  for (const auto& node : graph->node()) {
-    used.insert(node.input().begin(), node.input().end());
-    const std::vector<std::string> captured = proto::captured_names(node);
-    used.insert(captured.begin(), captured.end());
-  }
+  const std::set<std::string> used = proto::names_taken(*graph);
   auto* initializers = graph->mutable_initializer();
   for (int i = initializers->size() - 1; i >= 0; --i)
     if (const std::string& name = initializers->Get(i).name();
@@ -102,10 +96,9 @@ void replace_fills(const std::map<std::string, Tensor>& weights, onnx::GraphProt
 void write(const onnx::ModelProto& model, const std::filesystem::path& path) {
   AsideFile file(path.string());
   std::ofstream stream(file.temporary(), std::ios::binary);
-  const bool written = stream && model.SerializeToOstream(&stream);
+  if (stream) proto::serialize(model, path.string(), stream);
   stream.close();
-  if (!written || !stream)
-    throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  if (!stream) throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
   file.commit();
 }
 
@@ -118,6 +111,8 @@ int fill_weights(const std::filesystem::path& from, const std::filesystem::path&
       from.string(), [&] { return proto::Importer(model, from.parent_path()).run(options); });
   const std::map<std::string, Tensor> weights = drawn_weights(imported.graph, seed);
   replace_fills(weights, model.mutable_graph());
+  proto::ExternalFiles files(from.parent_path());
+  proto::embed_external_data(model.mutable_graph(), files);
   write(model, to);
   return static_cast<int>(weights.size());
 }

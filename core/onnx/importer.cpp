@@ -39,7 +39,7 @@ onnx::NodeProto canonical(onnx::NodeProto node, const std::vector<std::string>& 
 }  // namespace
 
 Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder)
-    : model_(model), opset_(standard_opset(model)), files_(std::move(folder)) {
+    : model_(model), opset_(standard_opset(model)), files_(std::move(folder)), taken_(names_taken(model.graph())) {
   for (const auto& info : model.graph().value_info()) declared_[info.name()] = &info;
   for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
 }
@@ -54,7 +54,7 @@ ImportedModel Importer::run(const ImportOptions& options) {
     with_context(where, [&] { add_node(node); });
   }
   add_outputs();
-  warn_of_opaque_nodes();
+  warn_of_what_stays_out();
   graph_.erase_dead();
   return {graph_.compacted(), model_info(), std::move(warnings_)};
 }
@@ -117,7 +117,7 @@ void Importer::add_node(const onnx::NodeProto& node) {
   if (outputs) fold(&*outputs);
   if (!outputs) outputs = add_opaque(node);
   for (int i = 0; i < node.output_size(); ++i)
-    if (!node.output(i).empty()) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
+    if (taken_.contains(node.output(i))) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
 }
 
 /// Whether the table may know the node: a standard operator whose inputs are tensors of numbers.
@@ -134,7 +134,7 @@ bool Importer::is_candidate(const onnx::NodeProto& node) const {
 }
 
 std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
-  Source source = {node, opset_, graph_, {}, {}, false, files_};
+  Source source = {node, opset_, graph_, {}, {}, false, files_, taken_};
   for (const auto& input : node.input()) source.inputs.push_back(value(input));
   while (!source.inputs.empty() && !source.inputs.back().valid()) source.inputs.pop_back();
   source.attributes = read_attributes(node, &source.has_other_attributes);
@@ -260,7 +260,7 @@ ModelInfo Importer::model_info() const {
   return info;
 }
 
-void Importer::warn_of_opaque_nodes() {
+void Importer::warn_of_what_stays_out() {
   int total = 0;
   std::string list;
   for (const auto& [name, count] : opaque_counts_) {
@@ -272,6 +272,7 @@ void Importer::warn_of_opaque_nodes() {
         "{} node{} carried through untouched and {} part in no rewrite: {}", total,
         total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
   if (model_.training_info_size() > 0) warnings_.emplace_back("training information is left out");
+  if (model_.graph().quantization_annotation_size() > 0) warnings_.emplace_back("quantization annotations are left out");
 }
 
 }  // namespace reverie::proto

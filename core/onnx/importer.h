@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -36,11 +37,12 @@ class Importer {
   std::vector<KnownValue> known_inputs(const onnx::NodeProto& node);
   KnownValue known_value(const std::string& name);
   TensorType output_type(const std::string& name, const onnx::TypeProto& inferred) const;
-  void warn_of_opaque_nodes();
+  void warn_of_what_stays_out();
 
   const onnx::ModelProto& model_;
   int opset_;
   ExternalFiles files_;
+  std::set<std::string> taken_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> declared_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
+#include <ostream>
 
 #include "core/base/error.h"
 
@@ -53,7 +55,7 @@ std::optional<TensorType> tensor_type(const onnx::TypeProto& type) {
   result.dtype = dtype_of(type.tensor_type().elem_type());
   if (!result.known()) return std::nullopt;
   for (const auto& dim : type.tensor_type().shape().dim()) {
-    if (!dim.has_dim_value() || dim.dim_value() < 0) return std::nullopt;
+    if (!has_extent(dim)) return std::nullopt;
     result.shape.push_back(dim.dim_value());
   }
   if (!is_sane(result.shape)) return std::nullopt;
@@ -75,7 +77,7 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value) {
   std::vector<std::string> symbols;
   for (const auto& dim : value.type().tensor_type().shape().dim()) {
     const std::string place = fmt::format("{}[{}]", value.name(), symbols.size());
-    symbols.push_back(dim.has_dim_value() ? "" : dim.dim_param().empty() ? place : dim.dim_param());
+    symbols.push_back(has_extent(dim) ? "" : dim.dim_param().empty() ? place : dim.dim_param());
   }
   return symbols;
 }
@@ -83,6 +85,12 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value) {
 std::string qualified_name(const onnx::NodeProto& node) {
   if (is_standard_domain(node.domain())) return node.op_type();
   return node.domain() + "::" + node.op_type();
+}
+
+void serialize(const onnx::ModelProto& model, const std::string& path, std::ostream& stream) {
+  if (model.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max()))
+    throw InputError("{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file of their own", path);
+  if (!model.SerializeToOstream(&stream)) stream.setstate(std::ios::failbit);
 }
 
 std::string one_line(const char* message) {

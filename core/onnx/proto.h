@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <iosfwd>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,11 @@ void set_tensor_type(const TensorType& type, onnx::TypeProto* out);
 /// means the number that was written in the source, and survives conversion to float and back.
 double decimal(float value);
 
+/// Whether the extent is a number. A negative one is an old way to say that it is not known.
+inline bool has_extent(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.has_dim_value() && dim.dim_value() >= 0;
+}
+
 bool is_standard_domain(const std::string& domain);
 /// What the value's dimensions are called, by axis: nothing where one is a number, and "x[0]" where it
 /// has no name and hence nothing to do with any other.
@@ -33,6 +39,9 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value);
 
 /// "If", or "com.example::Fused".
 std::string qualified_name(const onnx::NodeProto& node);
+
+/// InputError, naming `path`, when Protobuf cannot: more than 2 GiB.
+void serialize(const onnx::ModelProto& model, const std::string& path, std::ostream& stream);
 
 /// The message of an exception of the ONNX library in one line.
 std::string one_line(const char* message);

@@ -129,7 +129,8 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   require_accepted(shape_verdict(std::move(declared), !skeleton.has_opaque_nodes), skeleton, path);
   PendingFile file(path);
   std::optional<PendingFile> data;
-  if (total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
+  const auto rest = static_cast<int64_t>(model.ByteSizeLong());
+  if (rest + total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
   onnx::GraphProto* graph = model.mutable_graph();
   for (const StoredWeight& stored : skeleton.weights) {
     if (data && stored.weight->type().bytes() >= kSmallestExternal)
@@ -142,8 +143,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   if (data) data->finish();
   require_accepted(verdict(&model, path.parent_path()), skeleton, path);
   if (data) set_location(data->name(), graph);
-  if (!model.SerializeToOstream(&file.stream()))
-    throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  serialize(model, path.string(), file.stream());
   file.finish();
   if (data) data->commit();
   file.commit();

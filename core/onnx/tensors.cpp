@@ -110,11 +110,6 @@ void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
   write_tensor(data, name, tensor);
 }
 
-void embed(onnx::GraphProto* graph, ExternalFiles& files) {
-  for (auto& tensor : *graph->mutable_initializer()) embed(&tensor, files);
-  for (auto& node : *graph->mutable_node()) embed_external_data(&node, files);
-}
-
 std::string describe(const onnx::TensorProto& tensor) {
   return fmt::format("tensor '{}'", tensor.name());
 }
@@ -151,10 +146,15 @@ Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files) {
 void embed_external_data(onnx::NodeProto* node, ExternalFiles& files) {
   for (auto& attribute : *node->mutable_attribute()) {
     if (attribute.has_t()) embed(attribute.mutable_t(), files);
-    if (attribute.has_g()) embed(attribute.mutable_g(), files);
+    if (attribute.has_g()) embed_external_data(attribute.mutable_g(), files);
     for (auto& tensor : *attribute.mutable_tensors()) embed(&tensor, files);
-    for (auto& graph : *attribute.mutable_graphs()) embed(&graph, files);
+    for (auto& graph : *attribute.mutable_graphs()) embed_external_data(&graph, files);
   }
+}
+
+void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files) {
+  for (auto& tensor : *graph->mutable_initializer()) embed(&tensor, files);
+  for (auto& node : *graph->mutable_node()) embed_external_data(&node, files);
 }
 
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out) {

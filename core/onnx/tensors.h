@@ -21,6 +21,8 @@ Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files);
 /// Brings data that lies outside into the tensors of the node's attributes, subgraphs included;
 /// element types that the project does not carry stay. InputError as for read_weight.
 void embed_external_data(onnx::NodeProto* node, ExternalFiles& files);
+/// The same for all tensors of a graph.
+void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files);
 
 /// Name, type and data, the latter inline.
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out);

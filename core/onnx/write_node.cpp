@@ -78,6 +78,11 @@ bool reduces_nothing(const Graph& graph, NodeId node) {
          graph.type(graph.inputs(node)[0]).rank() > 0;
 }
 
+bool broadcasts(const Graph& graph, NodeId node) {
+  const Shape& shape = graph.type(graph.output(node)).shape;
+  return std::ranges::any_of(graph.inputs(node), [&](ValueId input) { return graph.type(input).shape != shape; });
+}
+
 /// What an older operator set cannot say although it has the operator and its attributes.
 bool has_meaning(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
@@ -85,7 +90,7 @@ bool has_meaning(const Graph& graph, NodeId node, int opset) {
   if (op.is("Reshape")) return opset >= 14 || !keeps_zero_extent(graph, node);
   if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
   if (reduces_nothing(graph, node)) return op.is("ReduceSum") && opset >= 13;
-  if (op.is("Min") || op.is("Max")) return opset >= 8;
+  if (op.is("Min") || op.is("Max")) return opset >= 8 || !broadcasts(graph, node);
   return true;
 }
 

@@ -118,6 +118,35 @@ TEST_F(FillWeights, KeepsShapesThatHaveOtherUses) {
   EXPECT_NO_THROW(import_onnx(folder_ / "full.onnx"));
 }
 
+/// The copy lies elsewhere than the file with the original's data.
+TEST_F(FillWeights, BringsDataThatLieOutside) {
+  onnx::ModelProto light = testing::parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[4,100] x) => (float[4,100] y)
+      <int64[1] row = {100}>
+      {
+        w = ConstantOfShape <value = float[1] {0.5}> (row)
+        p = Add(x, w)
+        y = Mul(p, beside)
+      })");
+  auto* beside = light.mutable_graph()->add_initializer();
+  beside->set_name("beside");
+  beside->set_data_type(onnx::TensorProto::FLOAT);
+  beside->add_dims(100);
+  beside->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* location = beside->add_external_data();
+  location->set_key("location");
+  location->set_value("light.data");
+  const std::vector<float> data(100, 3);
+  std::ofstream(folder_ / "light.data", std::ios::binary)
+      .write(reinterpret_cast<const char*>(data.data()), 400);
+  testing::write_message(light, folder_ / "light.onnx");
+  const TemporaryDirectory elsewhere;
+  EXPECT_EQ(fill_weights(folder_ / "light.onnx", elsewhere / "full.onnx", 1), 1);
+  EXPECT_THAT(initializer(testing::read_message<onnx::ModelProto>(elsewhere / "full.onnx"), "beside"), Each(3.0));
+  EXPECT_NO_THROW(import_onnx(elsewhere / "full.onnx"));
+}
+
 class FillWeightsOfALightModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FillWeightsOfALightModel, KeepsActivationsInRange) {

@@ -326,5 +326,38 @@ TEST_F(SpelledOut, GemmWithoutATerm) {
   EXPECT_TRUE(compare(graph, again.graph).agree);
 }
 
+TEST_F(Opaque, NamesThatNobodyReadsAreNoOutputs) {
+  const std::string text = R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[1, 3, 4, 4] x) => (float[1, 3, 2, 2] y{}) {{
+      a = Relu(x)
+      d, mask = Dropout(a)
+      y, indices = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (d)
+      {}
+    }})";
+  const ImportedModel model = import(parse(fmt::format(fmt::runtime(text), "", "")));
+  EXPECT_THAT(model.warnings, IsEmpty());
+  expect_round_trip(model);
+  const auto read = parse(fmt::format(fmt::runtime(text), ", bool[1, 3, 4, 4] kept", "kept = Not(mask)"));
+  EXPECT_THAT(import(read).warnings, ElementsAre(HasSubstr("1 Dropout")));
+}
+
+TEST_F(Opaque, AnOldOpsetThatANodePinsHasMaxOfEqualShapes) {
+  expect_round_trip(import(parse(R"(
+    <ir_version: 3, opset_import: ["" : 7]>
+    g (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) {
+      m = Max(a, b)
+      y = Mean(m, a)
+    })")));
+}
+
+TEST_F(Opaque, QuantizationAnnotationsAreLeftOutWithAWarning) {
+  onnx::ModelProto model = parse(R"(
+    <ir_version: 8, opset_import: ["" : 13]>
+    g (float[2] x) => (float[2] y) { y = Relu(x) })");
+  model.mutable_graph()->add_quantization_annotation()->set_tensor_name("x");
+  EXPECT_THAT(import(model).warnings, ElementsAre("quantization annotations are left out"));
+}
+
 }  // namespace
 }  // namespace reverie

@@ -371,5 +371,22 @@ TEST_F(RewrittenConstants, AConstantWithTheBoundExtentDoesNotHoldForOthers) {
   EXPECT_THAT(replaced(model), ElementsAre("batch"));
 }
 
+TEST_F(Symbols, ANegativeExtentIsOneWithoutAName) {
+  onnx::ModelProto model = testing::parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[N, 3] x) => (float[N, 3] y) { y = Relu(x) })");
+  for (auto* value : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)})
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(-1);
+  testing::write_message(model, original_);
+  try {
+    import_onnx(original_);
+    ADD_FAILURE() << "it has no extent";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("input 'x' (?,3) has no value for dimension '0'"));
+  }
+  const Graph graph = import_onnx(original_, {{"x=2,3"}}).graph;
+  EXPECT_EQ(graph.type(graph.outputs()[0].value).shape, (Shape{2, 3}));
+}
+
 }  // namespace
 }  // namespace reverie
