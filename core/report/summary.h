@@ -18,12 +18,12 @@ struct SummaryOptions {
   bool lower_is_better = false;
   /// The metric becomes the share of the gap that it closes, in percent:
   /// 100 (x - base) / (best known - base); base is the mean of `gap_base` on that task, the best known
-  /// that of all runs, also those that `where` leaves out of the tables.
+  /// that of all runs by the same `cost_source`, also those that `where` leaves out of the tables.
   bool gap_closed = false;
   std::string gap_base = "greedy";
   double min_gap = 1;  ///< in units of the metric: tasks with less are left out and named
   std::vector<std::pair<std::string, std::string>> where;
-  /// Field and value: runs count as they stood there (runs_at), but for the best known.
+  /// Field and value: runs count as they stood there (runs_at), but for the base and the best known of gaps.
   std::optional<std::pair<std::string, double>> at;
   BootstrapOptions bootstrap;
 

@@ -76,14 +76,18 @@ std::string task_table(const Summary& summary) {
 }
 
 std::string row_text(const SummaryRow& row, const Summary& summary) {
-  const bool known = row.runs > static_cast<int>(summary.common.size());
+  const auto tasks = static_cast<int>(summary.common.size());
+  const bool known = row.runs > tasks;
+  const bool compared = known || std::ranges::any_of(summary.rows, [&](const SummaryRow& other) {
+                          return other.method == summary.options.versus && other.runs > tasks;
+                        });
   std::string text = fmt::format("| {} | {} | {} | {} |", row.method, row.runs, rounded(row.iqm.value),
                                  interval(row.iqm, known));
   if (summary.options.versus.empty()) return text + "\n";
   if (!row.difference) return text + " | | | |\n";
   return text + fmt::format(" {:+.2f} | {} | {:.2f} | {} |\n", row.difference->value,
-                            interval(*row.difference, known), row.better->value,
-                            interval(*row.better, known));
+                            interval(*row.difference, compared), row.better->value,
+                            interval(*row.better, compared));
 }
 
 std::string aggregate_table(const Summary& summary) {

@@ -157,6 +157,29 @@ TEST(Summary, GapsOfCostsCloseTowardsTheLower) {
   EXPECT_THAT(summary_markdown(summary), HasSubstr("| a | 0.00 | 75.00 | **100.00** |"));
 }
 
+TEST(Summary, AGapIsBetweenRunsOfTheSameCosts) {
+  SummaryOptions options;
+  options.gap_closed = true;
+  const std::string a = ",\"cost_source\":\"A\"", b = ",\"cost_source\":\"B\"";
+  const auto runs = runs_of(line("a", "greedy", 1, 5, a) + line("a", "x", 1, 7, a) + line("a", "y", 1, 9, a) +
+                            line("a", "greedy", 1, 1, b) + line("a", "y", 1, 99, b));
+  options.where = {{"cost_source", "A"}};
+  const Summary summary = summarize(runs, options);
+  EXPECT_EQ(summary.gaps[0].base, 5);
+  EXPECT_EQ(summary.gaps[0].best, 9);
+  options.where.clear();
+  EXPECT_THAT(refusal([&] { summarize(runs, options); }), HasSubstr("cost_source is B"));
+}
+
+/// The one run of x is paired with each of those of y, which tell how far the difference goes.
+TEST(Summary, ASingleRunHasAnIntervalToAMethodOfSeveral) {
+  SummaryOptions options;
+  options.versus = "y";
+  const std::string text = summary_markdown(
+      summarize(runs_of(line("a", "x", 1, 1) + line("a", "y", 1, 10) + line("a", "y", 2, 12)), options));
+  EXPECT_THAT(text, HasSubstr("| x | 1 | 1.00 |  | -10.00 | -11.00 to -9.00 |"));
+}
+
 TEST(Summary, WhatRoundsToNothingHasNoSign) {
   const std::string lines = line("a", "x", 1, -0.004) + line("a", "y", 1, -0.006);
   EXPECT_THAT(summary_markdown(summarize(runs_of(lines), {})), HasSubstr("| a | **0.00** | -0.01 |"));
