@@ -29,7 +29,7 @@ std::optional<Eltwise> eltwise_of(const OpSchema& op, const Attributes& attribut
   const auto number = [&](std::string_view name, double otherwise) {
     return static_cast<float>(attributes.number(name, otherwise));
   };
-  constexpr double kHuge = std::numeric_limits<float>::max();
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   if (op.is("Relu")) return Eltwise{algorithm::eltwise_relu};
   if (op.is("LeakyRelu")) return Eltwise{algorithm::eltwise_relu, number("alpha", 0.01)};
   if (op.is("Elu")) return Eltwise{algorithm::eltwise_elu, number("alpha", 1)};
@@ -38,7 +38,7 @@ std::optional<Eltwise> eltwise_of(const OpSchema& op, const Attributes& attribut
   if (op.is("HardSwish")) return Eltwise{algorithm::eltwise_hardswish};
   if (op.is("Softplus")) return Eltwise{algorithm::eltwise_soft_relu};
   if (op.is("Clip"))
-    return Eltwise{algorithm::eltwise_clip, number("min", -kHuge), number("max", kHuge)};
+    return Eltwise{algorithm::eltwise_clip, number("min", -kUnbounded), number("max", kUnbounded)};
   if (op.is("Sqrt")) return Eltwise{algorithm::eltwise_sqrt};
   if (op.is("Exp")) return Eltwise{algorithm::eltwise_exp};
   if (op.is("Log")) return Eltwise{algorithm::eltwise_log};

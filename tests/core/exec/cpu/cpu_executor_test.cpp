@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <set>
 
 #include "tests/core/exec/conformance.h"
@@ -207,6 +208,15 @@ TEST(CpuExecutor, SupportsWhatItHasKernelsFor) {
 TEST(CpuExecutor, RefusesOpaqueNodesAndInputsThatDoNotFit) {
   CpuExecutor executor;
   testing::expect_refusals(executor);
+}
+
+TEST(CpuExecutor, ABoundThatAClipLacksIsNoNumber) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {3}});
+  graph.add_output("y", graph.add("Clip", {x}, {{"min", 0.0}}));
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor inputs[] = {Tensor::of<float>({3}, {-infinity, 2, infinity})};
+  EXPECT_THAT(CpuExecutor().run(graph, inputs).at(0).data<float>(), ElementsAre(0, 2, infinity));
 }
 
 TEST(CpuExecutor, AnInputCanBeAnOutput) {
