@@ -66,7 +66,7 @@ void register_model(CLI::App& app) {
   command->callback([arguments] {
     if (arguments->list) return list_models();
     if (arguments->name.empty() == arguments->fill.empty())
-      throw InputError("model needs a name (see reverie model --list) or --fill FILE");
+      throw InputError("model needs either a name (see reverie model --list) or --fill FILE");
     if (arguments->out.empty()) throw InputError("model needs --out FILE");
     if (!arguments->fill.empty()) return write_filled(*arguments);
     write_model(arguments->name, arguments->options, arguments->out);

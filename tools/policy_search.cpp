@@ -17,7 +17,10 @@ std::string warning_of_costs(const std::string& file, const std::string& trained
 
 #ifdef REVERIE_LEARNING
 std::string cost_source_of_policy(const std::string& file) {
-  return load_checkpoint(file, "policy").spec.cost_source;
+  const EnvSpec spec = load_checkpoint(file, "policy").spec;
+  if (spec.name != "rewrite")
+    throw InputError("{}: is a policy for the environment '{}', not for rewriting models", file, spec.name);
+  return spec.cost_source;
 }
 
 SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& learned,

@@ -63,7 +63,6 @@ void print_reasons(const ProfileResult& result) {
 }
 
 void measure(const Operators& operators, const Options& options) {
-  if (options.out.empty()) throw InputError("--out TABLE says where the measurements go");
   Progress progress("profile", std::ssize(operators), "operators", progress_style(options.quiet));
   ProfileOptions profile;
   profile.measure.machine = make_machine(options.cost);
@@ -89,6 +88,7 @@ void measure(const Operators& operators, const Options& options) {
 
 void run(Options options) {
   if (!options.out.empty()) check_writable(options.out);
+  else if (!options.list) throw InputError("--out TABLE says where the measurements go");
   options.reach.stop = stop_on_interrupt();
   Operators operators;
   {

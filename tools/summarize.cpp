@@ -86,6 +86,8 @@ void add_plot_options(CLI::App& command, Options& options) {
   command.add_option("--x-label", options.curve.x_label, "Of the plot, instead of the field's name");
   command.add_option("--y-label", options.curve.y_label, "Of the plot, instead of the metrics' names");
   command.add_option("--title", options.curve.title, "Of the plot");
+  for (const char* of_plot : {"--x", "--log-x", "--log-y", "--straight", "--x-label", "--y-label", "--title"})
+    command.get_option(of_plot)->needs("--plot");
 }
 
 }  // namespace
@@ -103,7 +105,7 @@ void register_summarize(CLI::App& app) {
   command->add_option("--versus", summary.versus, "Method that the others are compared with");
   command->add_option("--where", options->conditions, "Of the runs only these; may be repeated")
       ->type_name("FIELD=VALUE[,VALUE...]")->expected(1)->take_all();
-  command->add_option("--at", options->at, "The runs as their traces have them there; the best known is that of whole runs")
+  command->add_option("--at", options->at, "The runs as their traces have them there; base and best known of a gap are those of whole runs")
       ->type_name("FIELD=VALUE");
   command->add_flag("--median", summary.median, "Of the runs of a task, instead of their mean");
   command->add_flag("--lower-is-better", summary.lower_is_better, "The metric is a cost or a time");
@@ -112,6 +114,7 @@ void register_summarize(CLI::App& app) {
   command->add_option("--gap-base", summary.gap_base, "Method that is the base")->capture_default_str();
   command->add_option("--min-gap", summary.min_gap, "Tasks with a smaller gap are left out")
       ->capture_default_str();
+  for (const char* of_gap : {"--gap-base", "--min-gap"}) command->get_option(of_gap)->needs("--gap-closed");
   command->add_option("--resamples", summary.bootstrap.resamples, "Of the bootstrap")
       ->capture_default_str()->check(CLI::PositiveNumber);
   command->add_option("--seed", summary.bootstrap.seed, "Of the bootstrap")->capture_default_str();

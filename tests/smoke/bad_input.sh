@@ -142,6 +142,9 @@ refuses 'toy.*--rules' reverie collect toy --rules bad.rules --out new
 refuses 'toy.*--shape' reverie collect toy --shape input=1,2 --out new
 absent new
 
+# What is missing is told before anything is searched
+refuses '--out TABLE says where' reverie profile good.onnx --quiet
+
 # Results of experiments
 printf '{"model":"a","method":"x","seed":1,"improvement_percent":3}\n' >runs.jsonl
 printf '{"model":"a"\n' >torn.jsonl
@@ -152,6 +155,14 @@ refuses "runs.jsonl:1: has no field ''" reverie summarize runs.jsonl --metric ''
 refuses "runs.jsonl:1: field 'method' is x, no number" reverie summarize runs.jsonl --metric method
 refuses 'runs.jsonl:1: x on a .*runs.jsonl:1' reverie summarize runs.jsonl runs.jsonl
 refuses "there are x" reverie summarize runs.jsonl --versus nonsense
+for option in '--x seed' --log-x --log-y --straight '--x-label x' '--y-label y' '--title t'; do
+  # shellcheck disable=SC2086
+  refuses "${option%% *} requires --plot" reverie summarize runs.jsonl $option
+done
+for option in '--gap-base x' '--min-gap 2'; do
+  # shellcheck disable=SC2086
+  refuses "${option%% *} requires --gap-closed" reverie summarize runs.jsonl $option
+done
 refuses 'its values are x' reverie summarize runs.jsonl --where method=nonsense
 refuses 'FIELD=VALUE' reverie summarize runs.jsonl --where nonsense
 refuses 'much.*no number' reverie summarize runs.jsonl --at seconds=much
