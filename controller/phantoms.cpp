@@ -1,6 +1,5 @@
 #include "controller/phantoms.h"
 
-#include "worldmodel/graph_batch.h"
 #include "worldmodel/location.h"
 #include "worldmodel/modules.h"
 
@@ -12,18 +11,10 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
                                     std::span<const Environment* const> environments,
                                     LatentState& state) {
   std::vector<Observation> observations;
-  std::vector<const Observation*> pointers;
-  std::vector<const ActionMask*> masks;
   for (const Environment* environment : environments) observations.push_back(environment->observe());
-  for (const Observation& observation : observations) {
-    pointers.push_back(&observation);
-    masks.push_back(&observation.mask);
-  }
-  state = world.begin(to_device(encoder.encode(pointers, environments.front()->spec()), world.device()));
-  const auto size = static_cast<int64_t>(observations.size());
-  const LatentMask mask = batch_masks(masks, environments.front()->spec());
-  return observation_of(state, to_device(mask, world.device()),
-                        torch::ones({size}, state.latents.z.options()));
+  const EncodedStates seen = encoder.see(observations, environments.front()->spec());
+  state = world.begin(seen.latents);
+  return observation_of(state, seen.mask, torch::ones({std::ssize(observations)}, state.latents.z.options()));
 }
 
 std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, LatentState state,

@@ -2,7 +2,6 @@
 
 #include "controller/phantoms.h"
 #include "controller/rollout.h"
-#include "worldmodel/graph_batch.h"
 
 namespace reverie {
 namespace {
@@ -43,10 +42,7 @@ class PolicyAgent : public CollectAgent {
   Action sampled_action(const EnvSpec& spec, const Observation& observation, int step) {
     torch::NoGradGuard no_grad;
     WorldModel& world = *trained_.world;
-    const std::vector<const Observation*> one = {&observation};
-    const std::vector<const ActionMask*> masks = {&observation.mask};
-    const Latents latents = to_device(trained_.encoder->encode(one, spec), world.device());
-    const LatentMask mask = to_device(batch_masks(masks, spec), world.device());
+    const auto [latents, mask] = trained_.encoder->see({&observation, 1}, spec);
     if (step == 0) state_ = world.begin(latents);
     state_.latents = latents;
     const auto to_go = torch::full({1}, time_to_go(step, spec.horizon)).to(world.device());

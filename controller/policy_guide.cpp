@@ -56,15 +56,8 @@ std::vector<Guidance> PolicyGuide::look(std::span<const Arrival> arrivals, Worke
 
 SeenState PolicyGuide::see(std::span<const Arrival> arrivals,
                            std::span<const Observation> observed) const {
-  std::vector<const Observation*> graphs;
-  std::vector<const ActionMask*> masks;
-  for (const Observation& observation : observed) {
-    graphs.push_back(&observation);
-    masks.push_back(&observation.mask);
-  }
-  const auto device = trained_.world->device();
-  const Latents latents = to_device(trained_.encoder->encode(graphs, spec_), device);
-  return {carry(arrivals, latents), to_device(batch_masks(masks, spec_), device)};
+  const EncodedStates seen = trained_.encoder->see(observed, spec_);
+  return {carry(arrivals, seen.latents), seen.mask};
 }
 
 /// Takes M's recurrent states over the actions.

@@ -33,6 +33,11 @@ Latents Encoder::encode(std::span<const Observation* const> observations,
   return encode(batch_observations(observations, environment).to(device()));
 }
 
+EncodedStates Encoder::see(std::span<const Observation> observations, const EnvSpec& environment) {
+  const ObservationBatch batch = batch_observations(observations, environment).to(device());
+  return {encode(batch), batch.mask};
+}
+
 GraphEncoder::GraphEncoder(const EncoderConfig& config, const EnvSpec& spec)
     : config_(config), spec_(spec) {
   const int width = config.width;

@@ -45,6 +45,12 @@ struct EncoderConfig {
   }
 };
 
+/// States as V sees them, and what can be done there.
+struct EncodedStates {
+  Latents latents;
+  LatentMask mask;
+};
+
 /// V: from observations to latents.
 class Encoder {
  public:
@@ -61,6 +67,8 @@ class Encoder {
   /// Observations of `environment`, which is like `spec()` but for how many regions its graphs have:
   /// weights know no number of regions.
   Latents encode(std::span<const Observation* const> observations, const EnvSpec& environment);
+  /// The same with their masks; on the encoder's device.
+  EncodedStates see(std::span<const Observation> observations, const EnvSpec& environment);
 };
 
 /// Statistics of observations over the training split, as part of the model.
