@@ -49,6 +49,9 @@ class Fitter {
         throw InputError("it was trained on other data; start again without --resume");
       if (saved.configs != wanted.configs)
         throw InputError("it has another configuration; start again without --resume");
+      const auto origin = saved.counters.find("origin");  // earlier files have none
+      if ((origin == saved.counters.end() ? 0 : origin->second) != static_cast<int64_t>(problem_.origin()))
+        throw InputError("it went on from other weights; start again without --resume");
       restore_module(saved, "module", problem_.module());
       restore_optimizer(saved, "optimizer", optimizer_);
     });
@@ -71,10 +74,10 @@ class Fitter {
         progress.metrics.emplace_back("validation/" + key, value);
       ++epoch_;
       progress.best = keep_best(value_of(validation, "loss"), progress.metrics);
-      save_training_state();
       progress.epoch = epoch_;
       progress.best_loss = best_loss_;
-      if (observe) observe(progress);
+      if (observe) observe(progress);  // first: an epoch that is done again may be told again, none may be missing
+      save_training_state();
     }
     problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
     return {epoch_, best_epoch_, best_loss_, best_metrics_, time_.seconds()};
@@ -133,6 +136,7 @@ class Fitter {
     store_module(state, "module", problem_.module());
     store_optimizer(state, "optimizer", optimizer_);
     record_progress(state);
+    state.counters["origin"] = static_cast<int64_t>(problem_.origin());
     for (const auto& [name, value] : best_metrics_) state.scores[kBest + name] = value;
     save_checkpoint(training_path_, state);
     time_.keep();

@@ -85,6 +85,8 @@ class FitProblem {
   virtual Checkpoint checkpoint() const = 0;
   /// Takes the weights of such a checkpoint.
   virtual void restore(const Checkpoint& checkpoint) = 0;
+  /// Names the weights that it goes on from; 0: none.
+  virtual uint64_t origin() const { return 0; }
 };
 
 struct FitProgress {
@@ -107,8 +109,8 @@ struct FitResult {
 /// Minimises by Adam (Kingma and Ba 2015) with early stopping. After every epoch `directory`/`name`
 /// is the best checkpoint so far and `directory`/training.pt allows to resume: stopping after any
 /// epoch and resuming gives the same result as not stopping. Ends with the best weights in the
-/// module. InputError when the state to resume belongs to other data or configuration, and when the
-/// loss is not finite.
+/// module. InputError when the state to resume belongs to other data, configuration or origin, and
+/// when the loss is not finite.
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
               const std::string& directory, const std::string& name, bool resume,
               const std::function<void(const FitProgress&)>& observe);

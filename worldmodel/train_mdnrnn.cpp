@@ -87,6 +87,7 @@ class WorldProblem : public FitProblem {
   void go_on_from(const Checkpoint& checkpoint) {
     restore(checkpoint);
     grown_ = true;
+    origin_ = hash_of_tensors(checkpoint);
   }
 
   torch::nn::Module& module() override { return *network_; }
@@ -140,6 +141,8 @@ class WorldProblem : public FitProblem {
     network_->seen.copy_(torch::maximum(network_->seen, seen));
   }
 
+  uint64_t origin() const override { return origin_; }
+
  private:
   const LatentEpisodes& data_;
   const Encoder& encoder_;
@@ -149,6 +152,7 @@ class WorldProblem : public FitProblem {
   std::vector<std::vector<int>> validation_;
   std::vector<std::vector<int>> minibatches_;
   int unroll_ = 1;
+  uint64_t origin_ = 0;
   bool grown_ = false;  // unrolls have their full length
   MdnRnn network_{nullptr};
 };

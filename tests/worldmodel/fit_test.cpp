@@ -1,6 +1,6 @@
 #include "worldmodel/fit.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <limits>
 
@@ -14,6 +14,7 @@ namespace {
 class Number : public FitProblem {
  public:
   int spoilt = std::numeric_limits<int>::max();
+  uint64_t began_with = 0;
 
   Number() { torch::nn::init::constant_(module_->weight, 1); }
   torch::nn::Module& module() override { return *module_; }
@@ -37,6 +38,7 @@ class Number : public FitProblem {
     return checkpoint;
   }
   void restore(const Checkpoint& checkpoint) override { restore_module(checkpoint, "number", *module_); }
+  uint64_t origin() const override { return began_with; }
 
  private:
   torch::nn::Linear module_{torch::nn::LinearOptions(1, 1).bias(false)};
@@ -55,6 +57,38 @@ TEST(Fit, AValidationThatIsNoNumberLeavesTheBestCheckpointAlone) {
   Number whole;
   EXPECT_EQ(fit(whole, config, 1, directory.path(), "best.pt", true, {}).epochs, 3);
   EXPECT_EQ(epoch_kept(), 3);
+}
+
+TEST(Fit, WhatIsKilledBeforeAnEpochIsToldTellsIt) {
+  TemporaryDirectory directory;
+  FitConfig config;
+  config.epochs = 3;
+  std::vector<int> told;
+  const auto tell_until = [&](int last) {
+    return [&told, last](const FitProgress& progress) {
+      if (progress.epoch > last) throw InputError("killed");
+      told.push_back(progress.epoch);
+    };
+  };
+  Number first, second;
+  EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_until(1)), InputError);
+  fit(second, config, 1, directory.path(), "best.pt", true, tell_until(3));
+  EXPECT_THAT(told, ::testing::ElementsAre(1, 2, 3));
+}
+
+TEST(Fit, GoesOnFromTheWeightsThatItBeganWithAlone) {
+  TemporaryDirectory directory;
+  FitConfig config;
+  config.epochs = 2;
+  const auto fit_from = [&](uint64_t origin, bool resume) {
+    Number number;
+    number.began_with = origin;
+    fit(number, config, 1, directory.path(), "best.pt", resume, {});
+  };
+  fit_from(7, false);
+  EXPECT_NO_THROW(fit_from(7, true));
+  EXPECT_THROW(fit_from(8, true), InputError);
+  EXPECT_THROW(fit_from(0, true), InputError);
 }
 
 }  // namespace
