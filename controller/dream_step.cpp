@@ -134,15 +134,15 @@ class DreamStep {
   }
 
   TrainingResult train_several() {
-    TrainingSeries series(run_.directory, "policy");
+    TrainingSeries series(run_.directory, "policy", run_.resume);
     for (int64_t k = 1; k <= config_.policies; ++k) {
       const std::string where = fmt::format("{}/policy-{}", run_.directory, k);
       create_directory(where);
-      if (series.add(train_in(where, k), where))
-        write_file(run_.directory + "/last.pt", read_file(where + "/last.pt"));
+      series.add(train_in(where, k), where);
       training_.plan.validate_start = false;
       training_.seconds_before = 0;
     }
+    write_file(run_.directory + "/last.pt", read_file(series.best() + "/last.pt"));
     return series.result();
   }
 

@@ -22,7 +22,7 @@ class Iteration {
         step_(step),
         run_(run),
         collect_(collect),
-        series_(run.directory, "round") {}
+        series_(run.directory, "round", run.resume) {}
 
   TrainingResult run() {
     for (int64_t round = 1; round <= config_.rounds; ++round) {
@@ -33,7 +33,7 @@ class Iteration {
         next.seconds_before = gather(round);
         next.seconds_before += fit_world(round);
         next.world = next.directory + "/world/world.pt";
-        next.policy = config_.from_best ? best_policy() : last_policy(round - 1);
+        next.policy = config_.from_best ? series_.best() + "/policy.pt" : last_policy(round - 1);
         next.imitate = config_.imitate;
         next.validate_start = false;  // it was validated in the round that it is from
       }
@@ -48,7 +48,6 @@ class Iteration {
     return fmt::format("{}/round-{}", run_.directory, round);
   }
 
-  std::string best_policy() const { return run_.directory + "/policy.pt"; }
   /// With which a round ended.
   std::string last_policy(int64_t round) const { return directory(round) + "/last.pt"; }
 

@@ -5,24 +5,32 @@
 
 namespace reverie {
 
-TrainingSeries::TrainingSeries(std::string directory, std::string part)
-    : directory_(std::move(directory)), part_(std::move(part)) {}
+TrainingSeries::TrainingSeries(std::string directory, std::string part, bool resume)
+    : directory_(std::move(directory)), part_(std::move(part)) {
+  const std::string metrics = directory_ + "/metrics.jsonl";
+  if (resume && file_exists(metrics)) rows_there_ = read_metrics(metrics).size();
+}
 
-bool TrainingSeries::add(const TrainingResult& result, const std::string& where) {
+void TrainingSeries::add(const TrainingResult& result, const std::string& where) {
   ++parts_;
-  add_metrics(where);
-  const bool kept = parts_ == 1 || result.best.above(best_.best);
-  if (kept) {
+  add_rows(where);
+  if (parts_ == 1 || result.best.above(best_.best)) {
     best_ = result;
     best_.best_update += updates_;
-    write_file(directory_ + "/policy.pt", read_file(where + "/policy.pt"));
+    best_where_ = where;
   }
+  if (rows_.size() >= rows_there_) write();
   updates_ += result.updates;
   seconds_ += result.seconds;
   training_ += result.training;
   validation_ += result.validation;
   symbolic_steps_ += result.symbolic_steps;
-  return kept;
+}
+
+void TrainingSeries::write() const {
+  MetricsWriter metrics(directory_);
+  for (const auto& [step, row] : rows_) metrics.write(step, row);
+  write_file(directory_ + "/policy.pt", read_file(best_where_ + "/policy.pt"));
 }
 
 TrainingResult TrainingSeries::result() const {
@@ -35,14 +43,12 @@ TrainingResult TrainingSeries::result() const {
   return result;
 }
 
-void TrainingSeries::add_metrics(const std::string& where) {
+void TrainingSeries::add_rows(const std::string& where) {
   for (const MetricsRow& row : read_metrics(where + "/metrics.jsonl")) {
     Metrics kept = {{part_, static_cast<double>(parts_)}};
     for (const auto& [name, value] : row.values) kept.emplace_back(name, value + before(name));
     rows_.emplace_back(updates_ + row.step, std::move(kept));
   }
-  MetricsWriter metrics(directory_);
-  for (const auto& [step, row] : rows_) metrics.write(step, row);
 }
 
 /// What a counter among the metrics stood at before this part; of others 0.

@@ -12,12 +12,16 @@ namespace reverie {
 /// the updates, the real work and the time of all.
 class TrainingSeries {
  public:
-  /// Writes to `directory`, which exists. `part` names what follows on each other in the rows of metrics.jsonl.
-  TrainingSeries(std::string directory, std::string part);
+  /// Writes to `directory`, which exists. `part` names what follows on each other in the rows of metrics.jsonl. A
+  /// series that is resumed leaves the files as they are until it has come as far as they tell.
+  TrainingSeries(std::string directory, std::string part, bool resume);
 
-  /// Adds a training that is in `where`: its rows to metrics.jsonl, counted on, and its policy as policy.pt
-  /// where its worth is above all before. True where it was.
-  bool add(const TrainingResult& result, const std::string& where);
+  /// Adds a training that is in `where`: its rows to metrics.jsonl, counted on. Where its worth is above all before,
+  /// its policy.pt becomes that of the series.
+  void add(const TrainingResult& result, const std::string& where);
+
+  /// Where the best of those added is.
+  const std::string& best() const { return best_where_; }
 
   /// Real work of learning that was done between trainings.
   void add_training(const EnvCounters& counters) { training_ += counters; }
@@ -26,11 +30,14 @@ class TrainingSeries {
   TrainingResult result() const;
 
  private:
-  void add_metrics(const std::string& where);
+  void add_rows(const std::string& where);
   double before(const std::string& counter) const;
+  void write() const;
 
   std::string directory_, part_;
+  std::string best_where_;
   TrainingResult best_;
+  size_t rows_there_ = 0;  // in the files of a series that is resumed
   std::vector<std::pair<int64_t, Metrics>> rows_;
   int64_t parts_ = 0, updates_ = 0, symbolic_steps_ = 0;
   double seconds_ = 0;

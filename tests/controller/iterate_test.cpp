@@ -1,11 +1,13 @@
 #include "controller/iterate.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "controller/training_series.h"
 #include "core/base/files.h"
 #include "core/base/metrics.h"
 #include "env/toy/toy_environment.h"
@@ -279,6 +281,39 @@ TEST(IterateTest, ResumingAFinishedRunGivesTheSame) {
   EXPECT_EQ(again.training.steps, result.training.steps);
   EXPECT_EQ(again.best_update, result.best_update);
   EXPECT_EQ(read_file(rounds.directory / "out/policy.pt"), policy);
+}
+
+TEST(TrainingSeriesTest, ResumedItsFilesStayUntilItHasComeAsFar) {
+  TemporaryDirectory directory;
+  const auto part = [&](int number) { return directory / fmt::format("part-{}", number); };
+  const auto add = [&](TrainingSeries& series, int number, double worth) {
+    TrainingResult result;
+    result.best = {worth, worth};
+    result.updates = 1;
+    series.add(result, part(number));
+  };
+  for (int number = 1; number <= 3; ++number) {
+    create_directory(part(number));
+    MetricsWriter(part(number)).write(1, {{"loss", number}});
+    write_file(part(number) + "/policy.pt", std::to_string(number));
+  }
+  const auto policy = [&] { return read_file(directory / "policy.pt"); };
+  const auto rows = [&] { return read_metrics(directory / "metrics.jsonl").size(); };
+  TrainingSeries series(directory.path(), "part", false);
+  add(series, 1, 10);
+  EXPECT_EQ(policy(), "1");
+  add(series, 2, 20);
+  EXPECT_EQ(policy(), "2");
+  TrainingSeries again(directory.path(), "part", true);
+  add(again, 1, 10);
+  EXPECT_EQ(policy(), "2");
+  EXPECT_EQ(rows(), 2u);
+  add(again, 2, 20);
+  EXPECT_EQ(policy(), "2");
+  add(again, 3, 15);
+  EXPECT_EQ(policy(), "2");
+  EXPECT_EQ(rows(), 3u);
+  EXPECT_EQ(again.best(), part(2));
 }
 
 TEST(JoinedEpisodesTest, KeepsEachStateOnceAndEveryStepWhereItWas) {
