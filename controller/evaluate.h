@@ -34,7 +34,7 @@ struct EvaluationConfig {
     v.field("taso_budget", taso_budget, "Expansions of the backtracking search", at_least(1));
     v.field("alpha", alpha, "And its alpha", at_least(1));
     v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
-    v.field("measure", measure, "Measure originals and results end to end");
+    v.field("measure", measure, "Measure originals and results end to end, where all their operators can be run");
     v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
     v.field("machine", machine,
             "Where: " + known_machines() + "; empty: where costs are measured, else cpu");

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
@@ -73,7 +74,11 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       encoder_(std::move(encoder)),
       world_(std::move(world)),
       config_(config),
-      seed_(seed) {}
+      seed_(seed) {
+  if (config_.measure == MeasureValidation::kAlways && !environment_->measurable())
+    throw InputError("validation.measure=always: the environment '{}' has nothing that can be measured end to end",
+                     environment_->spec().name);
+}
 
 bool RealJudge::measures() const {
   if (config_.measure == MeasureValidation::kAuto)

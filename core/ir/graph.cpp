@@ -309,6 +309,10 @@ std::vector<TensorType> input_types(const Graph& graph, NodeId node) {
   return types;
 }
 
+bool has_opaque_node(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [&](NodeId node) { return &graph.op(node) == &opaque_op(); });
+}
+
 std::vector<TensorType> output_types(const Graph& graph, NodeId node) {
   std::vector<TensorType> types;
   for (const ValueId output : graph.outputs(node)) types.push_back(graph.type(output));

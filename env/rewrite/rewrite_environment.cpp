@@ -302,13 +302,8 @@ double RewriteEnvironment::relative_time(const Graph& graph) const {
 }
 
 bool RewriteEnvironment::measurable() const {
-  const auto runs = [](const Start& start) {
-    const Graph& graph = start.state.graph();
-    const std::vector<NodeId> nodes = graph.nodes();
-    return std::none_of(nodes.begin(), nodes.end(),
-                        [&](NodeId node) { return &graph.op(node) == &opaque_op(); });
-  };
-  return shared_->measure && std::all_of(shared_->starts.begin(), shared_->starts.end(), runs);
+  return shared_->measure &&
+         std::ranges::none_of(shared_->starts, [](const Start& start) { return has_opaque_node(start.state.graph()); });
 }
 
 double RewriteEnvironment::measured_gain() const {

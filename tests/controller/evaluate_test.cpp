@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "controller/report/report.h"
 #include "core/report/svg.h"
@@ -51,9 +52,13 @@ class EvaluateTest : public ::testing::Test {
 
   static ModelReport evaluated(const TemporaryDirectory& directory, const RewriteEnvConfig& env,
                                const EvaluationConfig& config) {
+    return evaluated(directory, scene_->tiny.graph, {}, env, config);
+  }
+  static ModelReport evaluated(const TemporaryDirectory& directory, const Graph& graph, const ModelInfo& info,
+                               const RewriteEnvConfig& env, const EvaluationConfig& config) {
     scene_->tiny.save(directory / "policy.pt");
     create_directory(directory / "models");
-    const ImportedModel model{scene_->tiny.graph, {}, {}};
+    const ImportedModel model{graph, info, {}};
     const EvaluationInputs inputs{"<tiny>.onnx", "tiny-2", model, scene_->tiny.rules, scene_->tiny.cost,
                                   load_trained_policy(directory / "policy.pt"),
                                   env, directory.path(), 3,
@@ -127,6 +132,26 @@ TEST_F(EvaluateTest, AllFilesAreWritten) {
   EXPECT_EQ(read_file(scene_->directory / "report.json"), report_json(report()));
   EXPECT_EQ(read_file(scene_->directory / "report.md"), report_markdown(report()));
   EXPECT_EQ(read_file(scene_->directory / "report.html"), report_html(report()));
+}
+
+/// A network that ends with an operator nobody knows can be rewritten and verified, but not run.
+TEST_F(EvaluateTest, WhatCannotBeRunIsNotMeasured) {
+  Graph odd = scene_->tiny.graph;
+  const ValueId last = odd.outputs()[0].value;
+  // A NodeProto of one input, one output, this op_type and domain.
+  const std::string node = "\x0a\x01x\x12\x01y\x22\x03Odd\x3a\x06" "custom";
+  const std::vector<TensorType> types = {odd.type(last)};
+  const auto attributes = std::make_shared<const Attributes>(
+      Attributes{{"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", node}});
+  odd.add_output("odd", odd.output(odd.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
+  ModelInfo info;
+  info.opset_imports["custom"] = 1;
+  TemporaryDirectory directory;
+  EvaluationConfig config = quick();
+  ASSERT_TRUE(config.measure);
+  const ModelReport model = evaluated(directory, odd, info, scene_->tiny.env, config);
+  for (const MethodBest& best : model.best) EXPECT_EQ(best.measured.repeats, 0) << best.method;
+  EXPECT_FALSE(std::filesystem::is_empty(directory / "models"));
 }
 
 }  // namespace
