@@ -141,7 +141,32 @@ TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
 TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
   ValidationConfig config;
   config.measure = MeasureValidation::kAlways;
-  EXPECT_THROW(judged(std::make_shared<ToyEnvironment>(kToy), config), InputError);
+  const auto toy = std::make_shared<ToyEnvironment>(kToy);
+  EXPECT_THROW(RealJudge(toy, nullptr, nullptr, config, 1), InputError) << "before anything is learned";
+}
+
+/// The first choice of the first rule that has one.
+class FirstChoice : public Policy {
+ public:
+  std::string name() const override { return "first"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    const auto first = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
+    return {{first, torch::zeros_like(first)}, torch::zeros({first.size(0)}), {}};
+  }
+};
+
+TEST(ValidationTest, BestEpisodesStandInTheOrderOfTheStartGraphs) {
+  const ToyEnvironment toy(kToy);
+  const testing::UntrainedWorld world(toy.spec());
+  FirstChoice policy;
+  std::set<std::vector<double>> seen;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    Rng rng(seed);
+    EnvCounters counters;
+    seen.insert(play_for_real(toy, world.encoder, world.world, policy, true, 1, false, rng, counters).improvement.best);
+  }
+  EXPECT_EQ(seen.size(), 1u);
+  EXPECT_NE((*seen.begin())[0], (*seen.begin())[1]);
 }
 
 }  // namespace
