@@ -6,6 +6,8 @@ namespace reverie {
 
 GraphNet::GraphNet(const EnvSpec& spec, const AgentNetConfig& config)
     : encoder_(register_module("encoder", std::make_shared<GraphEncoder>(config.encoder, spec))) {
+  if (config.encoder.kind == EncoderKind::kRandom)
+    for (auto& parameter : encoder_->parameters()) parameter.set_requires_grad(false);
   const int64_t inputs = config.encoder.latent + 1;
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));

@@ -167,6 +167,10 @@ void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
         "{}: trained with another rule set (fingerprint {:016x}, here {:016x}); collect and train "
         "again, or pass the rules that it was trained with",
         path, checkpoint.spec.fingerprint, spec.fingerprint);
+  if (checkpoint.spec.max_secondary != spec.max_secondary)
+    throw InputError("{}: trained with at most {} secondary choices of an action, here they are {} "
+                     "(env.max_locations); collect again with as many",
+                     path, checkpoint.spec.max_secondary, spec.max_secondary);
 }
 
 const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name) {

@@ -101,5 +101,19 @@ TEST_P(AgentPpo, ActsByTheMaskAndItsForksAndFilesAgree) {
   expect_equal(*agent, *again);
 }
 
+TEST(AgentPpoTest, ARandomEncoderStaysAsItIs) {
+  for (const EncoderKind kind : {EncoderKind::kVariational, EncoderKind::kRandom}) {
+    AgentPpoConfig config = small_config();
+    config.batch = 4;
+    config.net.encoder.kind = kind;
+    AgentPpoTrainer trainer(ToyEnvironment(ToyConfig{1, 4, 6}), {0}, config, 1);
+    const auto weight = [&](const std::string& name) { return trainer.net()->named_parameters()[name].clone(); };
+    const auto encoder = weight("encoder.types.weight"), actor = weight("actor.0.weight");
+    trainer.update(0, 1);
+    EXPECT_EQ(torch::equal(weight("encoder.types.weight"), encoder), kind == EncoderKind::kRandom);
+    EXPECT_FALSE(torch::equal(weight("actor.0.weight"), actor));
+  }
+}
+
 }  // namespace
 }  // namespace reverie

@@ -74,6 +74,9 @@ TEST(Checkpoint, OtherKindsAndRuleSetsAreRefused) {
   EXPECT_NO_THROW(require_same_actions("x.pt", sample(), other));
   other.horizon = 99;
   EXPECT_NO_THROW(require_same_actions("x.pt", sample(), other));
+  ++other.max_secondary;  // scales what M and C see
+  EXPECT_THROW(require_same_actions("x.pt", sample(), other), InputError);
+  other = sample().spec;
   other.fingerprint ^= 1;
   EXPECT_THROW(require_same_actions("x.pt", sample(), other), InputError);
 }
