@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "controller/ppo.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
 #include "tests/support/memory_episodes.h"
@@ -112,6 +113,18 @@ TEST(CloneTest, WhereNothingGainedTheCriticLearnsAlone) {
   for (const auto& weights : net->parameters()) EXPECT_TRUE(weights.isfinite().all().item<bool>());
   worth[3] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(clone_actions(net, steps, worth, how, 1), InputError);
+}
+
+TEST(CloneTest, ValuesAfterImitationAreInRewards) {
+  Sides sides;
+  sides.steps.reward = 100 * sides.worth;
+  sides.steps.episode = torch::arange(256);  // one step each
+  ActorCriticConfig net;
+  net.width = 32;
+  PpoTrainer trainer(sides.puzzle.spec(), net, PpoConfig{}, 1);
+  trainer.imitate(sides.steps, sides.how, 1);
+  const auto miss = trainer.policy().priors(sides.steps.observation).value - sides.steps.reward;
+  EXPECT_LT(miss.square().mean().item<double>(), 0.2 * sides.steps.reward.square().mean().item<double>());
 }
 
 }  // namespace

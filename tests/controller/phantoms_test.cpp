@@ -5,6 +5,7 @@
 #include "controller/policy_agent.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/untrained_world.h"
+#include "worldmodel/live.h"
 
 namespace reverie {
 namespace {
@@ -62,6 +63,8 @@ TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
   EXPECT_EQ(check.phantoms, check.actions - 4);
   EXPECT_EQ(check.first_phantom, 2);
   EXPECT_EQ(check.dream_return, 2.0 * toy.spec().horizon);
+  EXPECT_NEAR(check.real_return, 100.0 * 8 / 22, 1e-4);  // two merges of 4 out of 22
+  EXPECT_NEAR(check.gap(), 2.0 * toy.spec().horizon - 100.0 * 8 / 22, 1e-4);
 }
 
 /// Takes the first location of the first rule, then always the second.
@@ -174,6 +177,65 @@ TEST(PolicyAgentTest, TheShareIsOfEpisodes) {
     dreamt += agent->begin(dreamer.toy, rng) == "dreamt";
   }
   EXPECT_NEAR(dreamt, 100, 40);
+}
+
+/// Takes the first choice that there is and keeps what it was shown.
+class Watcher : public Policy {
+ public:
+  std::string name() const override { return "watcher"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    shown.push_back(observation);
+    const auto first = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
+    return {{first, torch::zeros_like(first)}, torch::zeros({first.size(0)}), {}};
+  }
+  std::vector<LatentObservation> shown;
+};
+
+TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});
+  const UntrainedWorld untrained(toy.spec());
+  const auto watcher = std::make_shared<Watcher>();
+  const auto agent = make_policy_agent({untrained.encoder, untrained.world, watcher}, {.salt = 1, .dreamt = 0});
+  for (const uint64_t seed : {5, 21}) {
+    watcher->shown.clear();
+    const Episode episode = record_episode(toy, *agent, seed, Rng(1)).episode;
+    ASSERT_GT(episode.steps.size(), 2u);
+    ASSERT_EQ(watcher->shown.size(), episode.steps.size());
+    LiveLatentEnvironment live(toy, untrained.encoder, untrained.world, 1);
+    LatentObservation expected = live.reset(seed);
+    for (size_t t = 0; t < episode.steps.size(); ++t) {
+      EXPECT_TRUE(torch::allclose(watcher->shown[t].h, expected.h)) << t;
+      EXPECT_TRUE(torch::allclose(watcher->shown[t].to_go, expected.to_go)) << t;
+      const Action taken = episode.steps[t].action;
+      live.step({torch::tensor({int64_t{taken.primary}}), torch::tensor({int64_t{taken.secondary}})});
+      expected = live.observe();
+    }
+  }
+}
+
+class Drifting : public GenerousWorld {
+ public:
+  using GenerousWorld::GenerousWorld;
+  WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions, double temperature,
+                       torch::Generator noise) override {
+    WorldPrediction next = GenerousWorld::step(state, mask, actions, temperature, noise);
+    next.latents.z = next.latents.z + 0.1;
+    return next;
+  }
+};
+
+TEST(DreamFromTest, GoesOnFromWhatWasDreamt) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6});
+  toy.reset(5);
+  const UntrainedWorld untrained(toy.spec());
+  Drifting world(untrained.world->spec());
+  Watcher policy;
+  Rng rng(1);
+  const Environment* const start[] = {&toy};
+  dream_from(start, *untrained.encoder, world, policy, true, 0, rng);
+  ASSERT_EQ(policy.shown.size(), 6u);
+  for (size_t t = 0; t < 6; ++t)
+    EXPECT_TRUE(torch::allclose(policy.shown[t].z, policy.shown[0].z + 0.1 * static_cast<double>(t))) << t;
 }
 
 }  // namespace

@@ -131,9 +131,10 @@ TEST_F(PolicyMethodTest, EpisodesTakeTheThreadsOfTheSearchAndAreTheSameForAnyNum
     const RewriteState start(tiny_.graph, tiny_.rules, cost);
     return policy_method(trained_, tiny_.rules, cost, {tiny_.env, false, 16})(start, options);
   };
-  const auto asked = std::make_shared<AskedCost>();
-  const SearchResult one = played(asked, 1), three = played(std::make_shared<AskedCost>(), 3);
+  const auto asked = std::make_shared<AskedCost>(), by_three = std::make_shared<AskedCost>();
+  const SearchResult one = played(asked, 1), three = played(by_three, 3);
   EXPECT_THAT(asked->askers(), ::testing::ElementsAre(std::this_thread::get_id()));
+  EXPECT_GT(by_three->askers().size(), 1u);
   EXPECT_EQ(one.rewrites, three.rewrites);
   EXPECT_EQ(one.best_cost, three.best_cost);
   EXPECT_EQ(one.steps, three.steps);

@@ -295,5 +295,68 @@ TEST(PpoTrainerTest, ValuesThatGuideAreInRewardsAndKept) {
   EXPECT_TRUE(torch::equal(again.policy().priors(start).value, value));
 }
 
+/// Half of the trajectories stand where any action pays 100 and ends them. The others take 10 at once, or go there
+/// and are cut off: what lies ahead of these the critic alone says.
+class CutOff : public LatentEnvironment {
+ public:
+  explicit CutOff(int batch) : begin_(torch::arange(batch).remainder(2).to(torch::kFloat)) {
+    spec_.latent = spec_.hidden = 1;
+    spec_.env.actions = {"take", "go", "NO-OP"};
+    spec_.env.max_secondary = 1;
+    spec_.env.horizon = 2;
+  }
+  const LatentSpec& spec() const override { return spec_; }
+  int batch() const override { return static_cast<int>(begin_.size(0)); }
+  EnvCounters counters() const override { return {}; }
+  LatentObservation reset(uint64_t) override {
+    at_ = begin_.clone();
+    return observe();
+  }
+  LatentObservation observe() const override {
+    const auto z = at_.unsqueeze(1);
+    return {z, torch::zeros_like(z), {torch::ones({batch(), 3}, torch::kInt64), {}}, 1 - at_ / 2, {}, {}};
+  }
+  LatentStep step(const LatentActions& actions) override {
+    const auto here = at_.eq(0), go = here & actions.primary.eq(1), take = here & actions.primary.eq(0);
+    const LatentStep result{100 * at_ + 10 * take.to(torch::kFloat), go.logical_not(), go};
+    at_ = torch::maximum(at_, go.to(torch::kFloat));
+    return result;
+  }
+
+ private:
+  torch::Tensor begin_, at_;
+  LatentSpec spec_;
+};
+
+TEST(PpoTrainerTest, WhatIsCutOffIsWorthWhatTheCriticSaysOfIt) {
+  constexpr int kUpdates = 60;
+  CutOff environment(64);
+  PpoTrainer trainer(environment.spec(), small_net(), quick_ppo(), 1);
+  for (int update = 0; update < kUpdates; ++update)
+    trainer.update(environment, static_cast<double>(update) / kUpdates, static_cast<uint64_t>(update));
+  Rng rng(1);
+  EXPECT_EQ(play(environment, trainer.policy(), true, 1, rng).actions.primary[0][0].item<int64_t>(), 1);
+}
+
+TEST(PpoTest, BeyondTheClipARatioIsOnlyPushedBack) {
+  const auto moved = [](float of_good, float of_bad) {  // ratios
+    auto log_probability = torch::tensor({of_good, of_bad}).log().requires_grad_();
+    const auto before = torch::zeros({2}), start = log_probability.detach().clone();
+    PpoConfig config = quick_ppo();
+    config.epochs = 1;
+    config.entropy = config.final_entropy = 0;
+    PpoLearner learner({log_probability}, config);
+    const PpoBatch batch{before, torch::tensor({1.0f, -1.0f}), torch::zeros({2}),
+                         [&](const torch::Tensor& index) {
+                           return Evaluation{log_probability.index_select(0, index), torch::zeros({2}), torch::zeros({2})};
+                         }};
+    Rng rng(1);
+    learner.update(batch, 0, rng);
+    return log_probability.detach().ne(start);
+  };
+  EXPECT_FALSE(moved(1.5f, 0.5f).any().item<bool>());
+  EXPECT_TRUE(moved(0.5f, 1.5f).all().item<bool>());
+}
+
 }  // namespace
 }  // namespace reverie

@@ -164,23 +164,6 @@ TEST(LatentEnvironment, LiveRefusesOtherActions) {
   EXPECT_THROW(SymbolicEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2), InputError);
 }
 
-TEST(Dream, NeverTouchesTheRealEnvironment) {
-  const Fixture fixture = toy();
-  const EnvCounters before = fixture.environment->counters();
-  const auto dream = fixture.dream();
-  Rng rng(1);
-  auto observation = dream->reset(1);
-  for (int i = 0; i < 12; ++i) {
-    dream->step(testing::random_latent_actions(observation.mask.counts, rng));
-    observation = dream->observe();
-  }
-  const EnvCounters after = fixture.environment->counters();
-  EXPECT_EQ(after.steps, before.steps);
-  EXPECT_EQ(after.resets, before.resets);
-  EXPECT_EQ(after.cost_lookups, before.cost_lookups);
-  EXPECT_EQ(dream->counters().steps, 0);
-}
-
 TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
   const Fixture fixture = toy();
   const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));

@@ -343,5 +343,74 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   EXPECT_NE(losses(), before);
 }
 
+MemoryEpisodes without(const MemoryEpisodes& data, Split split) {
+  MemoryEpisodes rest(data.spec());
+  for (int i = 0; i < data.state_count(); ++i) rest.add_state(data.state(i));
+  for (int i = 0; i < std::ssize(data.episodes()); ++i)
+    if (data.split(i) != split) rest.add_episode(data.episodes()[static_cast<size_t>(i)], data.split(i));
+  return rest;
+}
+
+TEST_F(Learning, WhatIsHeldOutForTestingTeachesNothingAndValidationJudges) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  mdn.fit.epochs = 2;
+  const auto trained = [&](const MemoryEpisodes& episodes) {
+    const TemporaryDirectory directory;
+    train_mdnrnn(LatentEpisodes(episodes, encode_states(episodes, *v)), *v, mdn, 5, directory.path(), false,
+                 torch::kCPU, {});
+    return load_checkpoint(directory / "world.pt", "world");
+  };
+  const Checkpoint all = trained(data), untested = trained(without(data, Split::kTest)),
+                   unjudged = trained(without(data, Split::kValidation));
+  EXPECT_EQ(untested.scores.at("best_loss"), all.scores.at("best_loss"));
+  for (const auto& [name, tensor] : all.tensors)
+    EXPECT_TRUE(torch::equal(untested.tensors.at(name), tensor)) << name;
+  EXPECT_NE(unjudged.scores.at("best_loss"), all.scores.at("best_loss"));
+}
+
+/// Where M says that nothing changes, and nothing does, an unroll of two steps loses what the real steps lose.
+TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
+  testing::CountingEnvironment environment(7);
+  const MemoryEpisodes data = testing::random_episodes(environment, 20, 1);
+  const LatentEpisodes episodes(data, {torch::full({data.state_count(), 4}, 0.3), {}, {}});
+  int whole = 0;
+  while (!data.episodes()[static_cast<size_t>(whole)].steps.back().truncated) ++whole;
+  SequenceBatch batch = episodes.batch({whole});
+  ASSERT_EQ(batch.steps(), 7);
+  batch.mask.counts.fill_(3);
+  batch.reward.mul_(1e-3);
+  LatentSpec spec;
+  spec.latent = 4;
+  spec.hidden = 8;
+  spec.env = data.spec();
+  WorldModelConfig config;
+  config.hidden = 8;
+  config.change = ChangeHeadKind::kResidual;
+  torch::manual_seed(1);
+  MdnRnn network(config, spec);
+  {
+    torch::NoGradGuard guard;
+    const int64_t reward = network->columns()[0];  // all else of the head says nothing
+    for (const torch::Tensor& part : {network->head->weight, network->head->bias}) {
+      part.narrow(0, 0, reward).zero_();
+      part.narrow(0, reward + 1, part.size(0) - reward - 1).zero_();
+    }
+  }
+  const auto loss = [&](const SequenceBatch& some, const std::string& wanted) {
+    for (const auto& [name, term] : world_losses(*network, some, WorldLossConfig{}, 2, make_generator(3)).terms)
+      if (name == wanted) return term.item<double>();
+    ADD_FAILURE() << wanted;
+    return 0.0;
+  };
+  SequenceBatch first = batch;
+  for (torch::Tensor* x : {&first.latents.z, &first.mask.counts}) *x = x->narrow(1, 0, 2);
+  for (torch::Tensor* x : {&first.actions.primary, &first.actions.secondary, &first.reward, &first.end, &first.valid})
+    *x = x->narrow(1, 0, 1);
+  const double expected = (7 * loss(batch, "reward") - loss(first, "reward")) / 6;
+  EXPECT_NEAR(loss(batch, "unroll_reward"), expected, 1e-4 * expected);
+}
+
 }  // namespace
 }  // namespace reverie

@@ -129,5 +129,14 @@ TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
                               1e-4, 1e-5));
 }
 
+TEST(Mixture, ColumnsAreSampledAsTheMixtureIs) {
+  torch::manual_seed(1);
+  const auto columns = 2 * torch::randn({500, Mixture::columns(3, 4)});
+  for (const double tau : {0.0, 0.3, 1.0, 2.5})
+    EXPECT_TRUE(torch::allclose(Mixture::sample_columns(columns, 3, 4, -2, tau, make_generator(5)),
+                                Mixture::from_columns(columns, 3, 4, -2).sample(tau, make_generator(5)), 1e-3, 1e-3))
+        << tau;
+}
+
 }  // namespace
 }  // namespace reverie

@@ -273,6 +273,9 @@ TEST(RewriteEnvironment, TheBestStateIsThatOfThePrefix) {
   EXPECT_NEAR(env->best_state().cost().runtime.milliseconds(), env->info().best_cost_ms, 1e-15);
   EXPECT_NEAR(env->info().best_cost_ms, 15e-6, 1e-15);
   EXPECT_NEAR(env->info().cost_ms, 16e-6, 1e-15);
+  env->reset(0);
+  env->step({rule("climb"), 0});
+  EXPECT_TRUE(env->best_path().empty()) << "nothing was gained in this episode";
 }
 
 TEST(RewriteEnvironment, GainsAreWhatStepsGive) {
