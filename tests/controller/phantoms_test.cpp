@@ -4,6 +4,7 @@
 
 #include "controller/policy_agent.h"
 #include "env/toy/toy_environment.h"
+#include "tests/support/first_choice.h"
 #include "tests/support/untrained_world.h"
 #include "worldmodel/live.h"
 
@@ -179,22 +180,10 @@ TEST(PolicyAgentTest, TheShareIsOfEpisodes) {
   EXPECT_NEAR(dreamt, 100, 40);
 }
 
-/// Takes the first choice that there is and keeps what it was shown.
-class Watcher : public Policy {
- public:
-  std::string name() const override { return "watcher"; }
-  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    shown.push_back(observation);
-    const auto first = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
-    return {{first, torch::zeros_like(first)}, torch::zeros({first.size(0)}), {}};
-  }
-  std::vector<LatentObservation> shown;
-};
-
 TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
   ToyEnvironment toy(ToyConfig{2, 16, 6});
   const UntrainedWorld untrained(toy.spec());
-  const auto watcher = std::make_shared<Watcher>();
+  const auto watcher = std::make_shared<testing::FirstChoice>();
   const auto agent = make_policy_agent({untrained.encoder, untrained.world, watcher}, {.salt = 1, .dreamt = 0});
   for (const uint64_t seed : {5, 21}) {
     watcher->shown.clear();
@@ -229,7 +218,7 @@ TEST(DreamFromTest, GoesOnFromWhatWasDreamt) {
   toy.reset(5);
   const UntrainedWorld untrained(toy.spec());
   Drifting world(untrained.world->spec());
-  Watcher policy;
+  testing::FirstChoice policy;
   Rng rng(1);
   const Environment* const start[] = {&toy};
   dream_from(start, *untrained.encoder, world, policy, true, 0, rng);

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
+#include "tests/support/first_choice.h"
 #include "tests/support/untrained_world.h"
 
 namespace reverie {
@@ -145,20 +146,10 @@ TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {
   EXPECT_THROW(RealJudge(toy, nullptr, nullptr, config, 1), InputError) << "before anything is learned";
 }
 
-/// The first choice of the first rule that has one.
-class FirstChoice : public Policy {
- public:
-  std::string name() const override { return "first"; }
-  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    const auto first = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
-    return {{first, torch::zeros_like(first)}, torch::zeros({first.size(0)}), {}};
-  }
-};
-
 TEST(ValidationTest, BestEpisodesStandInTheOrderOfTheStartGraphs) {
   const ToyEnvironment toy(kToy);
   const testing::UntrainedWorld world(toy.spec());
-  FirstChoice policy;
+  testing::FirstChoice policy;
   std::set<std::vector<double>> seen;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     Rng rng(seed);

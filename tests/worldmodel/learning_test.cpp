@@ -307,7 +307,19 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
   EXPECT_GT(ends, 0);
 }
 
-/// Losses and their gradients do not change with what stands in the padding.
+/// Few units, over latents of four numbers.
+MdnRnn small_network(const EnvSpec& env, ChangeHeadKind change) {
+  LatentSpec spec;
+  spec.latent = 4;
+  spec.hidden = 8;
+  spec.env = env;
+  WorldModelConfig config;
+  config.hidden = 8;
+  config.change = change;
+  return MdnRnn(config, spec);
+}
+
+/// Losses do not change with what stands in the padding.
 TEST(WorldLoss, PaddingCountsNowhere) {
   testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 40, 1);
@@ -317,13 +329,7 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   for (size_t i = 0; i < data.episodes().size(); ++i) all.push_back(static_cast<int>(i));
   SequenceBatch batch = episodes.batch(all);
   ASSERT_FALSE(batch.valid.all().item<bool>());
-  LatentSpec spec;
-  spec.latent = 4;
-  spec.hidden = 8;
-  spec.env = data.spec();
-  WorldModelConfig config;
-  config.hidden = 8;
-  MdnRnn network(config, spec);
+  MdnRnn network = small_network(data.spec(), WorldModelConfig().change);
   const auto losses = [&] {
     std::vector<double> values;
     for (const auto& [name, term] :
@@ -381,15 +387,8 @@ TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
   ASSERT_EQ(batch.steps(), 7);
   batch.mask.counts.fill_(3);
   batch.reward.mul_(1e-3);
-  LatentSpec spec;
-  spec.latent = 4;
-  spec.hidden = 8;
-  spec.env = data.spec();
-  WorldModelConfig config;
-  config.hidden = 8;
-  config.change = ChangeHeadKind::kResidual;
   torch::manual_seed(1);
-  MdnRnn network(config, spec);
+  MdnRnn network = small_network(data.spec(), ChangeHeadKind::kResidual);
   {
     torch::NoGradGuard guard;
     const int64_t reward = network->columns()[0];  // all else of the head says nothing
