@@ -5,6 +5,7 @@
 
 #include "core/base/fast_start.h"
 #include "core/base/error.h"
+#include "core/ort/ort_machine.h"
 #include "tools/command.h"
 #ifdef REVERIE_LEARNING
 #include "tools/eager/eager_machine.h"
@@ -15,8 +16,9 @@ namespace {
 constexpr int kInputErrorStatus = 2;
 
 int run(int argc, char** argv) {
+  reverie::register_machine(reverie::ort::ort_machines());  // first: help names all machines
 #ifdef REVERIE_LEARNING
-  reverie::register_machine(reverie::eager_machines());  // first: help names all machines
+  reverie::register_machine(reverie::eager_machines());
 #endif
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");

@@ -1,7 +1,15 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that building, testing and plotting need. Does nothing where all
-# of them are there. Usage: tools/setup.sh
+# of them are there. With --ort also ONNX Runtime from npm, into the folder reverie-ort beside this checkout
+# (or into $REVERIE_ORT). Usage: tools/setup.sh [--ort]
 set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case ${1-} in
+  "") ort= ;;
+  --ort) ort=${REVERIE_ORT:-$(dirname "$PWD")/reverie-ort} ;;
+  *) echo "setup.sh: no option '$1'; there is --ort" >&2; exit 2 ;;
+esac
 
 packages=(
   g++ cmake ninja-build ccache
@@ -12,22 +20,32 @@ packages=(
   libz3-dev coinor-libcbc-dev libeigen3-dev
 )
 
+[[ -z $ort ]] || { command -v node && command -v npm; } >/dev/null || packages+=(nodejs npm)
+
 missing=()
 for package in "${packages[@]}"; do
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
     missing+=("$package")
 done
-[[ ${#missing[@]} -eq 0 ]] && exit 0
 
-as_root=()
-if [[ $EUID -ne 0 ]]; then
-  command -v sudo >/dev/null || {
-    echo "setup.sh: these packages are missing; install them as root: ${missing[*]}" >&2
-    exit 2
-  }
-  as_root=(sudo)
+install_packages() {
+  local as_root=()
+  if [[ $EUID -ne 0 ]]; then
+    command -v sudo >/dev/null || {
+      echo "setup.sh: these packages are missing; install them as root: ${missing[*]}" >&2
+      exit 2
+    }
+    as_root=(sudo)
+  fi
+  echo "Installing: ${missing[*]}"
+  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+[[ ${#missing[@]} -eq 0 ]] || install_packages
+if [[ -n $ort && ! -e $ort/node_modules/onnxruntime-node/package.json ]]; then
+  mkdir -p "$ort"
+  cp core/ort/package.json "$ort"
+  npm install --prefix "$ort" --ignore-scripts --no-audit --no-fund --silent
 fi
-echo "Installing: ${missing[*]}"
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -q --no-install-recommends "${missing[@]}"

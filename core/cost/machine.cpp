@@ -58,6 +58,10 @@ const MachineKind& kind_of(const std::string& name) {
 
 }  // namespace
 
+std::unique_ptr<ReadyGraph> Machine::ready_file(const std::filesystem::path&, const Graph&) {
+  throw InternalError(fmt::format("machine {} runs no files", name()));
+}
+
 void register_machine(MachineKind kind) {
   REVERIE_CHECK(!kind.names.empty() && find_kind(kind.names.front()) == nullptr,
                 "a machine that is known already");

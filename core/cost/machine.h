@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,9 +43,14 @@ class Machine {
   virtual int clock_mhz() { return 0; }
   /// The roofline device whose estimates stand in for what was not measured.
   virtual std::string profile() const = 0;
+  /// Whether it runs models as files, whatever nodes they hold; then ready_file may be called.
+  virtual bool runs_files() const { return false; }
   /// InputError where the graph cannot be run.
   virtual std::unique_ptr<ReadyGraph> ready(const Graph& graph,
                                             const WeightSource& weights = materialized) = 0;
+  /// The model in `file` as it stands there, on made-up inputs; `graph` is what it holds. InputError where it
+  /// cannot be run.
+  virtual std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file, const Graph& graph);
   /// Seconds of one run of an operator as inside of a larger graph: weights laid out ahead, and no
   /// conversion of layouts counted. InputError where it cannot be run on made-up inputs, or not by a
   /// kernel of this machine.

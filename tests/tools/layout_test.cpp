@@ -26,6 +26,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"core/exec/cuda", {"core/base", "core/ir", "core/exec"}},
     {"core/onnx", {"core/base", "core/ir", "core/exec"}},
     {"core/cost", {"core/base", "core/ir", "core/hdf5", "core/exec", "core/exec/cpu", "core/exec/cuda"}},
+    {"core/ort", {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx"}},
     {"core/rules", {"core/base", "core/ir", "core/exec", "core/cost"}},
     {"core/models", {"core/base", "core/ir", "core/exec"}},
     {"core/search", {"core"}},
