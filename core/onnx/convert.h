@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/ir/graph.h"
 #include "core/onnx/external.h"
 #include "core/onnx/proto.h"
@@ -14,6 +15,12 @@
 namespace reverie::proto {
 
 using Values = std::vector<ValueId>;
+
+/// A node that no runtime can run, also where ONNX's own inference has no objection.
+class WrongNode : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// A node of the standard domain on its way into the graph.
 struct Source {
@@ -50,7 +57,7 @@ constexpr double kExactIntegers = 0x1.0p53;
 
 /// Expresses the node by operators of the table, with the meaning that it has at its opset; the
 /// values of its outputs. nullopt when the table cannot express it. InputError when types or
-/// attributes do not fit.
+/// attributes do not fit the table, WrongNode when they fit nothing.
 std::optional<Values> convert(Source& source);
 
 /// Attributes of `node` as the graph knows them.

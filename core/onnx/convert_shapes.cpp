@@ -26,12 +26,18 @@ std::optional<Values> reshape(Source& source) {
   const auto shape = source.constant_integers(1);
   if (!shape) return std::nullopt;
   Shape target = *shape;
-  if (source.attributes.integer("allowzero", 0) != 0) {
+  const bool allow_zero = source.attributes.integer("allowzero", 0) != 0;
+  if (allow_zero) {
     const Shape& extents = source.type(0).shape;
     for (size_t i = 0; i < target.size(); ++i)
       if (target[i] == 0 && i < extents.size() && extents[i] != 0) return std::nullopt;
   }
-  return source.add("Reshape", {source.inputs[0]}, {{"shape", target}});
+  try {
+    return source.add("Reshape", {source.inputs[0]}, {{"shape", target}});
+  } catch (const InputError& objection) {
+    if (allow_zero) throw;
+    throw WrongNode("{}", objection.what());
+  }
 }
 
 std::optional<Values> shape_from_input(Source& source, std::string_view name) {

@@ -6,6 +6,7 @@
 #include "core/onnx/bind_shapes.h"
 #include "core/onnx/captures.h"
 #include "core/onnx/fold_constants.h"
+#include "core/onnx/library.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
 
@@ -140,9 +141,15 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
   source.attributes = read_attributes(node, &source.has_other_attributes);
   try {
     return convert(source);
-  } catch (const InputError&) {
+  } catch (const WrongNode&) {
+    throw;
+  } catch (const InputError& objection) {
     // Either the node is wrong, or ONNX allows what the table does not.
-    infer_outputs(node, known_inputs(node), model_, true);
+    try {
+      infer_outputs(node, known_inputs(node), model_, true);
+    } catch (const LibraryCrash&) {
+      throw objection;
+    }
     return std::nullopt;
   }
 }

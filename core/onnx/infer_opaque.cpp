@@ -1,13 +1,24 @@
 #include "core/onnx/infer_opaque.h"
 
-#include <onnx/shape_inference/implementation.h>
-
+#include <algorithm>
 #include <set>
 
-#include "core/base/error.h"
+#include "core/onnx/library.h"
 
 namespace reverie::proto {
 namespace {
+
+/// Whether it is one operator of the standard, without graphs or functions.
+bool is_leaf(const onnx::NodeProto& node) {
+  return is_standard_domain(node.domain()) &&
+         std::ranges::none_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+           return attribute.has_g() || attribute.graphs_size() > 0;
+         });
+}
+
+bool is_known(const KnownValue& value) {
+  return value.type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
+}
 
 onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
                                    const std::vector<KnownValue>& inputs,
@@ -15,7 +26,7 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
   onnx::ModelProto single;
   single.set_ir_version(model.ir_version());
   *single.mutable_opset_import() = model.opset_import();
-  *single.mutable_functions() = model.functions();
+  if (!is_leaf(node)) *single.mutable_functions() = model.functions();
   onnx::GraphProto* graph = single.mutable_graph();
   graph->set_name("node");
   *graph->add_node() = node;
@@ -28,7 +39,7 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
     }
     auto* info = graph->add_input();
     info->set_name(input.name);
-    if (input.type.value_case() != onnx::TypeProto::VALUE_NOT_SET)
+    if (is_known(input))
       *info->mutable_type() = input.type;
   }
   return single;
@@ -41,15 +52,16 @@ std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
                                            const onnx::ModelProto& model, bool strict) {
   onnx::ModelProto single = model_of_one_node(node, inputs, model);
   std::vector<onnx::TypeProto> types(static_cast<size_t>(node.output_size()));
+  const bool all_known = is_leaf(node) && std::ranges::all_of(inputs, is_known);
+  Inference inference;
   try {
-    onnx::shape_inference::InferShapes(single, onnx::OpSchemaRegistry::Instance(),
-                                       onnx::ShapeInferenceOptions(strict, strict ? 1 : 0, true));
-  } catch (const std::exception& error) {
-    if (strict) throw InputError("{}", one_line(error.what()));
-    return types;
+    inference = infer_shapes(&single, {.check_types = strict, .strict = strict, .values = all_known});
+  } catch (const LibraryCrash&) {
+    if (strict || all_known) throw;
   }
+  if (strict && !inference.objection.empty()) throw InputError("{}", inference.objection);
   for (int i = 0; i < node.output_size(); ++i)
-    for (const auto& info : single.graph().value_info())
+    for (const auto& info : inference.values)
       if (!node.output(i).empty() && info.name() == node.output(i))
         types[static_cast<size_t>(i)] = info.type();
   return types;

@@ -3,14 +3,14 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
-#include <onnx/checker.h>
 
 #include <limits>
-#include <unordered_map>
-#include <vector>
 
 #include "core/base/error.h"
+#include "core/onnx/check_functions.h"
+#include "core/onnx/check_sparse.h"
 #include "core/onnx/import.h"
+#include "core/onnx/library.h"
 
 namespace reverie::proto {
 namespace {
@@ -55,28 +55,6 @@ void shorten_domains(onnx::ModelProto* model) {
   }
 }
 
-/// Lets inputs and outputs without a shape pass for ones with a shape while it lives: the checker
-/// insists on one, but it can be bound or inferred.
-class MissingShapes {
- public:
-  explicit MissingShapes(onnx::GraphProto* graph) {
-    for (auto* values : {graph->mutable_input(), graph->mutable_output()})
-      for (auto& value : *values)
-        if (value.type().has_tensor_type() && !value.type().tensor_type().has_shape()) {
-          tensors_.push_back(value.mutable_type()->mutable_tensor_type());
-          tensors_.back()->mutable_shape();
-        }
-  }
-  ~MissingShapes() {
-    for (auto* tensor : tensors_) tensor->clear_shape();
-  }
-  MissingShapes(const MissingShapes&) = delete;
-  MissingShapes& operator=(const MissingShapes&) = delete;
-
- private:
-  std::vector<onnx::TypeProto_Tensor*> tensors_;
-};
-
 void require_supported_opset(const onnx::ModelProto& model) {
   const int opset = standard_opset(model);
   if (opset < kOldestOpset || opset > kNewestOpset)
@@ -84,8 +62,7 @@ void require_supported_opset(const onnx::ModelProto& model) {
                      kOldestOpset, kNewestOpset);
 }
 
-void require_external_files(const onnx::ModelProto& model, const std::filesystem::path& folder) {
-  ExternalFiles files(folder);
+void require_external_files(const onnx::ModelProto& model, ExternalFiles& files) {
   for (const auto& tensor : model.graph().initializer())
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
       for (const auto& entry : tensor.external_data())
@@ -94,36 +71,17 @@ void require_external_files(const onnx::ModelProto& model, const std::filesystem
 
 }  // namespace
 
-std::string verdict(onnx::ModelProto* model, const std::filesystem::path& folder) {
-  onnx::checker::CheckerContext context;
-  context.set_ir_version(static_cast<int>(model->ir_version()));
-  context.set_model_dir(folder.empty() ? "." : folder.string());
-  std::unordered_map<std::string, int> opsets;
-  for (const auto& import : model->opset_import())
-    opsets[is_standard_domain(import.domain()) ? "" : import.domain()] =
-        static_cast<int>(import.version());
-  opsets.try_emplace("", standard_opset(*model));
-  context.set_opset_imports(std::move(opsets));
-  const onnx::checker::LexicalScopeContext scope;
-  const MissingShapes lenient(model->mutable_graph());
-  try {
-    onnx::checker::check_graph(model->graph(), context, scope);
-    if (model->functions_size() > 0)
-      onnx::checker::check_model_local_functions(*model, context, scope);
-  } catch (const std::exception& error) {
-    return one_line(error.what());
-  }
-  return {};
-}
-
 onnx::ModelProto read_model(const std::filesystem::path& path) {
   const MappedFile file(path);
   return with_context(path.string(), [&] {
     onnx::ModelProto model = parse(file.bytes());
     shorten_domains(&model);
     require_supported_opset(model);
-    require_external_files(model, path.parent_path());
-    const std::string objection = verdict(&model, path.parent_path());
+    check_functions(model);
+    ExternalFiles files(path.parent_path());
+    require_external_files(model, files);
+    embed_and_check_sparse_tensors(model.mutable_graph(), files);
+    const std::string objection = check_model(&model, path.parent_path());
     if (!objection.empty()) throw InputError("is no valid ONNX model: {}", objection);
     return model;
   });

@@ -157,6 +157,11 @@ void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files) {
   for (auto& node : *graph->mutable_node()) embed_external_data(&node, files);
 }
 
+void embed_external_data(onnx::SparseTensorProto* tensor, ExternalFiles& files) {
+  if (tensor->has_values()) embed(tensor->mutable_values(), files);
+  if (tensor->has_indices()) embed(tensor->mutable_indices(), files);
+}
+
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out) {
   out->set_name(name);
   out->set_data_type(onnx_type_of(tensor.type().dtype));

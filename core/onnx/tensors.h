@@ -23,6 +23,8 @@ Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files);
 void embed_external_data(onnx::NodeProto* node, ExternalFiles& files);
 /// The same for all tensors of a graph.
 void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files);
+/// The same for a sparse tensor.
+void embed_external_data(onnx::SparseTensorProto* tensor, ExternalFiles& files);
 
 /// Name, type and data, the latter inline.
 void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out);
