@@ -7,7 +7,9 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/onnx/copy.h"
 #include "core/onnx/import.h"
+#include "core/ort/ort_machine.h"
 #include "core/search/optimize.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
@@ -15,6 +17,7 @@
 #include "tools/contenders.h"
 #include "tools/interrupt.h"
 #include "tools/measured.h"
+#include "tools/optimize_output.h"
 #include "tools/policy_search.h"
 #include "tools/rewritten.h"
 
@@ -56,6 +59,29 @@ void add_key(CLI::App& command, const std::shared_ptr<Options>& options, const s
       help);
 }
 
+bool is_of_this_processor(const std::string& cost) {
+  return cost == "cpu" || cost.starts_with("cpu:");
+}
+
+/// What `auto` means where more is said than that.
+void settle_automatic(OptimizeSettings& config) {
+  constexpr double kSeconds = 60, kWeightGrowth = 1.05;
+  if (is_measured(config)) {
+    config.method = "surrogate";
+  } else if (!is_of_this_processor(config.cost) && config.machine.empty()) {
+    config.method = "rulelist";
+  } else {
+    if (config.search.time_limit == 0) config.search.time_limit = kSeconds;
+    if (config.search.max_weight_growth == 0) config.search.max_weight_growth = kWeightGrowth;
+  }
+}
+
+/// The machine on which `auto` confirms; null where there is none.
+std::shared_ptr<Machine> confirming_machine(const OptimizeConfig& config) {
+  if (!config.machine.empty() || config.confirm) return machine_beside(config.machine, config.cost);
+  return ort::is_installed() ? make_machine("ort") : nullptr;
+}
+
 /// Costs are those that the policy was trained with, where nothing else is said.
 OptimizeSettings resolve(const Options& options, const std::string& trained_cost) {
   OptimizeSettings config;
@@ -65,6 +91,7 @@ OptimizeSettings resolve(const Options& options, const std::string& trained_cost
   for (const std::string& assignment : options.overrides) fields.set(assignment);
   for (const auto& [key, value] : options.given) fields.set_value(key, value);
   config.confirm = config.confirm || options.confirm;
+  if (config.method == kAutomatic) settle_automatic(config);
   return config;
 }
 
@@ -75,7 +102,10 @@ std::string method_names() {
 }
 
 std::string method_table() {
-  std::string table;
+  std::string table = fmt::format(
+      "  {:<18} {}\n", kAutomatic,
+      "greedy searches with several sets of rules; what they find is confirmed in ONNX Runtime where "
+      "that is installed, and else by careful rules alone; for costs of other devices: rulelist");
   for (const NamedMethod& method : search_methods())
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
   table += fmt::format("  {:<18} {}\n", "policy",
@@ -102,144 +132,19 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
   if (is_measured(config)) return measured_method(config);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
-  throw InputError("no method '{}'; known are {}, policy", config.method, method_names());
-}
-
-/// "conv_merge", or "conv_*" for all whose names begin so.
-bool names_it(const std::string& pattern, const std::string& rule) {
-  return pattern.ends_with('*') ? rule.starts_with(pattern.substr(0, pattern.size() - 1))
-                                : rule == pattern;
+  throw InputError("no method '{}'; known are {}, {}, policy", config.method, kAutomatic, method_names());
 }
 
 RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) {
-  std::set<std::string> unused(patterns.begin(), patterns.end());
-  std::vector<std::string> kept;
-  for (int i = 0; i < rules.size(); ++i) {
-    bool stays = true;
-    for (const std::string& pattern : patterns)
-      if (names_it(pattern, rules.name(i))) {
-        stays = false;
-        unused.erase(pattern);
-      }
-    if (stays) kept.push_back(rules.name(i));
-  }
+  std::vector<std::string> unused;
+  RuleSet kept = rules.without(patterns, &unused);
   if (!unused.empty())
-    throw InputError("--without {}: there is no such rule (see reverie rules list)", *unused.begin());
-  return rules.subset(kept);
+    throw InputError("--without {}: there is no such rule (see reverie rules list)", unused.front());
+  return kept;
 }
 
 RuleSet rules_from(const Options& options) {
   return without(RuleSet::load_all(options.rule_files), options.rules_left_out);
-}
-
-void print_row(const char* what, double before, double after, const char* unit) {
-  const double change = before != 0 ? 100.0 * (after - before) / before : 0.0;
-  fmt::print("{:<12} {:>14.4f} {:>14.4f} {:<7} {:>+8.2f}%\n", what, before, after, unit, change);
-}
-
-void print_verification(const Agreement& verified, const CompareOptions& options) {
-  if (options.inputs == 0) {
-    fmt::print("not verified\n");
-    return;
-  }
-  fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
-             "(tolerance {:.0e})\n",
-             verified.inputs, verified.max_rel_error, options.tolerance);
-  if (verified.unverified_nodes > 0)
-    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
-               verified.unverified_nodes);
-}
-
-void print_result(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
-  const Cost& before = result.search.initial_cost;
-  const Cost& after = result.search.best_cost;
-  const auto scaled = [](int64_t value, double unit) { return static_cast<double>(value) * unit; };
-  fmt::print("{:<12} {:>14} {:>14} {:<7} {:>9}\n", "", "before", "after", "", "change");
-  print_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms");
-  print_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP");
-  print_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB");
-  print_row("kernels", scaled(before.launches, 1), scaled(after.launches, 1), "");
-  print_row("weights", scaled(result.weight_bytes_before, 1e-6),
-            scaled(result.weight_bytes_after, 1e-6), "MB");
-  std::map<std::string, int> used;
-  for (const RewriteStep& step : result.search.rewrites) ++used[rules.name(step.rule)];
-  fmt::print("\n{} by {}: {} rewrites in {:.2f} s, {} expansions, {} candidates, {} duplicates; "
-             "ended by {}\n",
-             result.cost_source, config.method, result.search.rewrites.size(), result.search.seconds,
-             result.search.expansions, result.search.candidates, result.search.duplicates,
-             name_of(result.search.stopped_by));
-  if (result.search.forgotten > 0)
-    fmt::print("the queue was full: {} successors left it before their turn (--set queue=N)\n",
-               result.search.forgotten);
-  for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
-  if (const auto& saturation = result.search.saturation)
-    fmt::print("e-graph {}: {} nodes in {} classes after {} iterations in all{}; extraction: {}\n",
-               saturation->rounds, saturation->nodes, saturation->classes, saturation->iterations,
-               saturation->saturated ? ", saturated" : "", saturation->extraction);
-  if (result.estimates > 0)
-    fmt::print("not from {}: the times of {} operators are estimates, {:.1f} % of the time before and "
-               "{:.1f} % after\n", result.cost_source, result.estimates, 100 * estimated_share(before),
-               100 * estimated_share(after));
-}
-
-/// The best so far over time.
-Json trace_of(const SearchResult& search) {
-  Json::Array trace;
-  for (const SearchProgress& point : search.trace)
-    trace.push_back({{"seconds", point.seconds},
-                     {"expansions", point.expansions},
-                     {"candidates", point.candidates},
-                     {"best_cost_ms", point.best.runtime.milliseconds()},
-                     {"improvement_percent", improvement_percent(search.initial_cost, point.best)}});
-  return trace;
-}
-
-Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
-             const RuleSet& rules) {
-  Json::Array rewrites;
-  for (const RewriteStep& step : result.search.rewrites)
-    rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
-  Json json = {{"model", model},
-          {"method", config.method},
-          {"seed", config.search.seed},
-          {"budget", config.search.budget},
-          {"time_limit", config.search.time_limit},
-          {"cost_source", result.cost_source},
-          {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
-          {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},
-          {"improvement_percent", result.improvement_percent()},
-          {"weight_bytes_before", result.weight_bytes_before},
-          {"weight_bytes_after", result.weight_bytes_after},
-          {"steps", result.search.steps},
-          {"expansions", result.search.expansions},
-          {"candidates", result.search.candidates},
-          {"cost_lookups", result.cost_lookups},
-          {"measurements", result.measurements},
-          {"estimates", result.estimates},
-          {"estimated_share_before", estimated_share(result.search.initial_cost)},
-          {"estimated_share_after", estimated_share(result.search.best_cost)},
-          {"duplicates", result.search.duplicates},
-          {"forgotten", result.search.forgotten},
-          {"seconds", result.search.seconds},
-          {"seconds_to_best", result.search.trace.back().seconds},
-          {"peak_memory_bytes", result.peak_memory_bytes},
-          {"optimal", result.search.optimal},
-          {"stopped_by", name_of(result.search.stopped_by)},
-          {"trace", trace_of(result.search)},
-          {"verified",
-           {{"inputs", result.verified.inputs},
-            {"max_abs_error", result.verified.max_abs_error},
-            {"max_rel_error", result.verified.max_rel_error},
-            {"unverified_nodes", result.verified.unverified_nodes}}},
-          {"rewrites", rewrites}};
-  if (const auto& saturation = result.search.saturation)
-    json["saturation"] = {{"rounds", saturation->rounds},
-                          {"iterations", saturation->iterations},
-                          {"nodes", saturation->nodes},
-                          {"classes", saturation->classes},
-                          {"saturated", saturation->saturated},
-                          {"extraction", saturation->extraction}};
-  return json;
 }
 
 /// Where it is known, how many expansions there will be, or measurements.
@@ -270,8 +175,14 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   config.search.on_progress = progress_reporter(progress);
   config.search.on_measured = measured_reporter(progress);
   config.search.stop = stop_on_interrupt();
+  config.on_sitting = [&](int sittings) {
+    progress.update(progress.done(), fmt::format("confirming, sitting {}", sittings));
+  };
+  const Subject subject(model, options.model);
+  if (config.method == kAutomatic)
+    return optimize_automatically(subject, rules, cost, confirming_machine(config), config);
   const auto method = method_of(config, options.policy, rules, cost);
-  return optimize(model.graph, rules, cost, method, config);
+  return optimize(subject, rules, cost, method, config);
 }
 
 void check_meant_for_policy(const Options& options, const OptimizeConfig& config) {
@@ -298,13 +209,28 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
   check_writable(options.fit_out);
 }
 
+/// `auto` keeps time for the search and for confirming.
+double seconds_for_costs(const OptimizeConfig& config) {
+  constexpr double kShare = 0.35;
+  return config.method == kAutomatic ? kShare * config.search.time_limit : config.search.time_limit;
+}
+
+void write_result(const Options& options, const OptimizeConfig& config, const ImportedModel& model,
+                  const Optimized& result) {
+  if (options.out.empty()) return;
+  if (result.changed)
+    write_rewritten(options.model, model, result.search.best, options.out, config.verify);
+  else
+    copy_model(options.model, model.info, options.out);
+}
+
 void run(const Options& options) {
   const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   const OptimizeSettings config = resolve(options, trained_cost);
   check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
-  const auto source = make_cost_model(config.cost, config.search.time_limit);
+  const auto source = make_cost_model(config.cost, seconds_for_costs(config));
   check_fit(options, config, *source);
   if (!trained_cost.empty())
     if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name()); !warning.empty())
@@ -318,12 +244,12 @@ void run(const Options& options) {
   if (!options.fit_out.empty())
     write_fitted_costs(options.fit_out, options.model, result, config, cost);
   print_result(result, config, *rules);
-  if (config.verify.inputs > 0) require_agreement(options.model, result.verified);
-  print_verification(result.verified, config.verify);
+  if (config.verify.inputs > 0 && config.method != kAutomatic)
+    require_agreement(options.model, result.verified);
+  print_verdict(result, config);
   print_measured(result);
   print_contest(result);
-  if (!options.out.empty())
-    write_rewritten(options.model, model, result.search.best, options.out, config.verify);
+  write_result(options, config, model, result);
   Json json = to_json(options.model, result, config, *rules);
   add_measured(result, config, json);
   if (config.confirm) json["confirmed"] = to_json(result);
@@ -341,7 +267,8 @@ void register_optimize(CLI::App& app) {
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
   add_key(*command, options, "--method", "method",
-          fmt::format("{} or policy; with --measurements: {} or ppo", method_names(), arm_names()));
+          fmt::format("{}, {} or policy; with --measurements: {} or ppo", kAutomatic, method_names(),
+                      arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--search", "policy.search",

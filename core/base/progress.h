@@ -26,6 +26,7 @@ class Progress {
   /// starts where it stood: call `start_at` first, so that the rate counts only new work.
   void update(int64_t done, const std::string& note = {});
   void start_at(int64_t done);
+  int64_t done() const { return done_; }
   /// A line of its own that leaves the bar intact; silent under kQuiet.
   void say(const std::string& line);
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/shuffle.h"
+#include "core/base/stopwatch.h"
 
 namespace reverie {
 namespace {
@@ -83,7 +84,9 @@ class Contest {
   }
 
   void sit(const std::vector<int>& alive) {
+    const Stopwatch watch;
     const std::unique_ptr<Sitting> sitting = new_sitting_(shuffled(alive));
+    seconds_ += watch.seconds();
     for (const int contestant : alive) fallbacks_ = std::max(fallbacks_, sitting->fallbacks(contestant));
     std::vector<std::vector<double>> rounds(times_.size());
     const auto round = [&](bool counts) {
@@ -101,6 +104,8 @@ class Contest {
     for (int i = 0; i < options_.rounds || total < options_.sitting_seconds; ++i)
       total += round(true);
     for (const int contestant : alive) record(static_cast<size_t>(contestant), rounds);
+    ++sittings_;
+    if (options_.on_sitting) options_.on_sitting(sittings_);
   }
 
   void record(size_t contestant, const std::vector<std::vector<double>>& rounds) {
@@ -127,6 +132,7 @@ class Contest {
   const ContestOptions& options_;
   Rng rng_;
   double seconds_ = 0;
+  int sittings_ = 0;
   int fallbacks_ = 0;
   std::vector<std::vector<double>> times_;   // by contestant
   std::vector<std::vector<double>> ratios_;  // by contestant, one a sitting

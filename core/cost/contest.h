@@ -32,11 +32,13 @@ struct ContestOptions {
   int min_sittings = 9;          ///< of the final
   int max_sittings = 25;
   double target_spread = 0.005;  ///< the final ends once each ratio's interval is that narrow
-  double max_seconds = 60;       ///< of runs, after which no sitting begins; the final has 6 all the same
+  /// Of runs and of making ready, after which no sitting begins; the final has 6 all the same.
+  double max_seconds = 60;
   double sitting_seconds = 0.2;  ///< a sitting goes on for so long
   int rounds = 5;                ///< and for so many runs of each contestant at least
   uint64_t seed = 1;             ///< of the orders
   StopToken stop;                ///< once requested no further sitting begins; the result proves nothing
+  std::function<void(int sittings)> on_sitting;  ///< called after each, with their number so far
 };
 
 /// How one contestant did against the first.

@@ -49,4 +49,10 @@ std::shared_ptr<const MappedFile> ExternalFiles::open(const std::string& locatio
   return files_[location] = std::make_shared<const MappedFile>(file);
 }
 
+std::vector<std::string> ExternalFiles::locations() const {
+  std::vector<std::string> names;
+  for (const auto& [location, file] : files_) names.push_back(location);
+  return names;
+}
+
 }  // namespace reverie::proto

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace reverie::proto {
 
@@ -32,6 +33,8 @@ class ExternalFiles {
   /// InputError when `location` is missing or leaves the model's folder.
   std::shared_ptr<const MappedFile> open(const std::string& location);
   const std::filesystem::path& folder() const { return folder_; }
+  /// Of all that were opened.
+  std::vector<std::string> locations() const;
 
  private:
   std::filesystem::path folder_;

@@ -253,6 +253,7 @@ ModelInfo Importer::model_info() const {
   info.model_version = model_.model_version();
   info.doc_string = model_.doc_string();
   info.graph_name = model_.graph().name();
+  info.external_files = files_.locations();
   info.graph_doc_string = model_.graph().doc_string();
   for (const auto& entry : model_.metadata_props())
     info.metadata.emplace_back(entry.key(), entry.value());

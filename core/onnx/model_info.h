@@ -23,6 +23,8 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::string>> metadata;
   /// Model-local functions, each a serialised FunctionProto.
   std::vector<std::string> functions;
+  /// Files that hold weights, relative to the model's folder.
+  std::vector<std::string> external_files;
   /// Serialised ValueInfoProto by name of those graph inputs and outputs that have a documentation
   /// string or a type that TensorType cannot express.
   std::map<std::string, std::string> value_infos;

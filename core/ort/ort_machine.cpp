@@ -6,10 +6,10 @@
 #include "core/base/hash.h"
 #include "core/base/processor.h"
 #include "core/base/random.h"
+#include "core/base/scratch_folder.h"
 #include "core/cost/single_operator.h"
 #include "core/exec/draw.h"
 #include "core/onnx/export.h"
-#include "core/ort/scratch.h"
 
 namespace reverie::ort {
 namespace {

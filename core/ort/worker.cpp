@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
-#include "core/ort/scratch.h"
+#include "core/base/scratch_folder.h"
 #include "core/ort/tensor_file.h"
 #include "core/ort/worker_script.h"
 

@@ -54,6 +54,10 @@ class RuleSet {
   /// The rules of those names in that order; InputError names an unknown one.
   RuleSet subset(std::span<const std::string> names) const;
 
+  /// Those that no pattern names: a rule, or with NAME* all that begin so. Patterns that name none go to `unused`.
+  RuleSet without(const std::vector<std::string>& patterns,
+                  std::vector<std::string>* unused = nullptr) const;
+
   int size() const { return static_cast<int>(rules_.size()); }
   const Rule& operator[](int rule) const { return rules_[static_cast<size_t>(rule)]; }
   const std::string& name(int rule) const { return (*this)[rule].name(); }

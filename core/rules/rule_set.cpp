@@ -25,6 +25,11 @@ RuleSet parse_all(std::span<const LibraryFile> files) {
   return all;
 }
 
+bool names_it(std::string_view pattern, std::string_view rule) {
+  return pattern.ends_with('*') ? rule.starts_with(pattern.substr(0, pattern.size() - 1))
+                                : rule == pattern;
+}
+
 }  // namespace
 
 const RuleSet& RuleSet::builtin() {
@@ -78,6 +83,21 @@ RuleSet RuleSet::subset(std::span<const std::string> names) const {
     if (rule < 0) throw InputError("there is no rule '{}'", name);
     result.add((*this)[rule]);
   }
+  return result;
+}
+
+RuleSet RuleSet::without(const std::vector<std::string>& patterns,
+                         std::vector<std::string>* unused) const {
+  std::vector<bool> used(patterns.size());
+  RuleSet result;
+  for (const Rule& rule : rules_) {
+    bool stays = true;
+    for (size_t i = 0; i < patterns.size(); ++i)
+      if (names_it(patterns[i], rule.name())) stays = false, used[i] = true;
+    if (stays) result.add(rule);
+  }
+  for (size_t i = 0; unused != nullptr && i < patterns.size(); ++i)
+    if (!used[i]) unused->push_back(patterns[i]);
   return result;
 }
 

@@ -7,17 +7,18 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/scratch_folder.h"
 #include "core/ir/structural_hash.h"
+#include "core/onnx/export.h"
+#include "core/onnx/symbols.h"
 
 namespace reverie {
 namespace {
 
 class MachineSitting : public Sitting {
  public:
-  MachineSitting(const std::vector<const Graph*>& graphs, std::span<const int> contestants,
-                 Machine& machine) {
-    for (const int contestant : contestants)
-      ready_[contestant] = machine.ready(*graphs[static_cast<size_t>(contestant)]);
+  MachineSitting(std::span<const int> contestants, Contestants& all) {
+    for (const int contestant : contestants) ready_[contestant] = all.ready(contestant);
   }
 
   double run(int contestant) override { return ready_.at(contestant)->seconds_of_run(); }
@@ -61,14 +62,46 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
   return contenders;
 }
 
-ContestResult confirm_end_to_end(const Graph& original, const std::vector<Contender>& contenders,
-                                 Machine& machine, const ContestOptions& options) {
-  std::vector<const Graph*> graphs = {&original};
-  for (const Contender& contender : contenders) graphs.push_back(&contender.graph);
-  const NewSitting new_sitting = [&](std::span<const int> contestants) {
-    return std::make_unique<MachineSitting>(graphs, contestants, machine);
+/// Where contenders are written to, as contender 1 to `1.onnx` and so on.
+class Contestants::Files {
+ public:
+  std::filesystem::path of(size_t contender) const {
+    return folder_.path() / fmt::format("{}.onnx", contender + 1);
+  }
+
+ private:
+  ScratchFolder folder_;
+};
+
+Contestants::Contestants(const Subject& subject, std::vector<Contender>& contenders, Machine& machine)
+    : subject_(subject), contenders_(contenders), machine_(machine) {
+  if (!machine.runs_files() || subject.model == nullptr) return;
+  files_ = std::make_unique<Files>();
+  const ExportOptions options = {.symbols = symbols_of(*subject.model)};
+  std::vector<Contender> written;
+  for (Contender& contender : contenders) try {
+      export_onnx(contender.graph, subject.model->info, files_->of(written.size()), options);
+      written.push_back(std::move(contender));
+    } catch (const InputError&) {
+      continue;
+    }
+  contenders = std::move(written);
+}
+
+Contestants::~Contestants() = default;
+
+std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
+  const auto contender = static_cast<size_t>(contestant - 1);
+  if (files_ != nullptr)
+    return machine_.ready_file(contestant == 0 ? subject_.file : files_->of(contender), subject_.graph);
+  return machine_.ready(contestant == 0 ? subject_.graph : contenders_[contender].graph);
+}
+
+ContestResult confirm_end_to_end(Contestants& contestants, int contenders, const ContestOptions& options) {
+  const NewSitting new_sitting = [&](std::span<const int> sitting) {
+    return std::make_unique<MachineSitting>(sitting, contestants);
   };
-  return hold_contest(static_cast<int>(graphs.size()), new_sitting, options);
+  return hold_contest(contenders + 1, new_sitting, options);
 }
 
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

@@ -5,6 +5,7 @@
 #include "core/cost/contest.h"
 #include "core/cost/machine.h"
 #include "core/search/search.h"
+#include "core/search/subject.h"
 
 namespace reverie {
 
@@ -13,16 +14,34 @@ struct Contender {
   Graph graph;
   Cost cost;
   std::vector<RewriteStep> rewrites;
+  std::string rules = {};  ///< that found it, where several sets of rules were tried
+};
+
+/// Graphs made ready on a machine. One that runs files runs the subject's own, and what is written of the
+/// contenders, with the subject's symbolic dimensions; another runs the graphs.
+class Contestants {
+ public:
+  /// Contenders that cannot be written for a machine that runs files are taken out.
+  Contestants(const Subject& subject, std::vector<Contender>& contenders, Machine& machine);
+  ~Contestants();
+  /// Contestant 0 is the original, i + 1 contender i. InputError where it cannot be run.
+  std::unique_ptr<ReadyGraph> ready(int contestant);
+
+ private:
+  class Files;
+  Subject subject_;
+  const std::vector<Contender>& contenders_;
+  Machine& machine_;
+  std::unique_ptr<Files> files_;
 };
 
 /// At most `count` distinct graphs of a search: its best first, then those of its trace, spread evenly
 /// over what was gained from the start (which is none of them) to the best.
 std::vector<Contender> contenders_of(const RewriteState& start, const SearchResult& result, int count);
 
-/// A sum over operators can mislead: runs the original (contestant 0) and the contenders (from 1 on)
-/// end to end on the machine. InputError when one cannot be run.
-ContestResult confirm_end_to_end(const Graph& original, const std::vector<Contender>& contenders,
-                                 Machine& machine, const ContestOptions& options);
+/// A sum over operators can mislead: runs the original and the contenders end to end. InputError when one cannot
+/// be run.
+ContestResult confirm_end_to_end(Contestants& contestants, int contenders, const ContestOptions& options);
 
 /// Makes contestant `winner` the result of the search.
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,12 +11,16 @@
 #include "core/exec/compare.h"
 #include "core/search/confirm.h"
 #include "core/search/search.h"
+#include "core/search/subject.h"
 
 namespace reverie {
 
+/// The method that `optimize` takes where none is named.
+inline constexpr char kAutomatic[] = "auto";
+
 struct OptimizeConfig {
-  std::string method = "taso";
-  std::string cost = "roofline:cpu";
+  std::string method = kAutomatic;
+  std::string cost = "cpu";
   SearchOptions search;
   CompareOptions verify;
   bool confirm = false;
@@ -23,6 +28,8 @@ struct OptimizeConfig {
   double confirm_seconds = 60;
   int confirm_sittings = 9;
   std::string machine;
+  /// Called after each sitting that confirms, with their number so far.
+  std::function<void(int sittings)> on_sitting;
 
   template <class V>
   void fields(V& v) {
@@ -41,7 +48,7 @@ struct OptimizeConfig {
             "Sittings of the finalists at least, as far as that time goes", at_least(6));
     v.field("machine", machine,
             "Where graphs are measured end to end: " + known_machines() +
-                "; empty: where costs are measured, else cpu");
+                "; empty: where costs are measured, else cpu (auto: ort, where it is installed)");
     v.field("verify_tolerance", verify.tolerance,
             "Largest difference allowed, relative to an output's largest element", above(0));
   }
@@ -54,6 +61,10 @@ double improvement_percent(const Cost& before, const Cost& after);
 struct Optimized {
   SearchResult search;  ///< with what was confirmed as its best graph
   Cost promised;        ///< of the best graph before anything was confirmed
+  /// Of the original and of the best graph as files hold them (core/search/file_cost.h).
+  Cost file_before, file_after;
+  bool changed = false;     ///< a file of the best graph differs from one of the original
+  std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
   std::vector<Contender> contenders;
   ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
   MachineInfo machine;    ///< that held the contest
@@ -70,13 +81,25 @@ struct Optimized {
   double improvement_percent() const {
     return reverie::improvement_percent(search.initial_cost, search.best_cost);
   }
+  double file_improvement_percent() const {
+    return reverie::improvement_percent(file_before, file_after);
+  }
 };
 
-/// Rewrites `graph` by `method`, confirms where asked to, and compares the result with the original. The time limit holds for
-/// finding the rewrites of the start and for the search, not for what confirms. A result that disagrees is returned too:
-/// look at `verified.agree` before using it.
-Optimized optimize(const Graph& graph, std::shared_ptr<const RuleSet> rules,
+/// Rewrites the graph by `method`, confirms where asked to, and compares the result with the original. The time
+/// limit holds for finding the rewrites of the start and for the search, not for what confirms. A result that
+/// disagrees is returned too: look at `verified.agree` before using it.
+Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,
                    const OptimizeConfig& config);
+
+/// What suits a person with a processor: greedy searches with several sets of rules (core/search/automatic.h) make
+/// candidates whose weights grow by at most config.search.max_weight_growth, and the machine `confirming` keeps the
+/// one that is fastest end to end beyond its interval, or else the original. Without such a machine the careful
+/// rules have to do, each rewrite of which gains by the costs. The time limit holds for all of it but the end of
+/// a verification. A result that disagrees with the original is not taken: `verified.reason` says why.
+Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
+                                 std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
+                                 const OptimizeConfig& config);
 
 }  // namespace reverie

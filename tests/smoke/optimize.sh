@@ -15,7 +15,7 @@ for method in greedy taso rulelist random; do
     --out $method.onnx --json --quiet >$method.txt
   grep -q '^run time ' $method.txt || fail "$method: no table"
   keys=$(tail -1 $method.txt | sed 's/"trace":\[[^]]*\]/"trace":/; s/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
-  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements estimates estimated_share_before estimated_share_after duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
+  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent changed file_improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements estimates estimated_share_before estimated_share_after duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
     fail "$method: keys are $keys"
   tail -1 $method.txt | grep -q '"rewrites":\[{"rule":"[a-z_0-9]*","location":[0-9]*}' ||
     fail "$method: no rewrites"
@@ -40,6 +40,17 @@ tail -1 confirmed.txt | grep -q '"confirmed":{"device":"[^{]*"library":"oneDNN [
 for written in confirmed contenders/1 contenders/2; do
   "$reverie" inspect $written.onnx >/dev/null || fail "$written.onnx cannot be read"
 done
+
+# Without options: what is written is verified, or the model as it was. Nothing is gained twice.
+"$reverie" optimize model.onnx --time-limit 10 --out auto.onnx --json --quiet >auto.txt
+grep -q '^verified on \|^nothing to gain' auto.txt || fail "no verdict: $(cat auto.txt)"
+"$reverie" inspect auto.onnx >/dev/null || fail "the result of no options cannot be read"
+printf 'rule shown_nowhere\nmatch\n  c = Conv(x, w, b?; activation = "none")\n  y = Relu(c)\nwhere\n  uses(c) == 1\nreplace\n  y = Conv(x, w, b; like c, activation = "relu")\nexample x: [1, 2, 4, 4], w: [3, 2, 1, 1]\n' >fusion.rules
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --rules fusion.rules --out same.onnx --json --quiet >same.txt
+grep -q '^nothing to gain' same.txt || fail "a fusion that no file shows is told as a gain: $(cat same.txt)"
+tail -1 same.txt | grep -q '"changed":false,"file_improvement_percent":0.0,' || fail "the line tells a gain"
+tail -1 same.txt | grep -q '"rule":"shown_nowhere"' || fail "nothing was fused"
+cmp -s model.onnx same.onnx || fail "a model with nothing to gain is not written as it was"
 
 # Against end-to-end measurements: the budget, the trace and the endpoint are in the line.
 for method in surrogate beam; do

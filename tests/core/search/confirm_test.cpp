@@ -79,11 +79,16 @@ TEST(TakeWinner, LeavesProvenWhatAloneWasThere) {
 
 TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   const RewriteState state = start();
-  const std::vector<Contender> contenders = contenders_of(state, greedy_search(state, {}), 3);
+  std::vector<Contender> contenders = contenders_of(state, greedy_search(state, {}), 3);
   ContestOptions options;
   options.sitting_seconds = 0;
   options.target_spread = 1;
-  const ContestResult result = confirm_end_to_end(state.graph(), contenders, *cpu_machine(), options);
+  const auto machine = cpu_machine();
+  Contestants contestants(state.graph(), contenders, *machine);
+  int sittings = 0;
+  options.on_sitting = [&](int so_far) { EXPECT_EQ(so_far, ++sittings); };
+  const ContestResult result = confirm_end_to_end(contestants, static_cast<int>(contenders.size()), options);
+  EXPECT_GT(sittings, 0);
   ASSERT_THAT(result.standings, SizeIs(4));
   for (const Standing& standing : result.standings) EXPECT_GT(standing.median, 0);
 }

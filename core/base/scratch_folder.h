@@ -6,9 +6,9 @@
 
 #include "core/base/error.h"
 
-namespace reverie::ort {
+namespace reverie {
 
-/// A new folder for files between this program and the runtime; it is gone when this is.
+/// A new folder for files that another program or library reads; it is gone, with them, when this is.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -29,4 +29,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace reverie::ort
+}  // namespace reverie

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/onnx/model_info.h"
+
+namespace reverie {
+
+/// The model as it stands, byte by byte, with the files beside it that hold its weights; `info` is that of the
+/// model. A file that is copied onto itself stays. InputError where one cannot be read or written.
+void copy_model(const std::filesystem::path& from, const ModelInfo& info, const std::filesystem::path& to);
+
+}  // namespace reverie

@@ -1,0 +1,102 @@
+#include "core/search/automatic.h"
+
+#include <algorithm>
+
+#include "core/base/stopwatch.h"
+#include "core/search/file_cost.h"
+
+namespace reverie {
+namespace {
+
+/// Costs by which starting a kernel is dear, so that what can be merged is.
+constexpr char kFewKernels[] = "roofline:t4";
+
+/// All rules but those of the groups for which `left_out` holds.
+template <typename Predicate>
+RuleSet without_groups(const RuleSet& rules, const Predicate& left_out) {
+  std::vector<std::string> patterns;
+  const std::vector<Hindrance>& groups = hindering_rules();
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (left_out(i)) patterns.insert(patterns.end(), groups[i].rules.begin(), groups[i].rules.end());
+  return rules.without(patterns);
+}
+
+struct Variant {
+  std::string name;
+  RuleSet rules;
+  SearchMethod search;
+  std::shared_ptr<CostModel> cost;
+};
+
+std::vector<Variant> variants_of(const RewriteState& start, bool all) {
+  const RuleSet& rules = start.rules();
+  const RuleSet careful = careful_rules(rules);
+  const std::shared_ptr<CostModel> cost = start.shared_cost_model();
+  std::vector<Variant> variants = {{"careful rules", careful, greedy_search, cost}};
+  if (!all) return variants;
+  variants.push_back({"careful rules in other orders", careful, rule_list_search, cost});
+  variants.push_back({"careful rules for few kernels", careful, greedy_search, make_cost_model(kFewKernels)});
+  const std::vector<Hindrance>& groups = hindering_rules();
+  for (size_t group = 0; group < groups.size(); ++group)
+    variants.push_back({fmt::format("also rules that {}", groups[group].what),
+                        without_groups(rules, [&](size_t other) { return other != group; }),
+                        rule_list_search, cost});
+  variants.push_back({"all rules", rules, rule_list_search, cost});
+  return variants;
+}
+
+/// As steps of `whole`: the index of a location depends on its rule and the graph alone.
+void rename_rules(SearchResult& result, const RuleSet& own, const RuleSet& whole) {
+  const auto rename = [&](std::vector<RewriteStep>& steps) {
+    for (RewriteStep& step : steps) step.rule = whole.find(own.name(step.rule));
+  };
+  rename(result.rewrites);
+  for (Improvement& improvement : result.improvements) rename(improvement.rewrites);
+}
+
+bool is_new(const std::vector<Candidate>& known, const Graph& graph) {
+  return std::ranges::none_of(known, [&](const Candidate& candidate) {
+    return same_in_a_file(candidate.result.best, graph);
+  });
+}
+
+}  // namespace
+
+const std::vector<Hindrance>& hindering_rules() {
+  static const std::vector<Hindrance> groups = {
+      {"move constant factors",
+       {"matmul_scale_*", "transpose_scale", "reshape_scale", "div_constant", "sub_constant",
+        "mul_constant_outwards", "mul_mul_constant", "mul_associate", "mul_distribute", "pow_two"}},
+      {"merge convolutions", {"conv_merge", "conv_merge_grouped", "conv_enlarge"}},
+      {"merge groups", {"conv_merge_groups"}},
+  };
+  return groups;
+}
+
+RuleSet careful_rules(const RuleSet& rules) {
+  return without_groups(rules, [](size_t) { return true; });
+}
+
+std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options, bool all) {
+  const Stopwatch watch;
+  std::vector<Candidate> candidates;
+  const std::vector<Variant> variants = variants_of(start, all);
+  for (size_t i = 0; i < variants.size(); ++i) {
+    SearchOptions own = options;
+    if (options.time_limit > 0) {
+      const double left = std::max(options.time_limit - watch.seconds(), 1e-9);
+      own.time_limit = left / static_cast<double>(variants.size() - i);
+    }
+    const auto rules = std::make_shared<const RuleSet>(variants[i].rules);
+    SearchResult result = variants[i].search({start.graph(), rules, variants[i].cost}, own);
+    rename_rules(result, *rules, start.rules());
+    result.initial_cost = start.cost();
+    result.best_cost = graph_cost(start.cost_model(), result.best);
+    if (candidates.empty() || is_new(candidates, result.best))
+      candidates.push_back({variants[i].name, std::move(result)});
+    if (options.stop.requested()) break;
+  }
+  return candidates;
+}
+
+}  // namespace reverie

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+
+#include "core/cost/cost_model.h"
+#include "core/rules/rule.h"
+
+namespace reverie {
+
+/// Rules of which a written file shows nothing: both sides of each of their examples are the same in ONNX's
+/// operators (core/onnx/lower.h), such as an activation that goes into a convolution.
+RuleSet fusions_among(const RuleSet& rules);
+
+/// Costs of graphs as files hold them. What ONNX cannot say is spelled out again, and then every graph, the
+/// original too, gets the fusions that gain: a runtime finds them by itself, so they are nobody's merit.
+class FileCosts {
+ public:
+  FileCosts(const RuleSet& rules, std::shared_ptr<CostModel> cost);
+  Cost of(const Graph& graph) const;
+
+ private:
+  std::shared_ptr<const RuleSet> fusions_;
+  std::shared_ptr<CostModel> cost_;
+};
+
+/// Whether both are written as the same file, but for names.
+bool same_in_a_file(const Graph& a, const Graph& b);
+
+}  // namespace reverie

@@ -1,0 +1,162 @@
+#include "core/search/automatic.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/ir/structural_hash.h"
+#include "core/search/file_cost.h"
+#include "core/search/optimize.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::vector<std::string> names_of(const RuleSet& rules) {
+  std::vector<std::string> names;
+  for (int i = 0; i < rules.size(); ++i) names.push_back(rules.name(i));
+  return names;
+}
+
+std::shared_ptr<const RuleSet> builtin() { return std::make_shared<const RuleSet>(RuleSet::builtin()); }
+std::shared_ptr<CostModel> costs() { return make_cost_model("roofline:t4"); }
+
+ValueId weight(Graph& graph, Shape shape, const std::string& name) {
+  return graph.add_constant(Weight::fill({DType::kFloat32, shape}, 0.5, name));
+}
+
+/// relu(x * w) as a convolution.
+Graph conv_and_relu() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 16, 8, 8}});
+  const ValueId c = graph.add("Conv", {x, weight(graph, {32, 16, 3, 3}, "w")});
+  graph.add_output("y", graph.add("Relu", {c}));
+  return graph;
+}
+
+/// Three products of one input: merged, and hence cheaper by the estimate.
+Graph parallel_products() {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {64, 64}});
+  for (const char* name : {"a", "b", "c"})
+    graph.add_output(name, graph.add("MatMul", {x, weight(graph, {64, 64}, std::string("w") + name)}));
+  return graph;
+}
+
+/// Takes one second for a graph like `slow`, and half of one for others.
+class FakeMachine : public Machine {
+ public:
+  explicit FakeMachine(Graph slow, bool breaks = false) : slow_(std::move(slow)), breaks_(breaks) {}
+  std::string name() const override { return "fake"; }
+  MachineInfo info() override { return {"a fake", "none", ""}; }
+  std::string profile() const override { return "cpu"; }
+  std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource&) override {
+    if (breaks_) throw InputError("the fake broke");
+    class Ready : public ReadyGraph {
+     public:
+      explicit Ready(double seconds) : seconds_(seconds) {}
+      double seconds_of_run() override { return seconds_; }
+      int fallbacks() const override { return 0; }
+
+     private:
+      double seconds_;
+    };
+    return std::make_unique<Ready>(same_in_a_file(graph, slow_) ? 1e-3 : 5e-4);
+  }
+  MedianInterval time_operator(const OpSignature&, const TimingOptions&) override { return {}; }
+
+ private:
+  Graph slow_;
+  bool breaks_;
+};
+
+Optimized run(const Graph& graph, std::shared_ptr<Machine> machine) {
+  OptimizeConfig config;
+  config.search.time_limit = 60;
+  config.verify.inputs = 1;
+  return optimize_automatically(graph, builtin(), costs(), std::move(machine), config);
+}
+
+TEST(CarefulRules, LeaveOutWhatHindersARuntime) {
+  const std::vector<std::string> names = names_of(careful_rules(RuleSet::builtin()));
+  EXPECT_THAT(names, Contains("conv_batchnorm"));
+  for (const char* left_out : {"conv_merge", "conv_merge_groups", "conv_enlarge", "pow_two"})
+    EXPECT_THAT(names, Not(Contains(left_out)));
+}
+
+TEST(CarefulRules, NameRulesThatThereAre) {
+  for (const Hindrance& group : hindering_rules()) {
+    std::vector<std::string> unused;
+    RuleSet::builtin().without(group.rules, &unused);
+    EXPECT_THAT(unused, IsEmpty()) << group.what;
+  }
+}
+
+TEST(FileCosts, KnowFusionsByTheirExamples) {
+  const std::vector<std::string> names = names_of(fusions_among(RuleSet::builtin()));
+  for (const char* fusion : {"conv_relu", "conv_add_residual"}) EXPECT_THAT(names, Contains(fusion));
+  for (const char* other : {"conv_batchnorm", "matmul_merge", "add_commute"})
+    EXPECT_THAT(names, Not(Contains(other)));
+}
+
+TEST(FileCosts, CountNothingThatAFileDoesNotShow) {
+  const Graph graph = conv_and_relu();
+  const RewriteState start(graph, builtin(), costs());
+  const SearchResult fused = greedy_search(start, {});
+  ASSERT_LT(fused.best_cost.runtime, start.cost().runtime);
+  const FileCosts files(RuleSet::builtin(), costs());
+  EXPECT_EQ(files.of(graph), files.of(fused.best));
+  EXPECT_TRUE(same_in_a_file(graph, fused.best));
+}
+
+TEST(Automatic, HasNothingToGainWhereTheFileIsTheSame) {
+  const Optimized result = run(conv_and_relu(), nullptr);
+  EXPECT_FALSE(result.changed);
+  EXPECT_EQ(result.file_improvement_percent(), 0);
+}
+
+TEST(Automatic, TakesWhatTheCarefulRulesGainWithoutAMachine) {
+  const Optimized result = run(parallel_products(), nullptr);
+  EXPECT_TRUE(result.changed);
+  EXPECT_TRUE(result.verified.agree);
+  EXPECT_GT(result.file_improvement_percent(), 0);
+}
+
+TEST(Automatic, TakesWhatIsFasterOnTheMachine) {
+  const Graph graph = parallel_products();
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
+  EXPECT_TRUE(result.changed);
+  EXPECT_GT(result.contest.winner, 0);
+  EXPECT_THAT(result.unconfirmed, IsEmpty());
+}
+
+TEST(Automatic, KeepsTheOriginalWhereNothingIsFaster) {
+  const Graph graph = parallel_products();
+  const std::vector<Candidate> candidates = automatic_candidates({graph, builtin(), costs()}, {}, true);
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(candidates[0].result.best));
+  EXPECT_FALSE(result.changed);
+  EXPECT_TRUE(isomorphic(result.search.best, graph));
+}
+
+TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
+  const Graph graph = parallel_products();
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(graph, true));
+  EXPECT_FALSE(result.changed);
+  EXPECT_THAT(result.unconfirmed, HasSubstr("the fake broke"));
+}
+
+TEST(Automatic, HoldsTheBoundOfTheWeights) {
+  const Graph graph = parallel_products();
+  const RewriteState start(graph, builtin(), costs());
+  SearchOptions options;
+  options.max_weight_growth = 1.05;
+  for (const Candidate& candidate : automatic_candidates(start, options, true))
+    EXPECT_LE(candidate.result.best.weight_bytes(), 1.05 * graph.weight_bytes());
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,143 @@
+#include "tools/optimize_output.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace reverie {
+namespace {
+
+void print_row(const char* what, double before, double after, const char* unit) {
+  const double change = before != 0 ? 100.0 * (after - before) / before : 0.0;
+  fmt::print("{:<12} {:>14.4f} {:>14.4f} {:<7} {:>+8.2f}%\n", what, before, after, unit, change);
+}
+
+double scaled(int64_t value, double unit) { return static_cast<double>(value) * unit; }
+
+void print_table(const Optimized& result) {
+  const Cost& before = result.file_before;
+  const Cost& after = result.file_after;
+  fmt::print("{:<12} {:>14} {:>14} {:<7} {:>9}\n", "", "before", "after", "", "change");
+  print_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms");
+  print_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP");
+  print_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB");
+  print_row("kernels", scaled(before.launches, 1), scaled(after.launches, 1), "");
+  const int64_t weights = result.changed ? result.weight_bytes_after : result.weight_bytes_before;
+  print_row("weights", scaled(result.weight_bytes_before, 1e-6), scaled(weights, 1e-6), "MB");
+  fmt::print("an estimate: the sum of its operators' times from {}\n", result.cost_source);
+}
+
+void print_search(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
+  const SearchResult& search = result.search;
+  std::map<std::string, int> used;
+  for (const RewriteStep& step : search.rewrites) ++used[rules.name(step.rule)];
+  fmt::print("\n{} by {}: {} rewrites in {:.2f} s, {} expansions, {} candidates, {} duplicates; "
+             "ended by {}\n",
+             result.cost_source, config.method, search.rewrites.size(), search.seconds,
+             search.expansions, search.candidates, search.duplicates, name_of(search.stopped_by));
+  if (search.forgotten > 0)
+    fmt::print("the queue was full: {} successors left it before their turn (--set queue=N)\n",
+               search.forgotten);
+  for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
+  if (const auto& saturation = search.saturation)
+    fmt::print("e-graph {}: {} nodes in {} classes after {} iterations in all{}; extraction: {}\n",
+               saturation->rounds, saturation->nodes, saturation->classes, saturation->iterations,
+               saturation->saturated ? ", saturated" : "", saturation->extraction);
+  if (result.estimates > 0)
+    fmt::print("not from {}: the times of {} operators are estimates, {:.1f} % of the time before and "
+               "{:.1f} % after\n", result.cost_source, result.estimates,
+               100 * estimated_share(search.initial_cost), 100 * estimated_share(search.best_cost));
+}
+
+/// The best so far over time.
+Json trace_of(const SearchResult& search) {
+  Json::Array trace;
+  for (const SearchProgress& point : search.trace)
+    trace.push_back({{"seconds", point.seconds},
+                     {"expansions", point.expansions},
+                     {"candidates", point.candidates},
+                     {"best_cost_ms", point.best.runtime.milliseconds()},
+                     {"improvement_percent", improvement_percent(search.initial_cost, point.best)}});
+  return trace;
+}
+
+}  // namespace
+
+void print_result(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
+  print_table(result);
+  print_search(result, config, rules);
+}
+
+void print_verdict(const Optimized& result, const OptimizeConfig& config) {
+  if (!result.changed) {
+    if (!result.verified.reason.empty())
+      fmt::print("what was found is not used: {}\n", result.verified.reason);
+    if (!result.unconfirmed.empty()) fmt::print("nothing was confirmed: {}\n", result.unconfirmed);
+    fmt::print("nothing to gain: the model stays as it is\n");
+    return;
+  }
+  if (config.verify.inputs == 0) {
+    fmt::print("not verified\n");
+    return;
+  }
+  fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
+             "(tolerance {:.0e})\n",
+             result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
+  if (config.method == kAutomatic && result.contest.standings.empty())
+    fmt::print("not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then measures\n");
+  if (result.verified.unverified_nodes > 0)
+    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
+               result.verified.unverified_nodes);
+}
+
+Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
+             const RuleSet& rules) {
+  Json::Array rewrites;
+  for (const RewriteStep& step : result.search.rewrites)
+    rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
+  Json json = {{"model", model},
+          {"method", config.method},
+          {"seed", config.search.seed},
+          {"budget", config.search.budget},
+          {"time_limit", config.search.time_limit},
+          {"cost_source", result.cost_source},
+          {"initial_cost_ms", result.search.initial_cost.runtime.milliseconds()},
+          {"best_cost_ms", result.search.best_cost.runtime.milliseconds()},
+          {"improvement_percent", result.improvement_percent()},
+          {"changed", result.changed},
+          {"file_improvement_percent", result.file_improvement_percent()},
+          {"weight_bytes_before", result.weight_bytes_before},
+          {"weight_bytes_after", result.weight_bytes_after},
+          {"steps", result.search.steps},
+          {"expansions", result.search.expansions},
+          {"candidates", result.search.candidates},
+          {"cost_lookups", result.cost_lookups},
+          {"measurements", result.measurements},
+          {"estimates", result.estimates},
+          {"estimated_share_before", estimated_share(result.search.initial_cost)},
+          {"estimated_share_after", estimated_share(result.search.best_cost)},
+          {"duplicates", result.search.duplicates},
+          {"forgotten", result.search.forgotten},
+          {"seconds", result.search.seconds},
+          {"seconds_to_best", result.search.trace.back().seconds},
+          {"peak_memory_bytes", result.peak_memory_bytes},
+          {"optimal", result.search.optimal},
+          {"stopped_by", name_of(result.search.stopped_by)},
+          {"trace", trace_of(result.search)},
+          {"verified",
+           {{"inputs", result.verified.inputs},
+            {"max_abs_error", result.verified.max_abs_error},
+            {"max_rel_error", result.verified.max_rel_error},
+            {"unverified_nodes", result.verified.unverified_nodes}}},
+          {"rewrites", rewrites}};
+  if (const auto& saturation = result.search.saturation)
+    json["saturation"] = {{"rounds", saturation->rounds},
+                          {"iterations", saturation->iterations},
+                          {"nodes", saturation->nodes},
+                          {"classes", saturation->classes},
+                          {"saturated", saturation->saturated},
+                          {"extraction", saturation->extraction}};
+  return json;
+}
+
+}  // namespace reverie
