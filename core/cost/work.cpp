@@ -21,7 +21,9 @@ int64_t all_bytes(const OpSignature& signature) {
 }  // namespace
 
 bool is_matrix_work(const OpSchema& op) {
-  static constexpr std::string_view kMatrix[] = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
+  static constexpr std::string_view kMatrix[] = {
+      "Conv",          "ConvTranspose", "MatMul",      "Gemm",        "LSTM", "GRU", "RNN",
+      "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
   return is_one_of(op, kMatrix);
 }
 

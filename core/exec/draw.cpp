@@ -17,6 +17,8 @@ const std::set<std::string_view> kMovement = {
 const std::set<std::string_view> kKeepPositive = {
     "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};
 
+bool is_recurrent(const OpSchema& op) { return op.is("LSTM") || op.is("GRU") || op.is("RNN"); }
+
 bool is_integer(DType dtype) { return !is_floating(dtype) && dtype != DType::kBool; }
 bool is_unsigned(DType dtype) { return name_of(dtype).starts_with("uint"); }
 
@@ -32,6 +34,13 @@ double fan_in(const Graph& graph, NodeId node, size_t index) {
   };
   if (op.is("Conv") && index == 1)
     return count(element_count(shape) / std::max<int64_t>(shape[0], 1)) / 2;
+  if (op.is("ConvTranspose") && index == 1) {
+    double strides = 1;
+    for (const int64_t stride : graph.attributes(node).integers("strides")) strides *= count(stride);
+    const int64_t groups = graph.attributes(node).integer("group");
+    return count(element_count(shape) / std::max<int64_t>(shape[1] * groups, 1)) / strides / 2;
+  }
+  if (is_recurrent(op) && (index == 1 || index == 2)) return count(shape.back());
   if (op.is("MatMul") && index < 2)
     return count(index == 0 || shape.size() == 1 ? shape.back() : shape[shape.size() - 2]);
   if (op.is("Gemm") && index < 2) {
@@ -75,6 +84,18 @@ double fan_in_of(const Graph& graph, ValueId start) {
   return 0;
 }
 
+/// Below what an index has to be that `value` gives the node; 0 where it gives it none.
+int64_t index_limit(const Graph& graph, NodeId node, ValueId value) {
+  const OpSchema& op = graph.op(node);
+  const auto inputs = graph.inputs(node);
+  constexpr size_t kLengths = 4;
+  if (op.is("Gather") && inputs[1] == value)
+    return graph.type(inputs[0]).shape[static_cast<size_t>(graph.attributes(node).integer("axis"))];
+  if (is_recurrent(op) && inputs.size() > kLengths && inputs[kLengths] == value)
+    return graph.type(inputs[0]).shape[graph.attributes(node).integer("layout") != 0 ? 1 : 0] + 1;
+  return 0;
+}
+
 /// The smallest extent of a table that `start` indexes, itself or after movement and the addition
 /// of constants; 0 where there is none.
 int64_t index_limit_of(const Graph& graph, ValueId start) {
@@ -84,10 +105,7 @@ int64_t index_limit_of(const Graph& graph, ValueId start) {
   for (ValueId value; walk.next(value);)
     for (const NodeId user : graph.users(value)) {
       const OpSchema& op = graph.op(user);
-      const auto inputs = graph.inputs(user);
-      if (op.is("Gather") && inputs[1] == value) {
-        const int64_t extent = graph.type(inputs[0])
-                                   .shape[static_cast<size_t>(graph.attributes(user).integer("axis"))];
+      if (const int64_t extent = index_limit(graph, user, value); extent > 0) {
         limit = limit == 0 ? extent : std::min(limit, extent);
       } else if (moves(op) || op.is("Add")) {
         for (const ValueId output : graph.outputs(user))
@@ -128,6 +146,7 @@ ValueId restricted_input(const Graph& graph, NodeId node, Signs signs) {
   if (signs == Signs::kNonzero)
     return op.is("Div") ? inputs[1] : op.is("Reciprocal") ? inputs[0] : ValueId{};
   if (op.is("BatchNormalization")) return inputs[4];
+  if (op.is("QuantizeLinear") || op.is("DequantizeLinear")) return inputs[1];
   if (op.is("Sqrt") || op.is("Log")) return inputs[0];
   return op.is("Pow") && !is_whole(graph, inputs[1]) ? inputs[0] : ValueId{};
 }

@@ -104,7 +104,7 @@ NodeId Graph::append_node(Node node, std::span<const TensorType> types) {
 
 bool Graph::computed_from_constants(const Node& node) const {
   if (node.op == &constant_op()) return true;
-  if (node.inputs.empty() || node.op == &opaque_op()) return false;
+  if (node.inputs.empty() || node.op->keeps_constants) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
     return !input.valid() || is_constant(input);
   });

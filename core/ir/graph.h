@@ -42,7 +42,8 @@ struct GraphOutput {
 /// without inputs (`input_op`, `constant_op`). Spans into a graph are valid until it is changed.
 ///
 /// A node is constant when it is a Constant or computed from constants alone; such work happens
-/// once, before run time, and costs nothing.
+/// once, before run time, and costs nothing. Opaque nodes and operators that keep constants as they
+/// are (OpSchema::keeps_constants) never are.
 class Graph {
  public:
   // --- Building -------------------------------------------------------------------------------

@@ -16,5 +16,10 @@ std::vector<OpSchema> spatial();             // Conv and pooling
 std::vector<OpSchema> reduction();           // Reduce*, Softmax, normalizations
 std::vector<OpSchema> movement();            // Transpose, Concat, Split, Slice, Gather, Pad, ...
 std::vector<OpSchema> shapes();              // Reshape, Squeeze, Shape, ConstantOfShape, ...
+std::vector<OpSchema> image();               // ConvTranspose, LpPool, GlobalLpPool
+std::vector<OpSchema> resize();              // Resize, GridSample
+std::vector<OpSchema> normalization();       // InstanceNormalization, LRN, LpNormalization
+std::vector<OpSchema> quantization();        // QuantizeLinear, DequantizeLinear, MatMulInteger, ...
+std::vector<OpSchema> recurrent();           // LSTM, GRU, RNN
 
 }  // namespace reverie::ops

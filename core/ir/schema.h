@@ -37,7 +37,7 @@ struct AttrSpec {
 ///  - inputs that ONNX wants as constant tensors but that shape the result are attributes: `shape`
 ///    of Reshape and Expand, `axes` of Squeeze, Unsqueeze and the reductions, `starts, ends, axes,
 ///    steps` of Slice, `pads` and `value` of Pad, `split` of Split, `min` and `max` of Clip,
-///    `repeats` of Tile;
+///    `repeats` of Tile, `scales` or `sizes` of Resize;
 ///  - Conv(x, w, [b], [residual]), MatMul(a, b, [bias], [residual]) and Gemm(a, b, [c],
 ///    [residual]) take a residual that is added to the result and an attribute `activation`
 ///    ("none", "relu", "sigmoid", "tanh"), applied last. A bias of MatMul or Gemm broadcasts to the
@@ -50,7 +50,7 @@ struct AttrSpec {
 /// Only what inference needs in a deployed model is there: BatchNormalization, LayerNormalization,
 /// MaxPool and Dropout have one output, Min and Max take two inputs. Further conventions: Cast's `to`
 /// and ConstantOfShape's `dtype` are names of element types ("float32"), ConstantOfShape's `value`
-/// is a number, Split's `split` is required.
+/// is a number, Split's `split` is required. Upsample is Resize.
 struct OpSchema {
   std::string name;
   /// Row number in the table; a stable index for features and matching within one build.
@@ -72,6 +72,10 @@ struct OpSchema {
   bool elementwise = false;  ///< every output element depends on the matching input elements only
   bool commutative = false;  ///< its two inputs may change places
   bool view = false;         ///< the same data under another type of equal size: no kernel, no bytes
+  /// It is no work on constants even where all its inputs are constants, so nothing folds it, and no rule
+  /// takes its result for a weight. DequantizeLinear: a runtime fuses it with what follows, and its
+  /// result is four times larger than what it is made from.
+  bool keeps_constants = false;
   /// The values of its inputs decide the output's shape (ConstantOfShape, Range). It can only be
   /// evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
   bool value_shaped = false;

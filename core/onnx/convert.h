@@ -39,7 +39,8 @@ struct Source {
   bool has_input(size_t index) const { return index < inputs.size() && inputs[index].valid(); }
   const TensorType& type(size_t index) const { return graph.type(inputs[index]); }
   bool wants_output(int index) const {
-    return index < node.output_size() && taken.contains(node.output(index));
+    return index < node.output_size() && !node.output(index).empty() &&
+           taken.contains(node.output(index));
   }
   /// The value of a constant input; nullopt when it is absent or not known before run time.
   std::optional<Tensor> constant(size_t index) const;
@@ -69,6 +70,13 @@ Converter constant_rule(std::string_view op);
 Converter shape_rule(std::string_view op);
 Converter window_rule(std::string_view op);
 Converter arithmetic_rule(std::string_view op);
+Converter image_rule(std::string_view op);
+Converter recurrent_rule(std::string_view op);
+/// At least `least`, and so small that arithmetic with extents does not overflow.
+bool are_usual(std::span<const int64_t> numbers, int64_t least);
+/// Extents of the filter, which is input `filter`, without those of channels. Takes out the attribute
+/// `kernel_shape`. InputError when that differs, or there is no filter.
+Shape take_kernel(Source& source, size_t filter = 1);
 /// Operators whose meaning the table shares.
 std::optional<Values> convert_as_is(Source& source);
 

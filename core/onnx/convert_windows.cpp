@@ -7,12 +7,6 @@
 namespace reverie::proto {
 namespace {
 
-/// Positive, and so small that arithmetic with extents does not overflow.
-bool are_usual(std::span<const int64_t> numbers) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  return std::ranges::all_of(numbers, [](int64_t number) { return number >= 1 && number <= kMost; });
-}
-
 /// `auto_pad` turned into `pads` (ONNX operator specification, Conv: SAME gives
 /// ceil(extent / stride) positions, whatever the ceil_mode, the odd element at the end for SAME_UPPER).
 void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
@@ -28,7 +22,7 @@ void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
   const auto dilations = source.attributes.integers("dilations", ones);
   const Shape& x = source.type(0).shape;
   if (x.size() != rank + 2 || strides.size() != rank || dilations.size() != rank ||
-      !are_usual(kernel) || !are_usual(strides) || !are_usual(dilations))
+      !are_usual(kernel, 1) || !are_usual(strides, 1) || !are_usual(dilations, 1))
     throw InputError("its window does not fit a tensor of {}", to_string(x));
   const bool is_same = mode != "VALID";
   for (size_t i = 0; is_same && i < rank; ++i) {
@@ -44,16 +38,17 @@ void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
   if (is_same) source.attributes.set("ceil_mode", int64_t{0});
 }
 
-std::optional<Values> conv(Source& source) {
-  if (!source.has_input(1)) throw InputError("has no filter");
-  const Shape& filter = source.type(1).shape;
-  if (filter.size() < 3) throw InputError("a filter of {} is too flat", to_string(filter));
-  const Shape kernel(filter.begin() + 2, filter.end());
-  if (source.attributes.integers("kernel_shape", kernel) != kernel)
-    throw InputError("kernel_shape {} differs from the filter {}",
-                     to_string(*source.attributes.find("kernel_shape")), to_string(filter));
-  source.attributes.erase("kernel_shape");
-  resolve_auto_pad(source, kernel);
+std::optional<Values> convolution(Source& source, size_t filter) {
+  resolve_auto_pad(source, take_kernel(source, filter));
+  source.attributes.erase("ceil_mode");
+  return convert_as_is(source);
+}
+
+std::optional<Values> conv(Source& source) { return convolution(source, 1); }
+std::optional<Values> quantized_conv(Source& source) { return convolution(source, 3); }
+
+std::optional<Values> lp_pool(Source& source) {
+  resolve_auto_pad(source, source.attributes.integers("kernel_shape"));
   source.attributes.erase("ceil_mode");
   return convert_as_is(source);
 }
@@ -83,11 +78,32 @@ std::optional<Values> layer_normalization(Source& source) {
 
 }  // namespace
 
+bool are_usual(std::span<const int64_t> numbers, int64_t least) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return std::ranges::all_of(numbers,
+                             [&](int64_t number) { return number >= least && number <= kMost; });
+}
+
+Shape take_kernel(Source& source, size_t input) {
+  if (!source.has_input(input)) throw InputError("has no filter");
+  const Shape& filter = source.type(input).shape;
+  if (filter.size() < 3) throw InputError("a filter of {} is too flat", to_string(filter));
+  const Shape kernel(filter.begin() + 2, filter.end());
+  if (source.attributes.integers("kernel_shape", kernel) != kernel)
+    throw InputError("kernel_shape {} differs from the filter {}",
+                     to_string(*source.attributes.find("kernel_shape")), to_string(filter));
+  source.attributes.erase("kernel_shape");
+  return kernel;
+}
+
 Converter window_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
       {"Conv", conv},
+      {"ConvInteger", conv},
+      {"QLinearConv", quantized_conv},
       {"MaxPool", pool},
       {"AveragePool", pool},
+      {"LpPool", lp_pool},
       {"BatchNormalization", batch_normalization},
       {"LayerNormalization", layer_normalization}};
   const auto at = rules.find(op);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/onnx/older_resize.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
@@ -24,24 +25,41 @@ bool takes_type(const onnx::OpSchema& schema, size_t input, DType dtype) {
   return allowed.contains(onnx::Utils::DataTypeUtils::ToType(type));
 }
 
+enum class Elements { kIntegers, kFloats, kOneOfInput };
+
 /// Attributes that become an input from the opset on, in the order of the inputs.
 struct MovedAttribute {
   const char* op;
   const char* attribute;
   int since;
-  bool integers;
+  Elements elements = Elements::kIntegers;
 };
 
 constexpr MovedAttribute kMoved[] = {
-    {"Reshape", "shape", 5, true},    {"Expand", "shape", 8, true},
-    {"Tile", "repeats", 6, true},     {"Squeeze", "axes", 13, true},
-    {"Unsqueeze", "axes", 13, true},  {"ReduceSum", "axes", 13, true},
-    {"Slice", "starts", 10, true},    {"Slice", "ends", 10, true},
-    {"Slice", "axes", 10, true},      {"Slice", "steps", 10, true},
-    {"Pad", "pads", 11, true},        {"Pad", "value", 11, false},
-    {"Clip", "min", 11, false},       {"Clip", "max", 11, false},
-    {"Split", "split", 13, true},
+    {"Reshape", "shape", 5},
+    {"Expand", "shape", 8},
+    {"Tile", "repeats", 6},
+    {"Squeeze", "axes", 13},
+    {"Unsqueeze", "axes", 13},
+    {"ReduceSum", "axes", 13},
+    {"Slice", "starts", 10},
+    {"Slice", "ends", 10},
+    {"Slice", "axes", 10},
+    {"Slice", "steps", 10},
+    {"Pad", "pads", 11},
+    {"Pad", "value", 11, Elements::kOneOfInput},
+    {"Clip", "min", 11, Elements::kOneOfInput},
+    {"Clip", "max", 11, Elements::kOneOfInput},
+    {"Split", "split", 13},
+    {"Resize", "roi", 11, Elements::kFloats},  // of a mode that the table does not have
+    {"Resize", "scales", 9, Elements::kFloats},
+    {"Resize", "sizes", 11},
 };
+
+/// What the operator is called there.
+std::string name_at(const OpSchema& op, int opset) {
+  return op.is("Resize") && opset < kResizeSince ? "Upsample" : op.name;
+}
 
 bool moved(const OpSchema& op, const std::string& attribute, int opset) {
   return std::any_of(std::begin(kMoved), std::end(kMoved), [&](const MovedAttribute& row) {
@@ -91,6 +109,7 @@ bool has_meaning(const Graph& graph, NodeId node, int opset) {
   if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
   if (reduces_nothing(graph, node)) return op.is("ReduceSum") && opset >= 13;
   if (op.is("Min") || op.is("Max")) return opset >= 8 || !broadcasts(graph, node);
+  if (op.is("Resize")) return opset >= kNewerResizeSince || is_older_resize(graph.attributes(node));
   return true;
 }
 
@@ -112,6 +131,10 @@ void set_attribute(const std::string& name, const AttrValue& value,
       for (const double entry : std::get<std::vector<double>>(value))
         out->add_floats(static_cast<float>(entry));
       break;
+    case onnx::AttributeProto::STRINGS:
+      for (const std::string& entry : std::get<std::vector<std::string>>(value))
+        out->add_strings(entry);
+      break;
     default: throw InternalError("attribute '" + name + "' has a type that no node has");
   }
 }
@@ -120,9 +143,13 @@ Tensor scalar(double value, DType dtype) {
   return Tensor::of<double>({}, {value}).cast(dtype);
 }
 
+Tensor floats(const std::vector<double>& values) {
+  return Tensor::of<double>({static_cast<int64_t>(values.size())}, values).cast(DType::kFloat32);
+}
+
 void write_attributes(const OpSchema& op, const Attributes& attributes, int opset,
                       onnx::NodeProto* node) {
-  const onnx::OpSchema* schema = onnx_schema(op.name, opset);
+  const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
   REVERIE_CHECK(schema != nullptr, "{} at opset {}", op.name, opset);
   for (const auto& [name, value] : attributes.entries()) {
     // The checker takes no empty list; leaving it out means the same for a scalar.
@@ -144,26 +171,62 @@ Shape relative_shape(const Graph& graph, NodeId node) {
   return to;
 }
 
-void write_moved_attributes(const Graph& graph, NodeId id, onnx::NodeProto* node, Target& target) {
-  const OpSchema& op = graph.op(id);
-  const Attributes& attributes = graph.attributes(id);
+std::string add_moved(const Graph& graph, NodeId id, const MovedAttribute& row,
+                      const AttrValue& value, Target& target) {
+  if (row.elements == Elements::kIntegers) {
+    const bool is_relative = graph.op(id).is("Reshape") && target.relative_shapes;
+    return target.add_integers(
+        is_relative ? relative_shape(graph, id) : std::get<std::vector<int64_t>>(value),
+        row.attribute);
+  }
+  if (row.elements == Elements::kFloats)
+    return target.add_constant(floats(std::get<std::vector<double>>(value)), row.attribute);
+  const DType dtype = graph.type(graph.inputs(id)[0]).dtype;
+  return target.add_constant(scalar(std::get<double>(value), dtype), row.attribute);
+}
+
+/// An input that may not be absent, and has nothing to say, is empty.
+void fill_required_inputs(int opset, onnx::NodeProto* node, Target& target) {
+  const onnx::OpSchema* schema = onnx_schema(node->op_type(), opset);
+  for (int i = 1; i < node->input_size(); ++i) {
+    const auto formal = std::min(static_cast<size_t>(i), schema->inputs().size() - 1);
+    if (node->input(i).empty() && schema->inputs()[formal].GetOption() == onnx::OpSchema::Single)
+      node->set_input(i, target.add_constant(floats({}), schema->inputs()[formal].GetName()));
+  }
+}
+
+void write_moved_attributes(const Graph& graph, NodeId id, const Attributes& attributes,
+                            onnx::NodeProto* node, Target& target) {
   for (const MovedAttribute& row : kMoved) {
-    if (!op.is(row.op) || target.opset < row.since) continue;
+    if (!graph.op(id).is(row.op) || target.opset < row.since) continue;
     const AttrValue* value = attributes.find(row.attribute);
-    if (value == nullptr) {
-      node->add_input("");
-    } else if (row.integers) {
-      const bool is_relative = op.is("Reshape") && target.relative_shapes;
-      node->add_input(target.add_integers(
-          is_relative ? relative_shape(graph, id) : std::get<std::vector<int64_t>>(*value),
-          row.attribute));
-    } else {
-      const DType dtype = graph.type(graph.inputs(id)[0]).dtype;
-      node->add_input(target.add_constant(scalar(std::get<double>(*value), dtype), row.attribute));
-    }
+    node->add_input(value == nullptr ? "" : add_moved(graph, id, row, *value, target));
   }
   while (node->input_size() > 0 && node->input(node->input_size() - 1).empty())
     node->mutable_input()->RemoveLast();
+  fill_required_inputs(target.opset, node, target);
+}
+
+/// The shape of a convolution's filter.
+std::optional<Shape> filter_of(const Graph& graph, NodeId id) {
+  const OpSchema& op = graph.op(id);
+  const size_t at = op.is("QLinearConv") ? 3 : 1;
+  const bool has = at == 3 || op.is("Conv") || op.is("ConvTranspose") || op.is("ConvInteger");
+  return has ? std::optional(graph.type(graph.inputs(id)[at]).shape) : std::nullopt;
+}
+
+/// Optional outputs that nobody reads have no name.
+void name_outputs(const Graph& graph, NodeId id, const std::vector<std::string>& names, int opset,
+                  onnx::NodeProto* node) {
+  const auto& formal = onnx_schema(node->op_type(), opset)->outputs();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool is_optional =
+        i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Optional;
+    const bool is_read = graph.use_count(graph.output(id, static_cast<int>(i))) > 0;
+    node->add_output(is_optional && !is_read ? "" : names[i]);
+  }
+  while (node->output_size() > 1 && node->output(node->output_size() - 1).empty())
+    node->mutable_output()->RemoveLast();
 }
 
 void add_integer(const char* name, int64_t value, onnx::NodeProto* node) {
@@ -184,14 +247,14 @@ std::string Target::add_integers(const std::vector<int64_t>& values, const std::
 
 bool can_write(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
-  const onnx::OpSchema* schema = onnx_schema(op.name, opset);
+  const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
   if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
   const auto inputs = graph.inputs(node);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].valid() && !takes_type(*schema, i, graph.type(inputs[i]).dtype)) return false;
   for (const auto& [name, value] : graph.attributes(node).entries())
     if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
-        !is_default(op, name, value))
+        !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))
       return false;
   return true;
 }
@@ -200,23 +263,23 @@ void write_node(const Graph& graph, NodeId id, const std::vector<std::string>& i
                 const std::vector<std::string>& outputs, Target& target) {
   const OpSchema& op = graph.op(id);
   onnx::NodeProto node;
-  node.set_op_type(op.name);
+  node.set_op_type(name_at(op, target.opset));
   node.set_name(target.fresh_name("node_" + op.name));
   for (const std::string& input : inputs) node.add_input(input);
-  for (const std::string& output : outputs) node.add_output(output);
+  name_outputs(graph, id, outputs, target.opset, &node);
   Attributes attributes = graph.attributes(id);
   if (op.is("Cast")) {
     attributes.erase("to");
     add_integer("to", onnx_type_of(dtype_named(graph.attributes(id).text("to"))), &node);
   }
-  if (op.is("Conv")) {
-    const Shape& filter = graph.type(graph.inputs(id)[1]).shape;
-    attributes.set("kernel_shape", Shape(filter.begin() + 2, filter.end()));
-  }
+  if (const auto filter = filter_of(graph, id))
+    attributes.set("kernel_shape", Shape(filter->begin() + 2, filter->end()));
+  if (op.is("Resize") && target.relative_shapes)
+    attributes = with_scales(attributes, graph.type(graph.inputs(id)[0]).shape);
   if (op.is("Reshape") && keeps_zero_extent(graph, id)) add_integer("allowzero", 1, &node);
   if (reduces_nothing(graph, id)) add_integer("noop_with_empty_axes", 1, &node);
   write_attributes(op, attributes, target.opset, &node);
-  write_moved_attributes(graph, id, &node, target);
+  write_moved_attributes(graph, id, attributes, &node, target);
   *target.graph->add_node() = std::move(node);
 }
 

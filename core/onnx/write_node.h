@@ -15,7 +15,8 @@ struct Target {
   int opset;
   /// A name that nothing else has, from a stem.
   std::function<std::string(const std::string&)> fresh_name;
-  /// Extents may change: Reshape copies the leading ones that it keeps and infers the next.
+  /// Extents may change: Reshape copies the leading ones that it keeps and infers the next, Resize
+  /// says by how much they grow.
   bool relative_shapes = false;
 
   /// The name of a new small initializer.

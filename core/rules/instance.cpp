@@ -166,7 +166,7 @@ class Instantiator {
     if (static_cast<int>(inputs.size()) > step.op->max_inputs) return -1;
     OpSignature signature;
     signature.op = step.op;
-    node.constant = true;
+    node.constant = !step.op->keeps_constants;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool known = !inputs[i].absent();
       signature.inputs.push_back(known ? type(inputs[i]) : TensorType{});

@@ -40,7 +40,7 @@ class RandomGraph {
         &RandomGraph::pool,      &RandomGraph::reduce,  &RandomGraph::softmax, &RandomGraph::layer_norm,
         &RandomGraph::transpose, &RandomGraph::reshape, &RandomGraph::concat,  &RandomGraph::split,
         &RandomGraph::slice,     &RandomGraph::pad,     &RandomGraph::repeat,  &RandomGraph::gather,
-        &RandomGraph::squeeze};
+        &RandomGraph::squeeze,   &RandomGraph::enlarge, &RandomGraph::normalize};
     for (int tries = 0; work_ < nodes && tries < 100 * nodes; ++tries)
       (this->*makers[rng_.below(makers.size())])();
     int outputs = 0;
@@ -212,6 +212,32 @@ class RandomGraph {
                           {"pads", List(4, pad)},
                           {"strides", List(2, rng_.below(4) == 0 ? 2 : 1)},
                           {"activation", activation()}});
+  }
+  /// By a transposed convolution, or by repeating or interpolating elements.
+  void enlarge() {
+    const ValueId x = of_rank(4);
+    if (!x.valid() || element_count(shape(x)) > kMaxElements / 8) return;
+    const auto mode = one_of<std::string>({"nearest", "linear", "cubic"});
+    const Shape& from = shape(x);
+    if (rng_.below(4) == 0)
+      return keep("Resize", {x}, {{"mode", mode}, {"sizes", List{from[0], from[1], from[2] + 1, 3}}});
+    if (flip())
+      return keep("Resize", {x}, {{"mode", mode}, {"scales", std::vector<double>{1, 1, 2, 1.5}}});
+    const int64_t group = from[1] % 2 == 0 && rng_.below(3) == 0 ? 2 : 1;
+    const ValueId filter = weight({from[1], 4, 2, 2}, static_cast<double>(from[1]));
+    std::vector<ValueId> inputs = {x, filter};
+    if (flip()) inputs.push_back(weight({4 * group}));
+    keep("ConvTranspose", inputs, {{"group", group},
+                                   {"strides", List{2, 1}},
+                                   {"pads", List{between(0, 1), 0, 0, 0}},
+                                   {"output_padding", List{between(0, 1), 0}}});
+  }
+  void normalize() {
+    const ValueId x = any();
+    if (shape(x).size() < 3) return;
+    const Shape channels = {shape(x)[1]};
+    if (rng_.below(3) == 0) return keep("LRN", {x}, {{"size", between(1, 4)}});
+    keep("InstanceNormalization", {x, weight(channels), weight(channels)}, {{"epsilon", 0.1}});
   }
   void batch_norm() {
     const ValueId x = any();

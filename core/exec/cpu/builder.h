@@ -131,10 +131,12 @@ using Lowering = bool (*)(Builder&, NodeId);
 Lowering find_lowering(const OpSchema& op);
 
 bool lower_convolution(Builder& builder, NodeId node);
+bool lower_transposed_convolution(Builder& builder, NodeId node);
 bool lower_matmul(Builder& builder, NodeId node);
 bool lower_gemm(Builder& builder, NodeId node);
 bool lower_pool(Builder& builder, NodeId node);
 bool lower_global_pool(Builder& builder, NodeId node);
+bool lower_resize(Builder& builder, NodeId node);
 bool lower_batch_normalization(Builder& builder, NodeId node);
 bool lower_layer_normalization(Builder& builder, NodeId node);
 bool lower_softmax(Builder& builder, NodeId node);

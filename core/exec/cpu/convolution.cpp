@@ -43,7 +43,63 @@ Primitive::primitive_desc choose(const Window& window, const Dims& source, const
   return {desc, attr, engine()};
 }
 
+using Transposed = dnnl::deconvolution_forward;
+
+/// The filters stand by input channel, then by output channel of the group.
+Desc transposed_filter(const Shape& filter, int64_t groups) {
+  const int64_t inputs = filter[0] / groups, outputs = filter[1];
+  const Dims row_major = row_major_strides(filter);
+  Dims dims = {outputs, inputs}, strides = {row_major[1], row_major[0]};
+  dims.insert(dims.end(), filter.begin() + 2, filter.end());
+  strides.insert(strides.end(), row_major.begin() + 2, row_major.end());
+  if (groups > 1) {
+    dims.insert(dims.begin(), groups);
+    strides.insert(strides.begin(), inputs * row_major[0]);
+  }
+  return strided(dims, strides);
+}
+
+Transposed::primitive_desc choose_transposed(const Window& window, const Dims& source,
+                                             const Dims& filter, const std::optional<Dims>& bias,
+                                             const Dims& target) {
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto algorithm = dnnl::algorithm::deconvolution_direct;
+  const Transposed::desc desc =
+      bias ? Transposed::desc(kind, algorithm, any_layout(source), any_layout(filter),
+                              any_layout(*bias), any_layout(target), window.strides,
+                              window.dilations, window.before, window.after)
+           : Transposed::desc(kind, algorithm, any_layout(source), any_layout(filter),
+                              any_layout(target), window.strides, window.dilations, window.before,
+                              window.after);
+  return {desc, engine()};
+}
+
 }  // namespace
+
+bool lower_transposed_convolution(Builder& builder, NodeId node) {
+  if (!all_float(builder, node)) return false;
+  const auto inputs = builder.graph().inputs(node);
+  const Attributes& attributes = builder.graph().attributes(node);
+  const ValueId output = builder.graph().output(node);
+  const bool has_bias = inputs.size() > 2;
+  Window window = window_of(attributes);
+  for (size_t i = 0; i < window.after.size(); ++i)
+    window.after[i] -= attributes.integers("output_padding")[i];
+  const Desc filter =
+      transposed_filter(builder.type(inputs[1]).shape, attributes.integer("group"));
+  const auto bias = has_bias ? std::optional(builder.dims(inputs[2])) : std::nullopt;
+  const auto chosen = choose_transposed(window, builder.dims(inputs[0]), filter.dims(), bias,
+                                        builder.dims(output));
+  std::vector<Argument> reads = {
+      {DNNL_ARG_SRC, builder.in_layout(inputs[0], chosen.src_desc())},
+      {DNNL_ARG_WEIGHTS,
+       builder.converted({builder.plain(inputs[1]).buffer, filter}, chosen.weights_desc())}};
+  if (has_bias) reads.push_back({DNNL_ARG_BIAS, builder.plain(inputs[2])});
+  const Slot result = builder.fresh(chosen.dst_desc());
+  builder.add(Transposed(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
+  builder.define(output, result);
+  return true;
+}
 
 bool lower_convolution(Builder& builder, NodeId node) {
   if (!all_float(builder, node)) return false;

@@ -11,12 +11,14 @@ namespace {
 const std::unordered_map<std::string_view, Lowering>& table() {
   static const std::unordered_map<std::string_view, Lowering> rows = {
       {"Conv", lower_convolution},
+      {"ConvTranspose", lower_transposed_convolution},
       {"MatMul", lower_matmul},
       {"Gemm", lower_gemm},
       {"MaxPool", lower_pool},
       {"AveragePool", lower_pool},
       {"GlobalAveragePool", lower_global_pool},
       {"GlobalMaxPool", lower_global_pool},
+      {"Resize", lower_resize},
       {"BatchNormalization", lower_batch_normalization},
       {"LayerNormalization", lower_layer_normalization},
       {"Softmax", lower_softmax},

@@ -32,7 +32,7 @@ struct KernelCall {
 struct KernelRow {
   std::string_view op;
   std::vector<Tensor> (*run)(const KernelCall&);
-  bool moves_only = false;  ///< takes tensors of any element type
+  bool moves_only = false;  ///< takes tensors of any element type, as they are
 };
 
 std::vector<KernelRow> unary_kernels();
@@ -41,6 +41,12 @@ std::vector<KernelRow> linear_kernels();
 std::vector<KernelRow> spatial_kernels();
 std::vector<KernelRow> reduction_kernels();
 std::vector<KernelRow> movement_kernels();
+std::vector<KernelRow> image_kernels();
+std::vector<KernelRow> resize_kernels();
+std::vector<KernelRow> sampling_kernels();
+std::vector<KernelRow> normalization_kernels();
+std::vector<KernelRow> quantization_kernels();
+std::vector<KernelRow> recurrent_kernels();
 
 /// nullptr when there is none.
 const KernelRow* find_kernel(std::string_view op);

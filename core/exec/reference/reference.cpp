@@ -31,8 +31,10 @@ Tensor KernelCall::new_output(size_t index) const {
 const KernelRow* find_kernel(std::string_view op) {
   static const auto table = [] {
     std::unordered_map<std::string_view, KernelRow> rows;
-    for (const auto family : {unary_kernels, binary_kernels, linear_kernels, spatial_kernels,
-                              reduction_kernels, movement_kernels})
+    for (const auto family :
+         {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
+          movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
+          quantization_kernels, recurrent_kernels})
       for (const KernelRow& row : family()) rows.emplace(row.op, row);
     return rows;
   }();

@@ -3,48 +3,12 @@
 
 #include "core/base/error.h"
 #include "core/ir/ops/common.h"
+#include "core/ir/ops/window.h"
 
 namespace reverie::ops {
 namespace {
 
 enum : size_t { kX, kFilter, kBias, kResidual };
-
-int spatial_rank(const TensorType& x) {
-  if (x.rank() < 3 || x.rank() > 5)
-    throw InputError("needs batch, channels and one to three extents, not rank {}", x.rank());
-  return x.rank() - 2;
-}
-
-/// Strides and dilations of one, pads of nought, unless given.
-void fill_in_window(Attributes& attributes, const TensorType& x, bool dilations) {
-  const auto rank = static_cast<size_t>(spatial_rank(x));
-  set_if_absent(attributes, "strides", std::vector<int64_t>(rank, 1));
-  set_if_absent(attributes, "pads", std::vector<int64_t>(2 * rank, 0));
-  if (dilations) set_if_absent(attributes, "dilations", std::vector<int64_t>(rank, 1));
-}
-
-/// Positions of a window along every spatial axis (ONNX operator specification, Conv and MaxPool:
-/// floor, or ceil with ceil_mode, of (in + pads - ((kernel - 1) * dilation + 1)) / stride, plus 1).
-Shape window_positions(const OpContext& node, std::span<const int64_t> kernel, bool ceil_mode) {
-  const Shape& x = node.inputs[kX].shape;
-  const auto rank = static_cast<size_t>(spatial_rank(node.inputs[kX]));
-  require_integers(node.attributes, "strides", rank, 1);
-  require_integers(node.attributes, "pads", 2 * rank, 0);
-  const std::vector<int64_t>& strides = node.attributes.integers("strides");
-  const std::vector<int64_t>& pads = node.attributes.integers("pads");
-  const std::vector<int64_t> dilations =
-      node.attributes.integers("dilations", std::vector<int64_t>(rank, 1));
-  Shape positions(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t extent = x[i + 2] + pads[i] + pads[i + rank];
-    if (extent < 1 || kernel[i] - 1 > (extent - 1) / dilations[i])  // their product could overflow
-      throw InputError("a window of {} (dilation {}) does not fit into the padded extent {}",
-                       kernel[i], dilations[i], extent);
-    const int64_t slack = extent - 1 - (kernel[i] - 1) * dilations[i];
-    positions[i] = (slack + (ceil_mode ? strides[i] - 1 : 0)) / strides[i] + 1;
-  }
-  return positions;
-}
 
 Types infer_conv(const OpContext& node) {
   require_same_dtype(node);
@@ -52,19 +16,7 @@ Types infer_conv(const OpContext& node) {
   require_activation(node.attributes);
   const TensorType& x = node.inputs[kX];
   const Shape& filter = node.inputs[kFilter].shape;
-  const int rank = spatial_rank(x);
-  if (static_cast<int>(filter.size()) != rank + 2)
-    throw InputError("the filter {} should have rank {}", to_string(filter), rank + 2);
-  require_integers(node.attributes, "dilations", static_cast<size_t>(rank), 1);
-  const int64_t group = node.attributes.integer("group");
-  if (group < 1 || filter[0] % group != 0)
-    throw InputError("{} filters do not divide into {} groups", filter[0], group);
-  if (filter[1] * group != x.shape[1])
-    throw InputError("{} input channels, but {} groups of filters with {} channels", x.shape[1],
-                     group, filter[1]);
-  Shape result = {x.shape[0], filter[0]};
-  const Shape positions = window_positions(node, std::span(filter).subspan(2), false);
-  result.insert(result.end(), positions.begin(), positions.end());
+  Shape result = convolution_shape(node, filter);
   if (node.has_input(kBias)) require_shape(node.inputs[kBias], {filter[0]}, "the bias");
   if (node.has_input(kResidual)) require_shape(node.inputs[kResidual], result, "the residual");
   return {{x.dtype, std::move(result)}};
@@ -117,9 +69,7 @@ OpSchema pool(std::string name, bool dilations) {
     if (dilations) require_integers(node.attributes, "dilations", rank, 1);
     const Shape positions = window_positions(node, node.attributes.integers("kernel_shape"),
                                              node.attributes.integer("ceil_mode") != 0);
-    Shape result = {x.shape[0], x.shape[1]};
-    result.insert(result.end(), positions.begin(), positions.end());
-    return Types{{x.dtype, std::move(result)}};
+    return Types{{x.dtype, image_of(x, x.shape[1], positions)}};
   };
   row.flops = [](const OpContext& node) { return node.outputs[0].elements() * window_taps(node); };
   return row;

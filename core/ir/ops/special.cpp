@@ -14,6 +14,7 @@ std::vector<OpSchema> special() {
   opaque.name = "Opaque";
   opaque.max_inputs = opaque.max_outputs = OpSchema::kVariadic;
   opaque.min_outputs = 0;
+  opaque.keeps_constants = true;
   opaque.attributes = {{.name = "op", .fallback = {}},
                        {.name = "domain", .fallback = {}},
                        {.name = "proto", .fallback = {}}};

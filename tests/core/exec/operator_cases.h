@@ -207,6 +207,101 @@ inline std::vector<OperatorCase> window_cases() {
   };
 }
 
+inline std::vector<OperatorCase> image_cases() {
+  const std::string linear = "linear", cubic = "cubic", asymmetric = "asymmetric", floor = "floor";
+  return {
+      CaseBuilder("ConvTranspose", {f32({2, 3, 5, 4}), f32({3, 6, 3, 2})}),
+      CaseBuilder("ConvTranspose", {f32({1, 8, 6, 6}), f32({8, 16, 4, 4}), f32({16})})
+          .constant(1).constant(2).with("strides", Ints{2, 2}).with("pads", Ints{1, 1, 1, 1})
+          .named("doubles"),
+      CaseBuilder("ConvTranspose", {f32({1, 4, 5, 5}), f32({4, 3, 3, 3})})
+          .constant(1).with("strides", Ints{2, 3}).with("pads", Ints{1, 0, 0, 2})
+          .with("output_padding", Ints{1, 2}).named("output_padding"),
+      CaseBuilder("ConvTranspose", {f32({2, 6, 4, 4}), f32({6, 2, 3, 3}), f32({6})})
+          .with("group", int64_t{3}).with("dilations", Ints{2, 1}).named("groups"),
+      CaseBuilder("ConvTranspose", {f32({2, 4, 9}), f32({4, 6, 3})})
+          .with("strides", Ints{2}).named("one_axis"),
+      CaseBuilder("ConvTranspose", {f32({1, 2, 3, 4, 3}), f32({2, 3, 2, 3, 2})}).named("three_axes"),
+      CaseBuilder("LpPool", {f32({1, 5, 9, 9})})
+          .with("kernel_shape", Ints{3, 2}).with("pads", Ints{1, 0, 1, 1}).with("strides", Ints{2, 1}),
+      CaseBuilder("GlobalLpPool", {f32({2, 3, 4, 5})}).with("p", int64_t{3}),
+      CaseBuilder("Resize", {f32({1, 3, 4, 5})}).with("scales", std::vector<double>{1, 1, 2, 3}),
+      CaseBuilder("Resize", {f32({1, 3, 4, 5})})
+          .with("scales", std::vector<double>{1, 1, 2, 2}).with("nearest_mode", floor)
+          .with("coordinate_transformation_mode", asymmetric).named("upsample"),
+      CaseBuilder("Resize", {f32({1, 3, 7, 5})}).with("sizes", Ints{1, 3, 5, 9}).named("sizes"),
+      CaseBuilder("Resize", {of(DType::kInt64, {3, 4})}).with("sizes", Ints{2, 9}).named("int64"),
+      CaseBuilder("Resize", {f32({2, 3, 6, 5})})
+          .with("sizes", Ints{2, 3, 9, 4}).with("mode", linear).named("linear"),
+      CaseBuilder("Resize", {f32({2, 8, 6, 5})})
+          .with("scales", std::vector<double>{1, 1, 2, 2}).with("mode", linear)
+          .with("coordinate_transformation_mode", std::string("pytorch_half_pixel"))
+          .named("linear_doubles"),
+      CaseBuilder("Resize", {f32({1, 2, 4, 4})})
+          .with("scales", std::vector<double>{1, 1, 1.6, 1.6}).with("mode", linear)
+          .named("broken_scale"),
+      CaseBuilder("Resize", {f32({1, 2, 4, 4})})
+          .with("sizes", Ints{1, 2, 8, 7}).with("mode", linear)
+          .with("coordinate_transformation_mode", std::string("align_corners")).named("corners"),
+      CaseBuilder("Resize", {f32({1, 2, 6, 7})})
+          .with("sizes", Ints{1, 2, 11, 4}).with("mode", cubic).with("exclude_outside", int64_t{1})
+          .named("cubic"),
+      CaseBuilder("GridSample", {f32({2, 3, 5, 4}), f32({2, 6, 7, 2})}).within(-1.5, 1.5),
+      CaseBuilder("GridSample", {f32({1, 2, 5, 4}), f32({1, 3, 3, 2})})
+          .within(-3, 3).with("padding_mode", std::string("reflection"))
+          .with("align_corners", int64_t{1}).named("reflection"),
+      CaseBuilder("GridSample", {f32({1, 2, 5, 4}), f32({1, 3, 3, 2})})
+          .within(-3, 3).with("padding_mode", std::string("border"))
+          .with("mode", std::string("nearest")).named("border"),
+      CaseBuilder("InstanceNormalization", {f32({2, 4, 5, 6}), f32({4}), f32({4})}),
+      CaseBuilder("LRN", {f32({2, 7, 3, 4})}).with("size", int64_t{3}).with("alpha", 0.5),
+      CaseBuilder("LpNormalization", {f32({2, 7, 3})}).with("axis", int64_t{1}),
+      CaseBuilder("LpNormalization", {f32({2, 7})}).with("p", int64_t{1}).named("absolute"),
+  };
+}
+
+inline std::vector<OperatorCase> recurrent_cases() {
+  const std::string both = "bidirectional", reverse = "reverse";
+  const TensorType none;
+  const TensorType lengths = of(DType::kInt32, {2});
+  return {
+      CaseBuilder("LSTM", {f32({5, 2, 3}), f32({1, 16, 3}), f32({1, 16, 4})}).constant(1).constant(2),
+      CaseBuilder("LSTM", {f32({4, 2, 3}), f32({2, 16, 3}), f32({2, 16, 4}), f32({2, 32}), none,
+                           f32({2, 2, 4}), f32({2, 2, 4}), f32({2, 12})})
+          .with("direction", both).named("both"),
+      CaseBuilder("LSTM", {f32({2, 5, 3}), f32({1, 16, 3}), f32({1, 16, 4}), none, lengths})
+          .with("layout", int64_t{1}).with("direction", reverse).named("lengths"),
+      CaseBuilder("GRU", {f32({5, 2, 3}), f32({1, 12, 3}), f32({1, 12, 4}), f32({1, 24})}),
+      CaseBuilder("GRU", {f32({4, 2, 3}), f32({2, 12, 3}), f32({2, 12, 4}), f32({2, 24}), lengths,
+                          f32({2, 2, 4})})
+          .with("direction", both).with("linear_before_reset", int64_t{1}).named("before_reset"),
+      CaseBuilder("RNN", {f32({5, 2, 3}), f32({1, 4, 3}), f32({1, 4, 4})}),
+      CaseBuilder("RNN", {f32({2, 5, 3}), f32({1, 4, 3}), f32({1, 4, 4}), f32({1, 8})})
+          .with("activations", std::vector<std::string>{"Relu"}).with("layout", int64_t{1}).named("relu"),
+  };
+}
+
+inline std::vector<OperatorCase> quantized_cases() {
+  const auto byte = [](Shape shape) { return of(DType::kInt8, std::move(shape)); };
+  const auto unsigned_byte = [](Shape shape) { return of(DType::kUInt8, std::move(shape)); };
+  return {
+      CaseBuilder("QuantizeLinear", {f32({4, 5}), f32({}), unsigned_byte({})}).within(0.5, 2),
+      CaseBuilder("QuantizeLinear", {f32({3, 4, 2}), f32({4})}).within(0.5, 2).named("axis"),
+      CaseBuilder("DequantizeLinear", {byte({6, 3, 2, 2}), f32({6}), byte({6})})
+          .constant(0).with("axis", int64_t{0}).named("weight"),
+      CaseBuilder("DequantizeLinear", {of(DType::kInt32, {6}), f32({})}).named("bias"),
+      CaseBuilder("DynamicQuantizeLinear", {f32({7, 9})}),
+      CaseBuilder("MatMulInteger", {unsigned_byte({2, 3, 4}), byte({4, 5}), unsigned_byte({}), byte({5})}),
+      CaseBuilder("ConvInteger", {unsigned_byte({1, 4, 5, 5}), byte({6, 2, 3, 3}), unsigned_byte({})})
+          .with("group", int64_t{2}).with("pads", Ints{1, 1, 0, 0}),
+      CaseBuilder("QLinearMatMul", {unsigned_byte({3, 4}), f32({}), unsigned_byte({}), byte({4, 5}),
+                                    f32({5}), byte({5}), f32({}), byte({})}).within(0.5, 2),
+      CaseBuilder("QLinearConv", {unsigned_byte({1, 2, 5, 5}), f32({}), unsigned_byte({}),
+                                  byte({4, 2, 3, 3}), f32({4}), byte({4}), f32({}), unsigned_byte({}),
+                                  of(DType::kInt32, {4})}).within(0.5, 2),
+  };
+}
+
 inline std::vector<OperatorCase> elementwise_cases() {
   std::vector<OperatorCase> cases;
   for (const char* op : {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Elu", "HardSigmoid", "HardSwish",
@@ -302,7 +397,8 @@ inline std::vector<OperatorCase> movement_cases() {
 /// Many shapes, attributes and element types of every family of operators.
 inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
-  for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases})
+  for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases,
+                      image_cases, recurrent_cases, quantized_cases})
     for (OperatorCase& one : family()) all.push_back(std::move(one));
   return all;
 }

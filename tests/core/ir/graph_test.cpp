@@ -110,6 +110,21 @@ TEST(Graph, ConstancyFollowsReplacement) {
   graph.validate();
 }
 
+TEST(Graph, DequantizedConstantsAreNoConstants) {
+  Graph graph;
+  const ValueId bytes = graph.add_constant(Weight::fill({DType::kInt8, {64, 64}}, 3, "w"));
+  const ValueId scale = graph.add_constant(Weight::dense(Tensor::of<float>({}, {0.5F})));
+  const ValueId weight = graph.add("DequantizeLinear", {bytes, scale});
+  const ValueId result = graph.add("Relu", {weight});
+  graph.add_output("y", result);
+  EXPECT_FALSE(graph.is_constant(weight));
+  EXPECT_FALSE(graph.is_constant(result));
+  EXPECT_TRUE(graph.is_work(graph.producer(weight)));
+  EXPECT_EQ(graph.weight_bytes(), 64 * 64 + 4);
+  graph.validate();
+  graph.compacted().validate();
+}
+
 TEST(Graph, WeightBytesCountWhatIsStored) {
   Graph graph;
   const ValueId x = graph.add_input("x", {DType::kFloat32, {4, 8}});

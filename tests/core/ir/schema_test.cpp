@@ -105,6 +105,81 @@ TEST(Schema, MatMul) {
             2 * 2 * 3 * 4 + 8 + 8);
 }
 
+TEST(Schema, ConvTranspose) {
+  const TensorType x = floats({2, 6, 5, 4});
+  EXPECT_EQ(shape_of("ConvTranspose", {x, floats({6, 4, 3, 3})}), (Shape{2, 4, 7, 6}));
+  EXPECT_EQ(shape_of("ConvTranspose", {x, floats({6, 4, 3, 2}), floats({8})},
+                     {{"group", int64_t{2}}, {"strides", List{2, 3}}, {"pads", List{1, 0, 1, 2}},
+                      {"dilations", List{2, 1}}, {"output_padding", List{1, 0}}}),
+            (Shape{2, 8, 12, 9}));
+  EXPECT_THAT(refusal("ConvTranspose", {x, floats({4, 6, 3, 3})}), HasSubstr("filters for 4"));
+  EXPECT_THAT(refusal("ConvTranspose", {x, floats({6, 4, 3, 3}), floats({6})}), HasSubstr("the bias"));
+  EXPECT_THAT(refusal("ConvTranspose", {x, floats({6, 4, 1, 1})}, {{"pads", List{3, 0, 2, 0}}}),
+              HasSubstr("an extent of 0"));
+  EXPECT_THAT(refusal("ConvTranspose", {floats({1, 1, int64_t{1} << 39}), floats({1, 1, 1})},
+                      {{"strides", List{int64_t{1} << 40}}}),
+              HasSubstr("too many"));
+  EXPECT_EQ(flops("ConvTranspose", {x, floats({6, 4, 3, 3})}), 2 * 2 * 6 * 5 * 4 * 4 * 9);
+}
+
+TEST(Schema, Resize) {
+  const TensorType x = floats({1, 3, 5, 4});
+  EXPECT_EQ(shape_of("Resize", {x}, {{"sizes", List{1, 3, 7, 2}}}), (Shape{1, 3, 7, 2}));
+  EXPECT_EQ(shape_of("Resize", {x}, {{"scales", std::vector<double>{1, 1, 0.5, 1.6}}}),
+            (Shape{1, 3, 2, 6}));
+  // A list of whole numbers, as the text form has it.
+  EXPECT_EQ(shape_of("Resize", {x}, {{"scales", List{1, 1, 2, 2}}}), (Shape{1, 3, 10, 8}));
+  EXPECT_THAT(refusal("Resize", {x}), HasSubstr("scales or sizes"));
+  EXPECT_THAT(refusal("Resize", {x}, {{"scales", std::vector<double>{1, 1, 2}}}),
+              HasSubstr("3 scales for 4 axes"));
+  EXPECT_THAT(refusal("Resize", {x}, {{"scales", std::vector<double>{1, 1, 2, -1}}}),
+              HasSubstr("by -1"));
+  EXPECT_THAT(refusal("Resize", {x}, {{"sizes", List{1, 3, 7, 2}}, {"mode", std::string("area")}}),
+              HasSubstr("'area'"));
+  EXPECT_THAT(refusal("Resize", {integers({4})}, {{"sizes", List{7}}, {"mode", std::string("linear")}}),
+              HasSubstr("floating-point"));
+}
+
+TEST(Schema, Recurrent) {
+  const TensorType x = floats({7, 2, 3});
+  const auto types = infer("LSTM", {x, floats({2, 16, 3}), floats({2, 16, 4})},
+                           {{"direction", std::string("bidirectional")}});
+  EXPECT_THAT(types, ::testing::ElementsAre(floats({7, 2, 2, 4}), floats({2, 2, 4}), floats({2, 2, 4})));
+  EXPECT_THAT(infer("GRU", {x, floats({1, 12, 3}), floats({1, 12, 4})}, {{"layout", int64_t{1}}}),
+              ::testing::ElementsAre(floats({7, 2, 1, 4}), floats({7, 1, 4})));
+  EXPECT_THAT(refusal("RNN", {x, floats({1, 12, 3}), floats({1, 4, 4})}), HasSubstr("1x4x3"));
+  EXPECT_THAT(refusal("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})}, {{"hidden_size", int64_t{5}}}),
+              HasSubstr("hidden_size"));
+  EXPECT_THAT(refusal("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})},
+                      {{"activations", std::vector<std::string>{"Affine"}}}),
+              HasSubstr("'Affine'"));
+  EXPECT_THAT(refusal("LSTM", {x, floats({1, 16, 3}), floats({1, 16, 4}), TensorType{}, floats({2})}),
+              HasSubstr("input 4 cannot be float32"));
+  const Attributes usual = op_named("LSTM").resolve(
+      {{"activations", std::vector<std::string>{"Sigmoid", "Tanh", "Tanh"}}},
+      std::vector{x, floats({1, 16, 3}), floats({1, 16, 4})});
+  EXPECT_FALSE(usual.has("activations"));
+  EXPECT_EQ(usual.integer("hidden_size"), 4);
+  EXPECT_EQ(flops("RNN", {x, floats({1, 4, 3}), floats({1, 4, 4})}), 7 * 2 * 4 * (2 * (3 + 4) + 3));
+}
+
+TEST(Schema, Quantization) {
+  const auto bytes = [](Shape shape) { return TensorType{DType::kInt8, std::move(shape)}; };
+  EXPECT_EQ(infer("QuantizeLinear", {floats({2, 3}), floats({})}).at(0).dtype, DType::kUInt8);
+  EXPECT_EQ(infer("QuantizeLinear", {floats({2, 3}), floats({3}), bytes({3})}).at(0), bytes({2, 3}));
+  EXPECT_EQ(infer("DequantizeLinear", {bytes({2, 3}), floats({2})}, {{"axis", int64_t{-2}}}).at(0),
+            floats({2, 3}));
+  EXPECT_THAT(refusal("DequantizeLinear", {bytes({2, 3}), floats({2})}), HasSubstr("one number or 3"));
+  EXPECT_THAT(refusal("QuantizeLinear", {floats({2, 3}), floats({3}), bytes({})}),
+              HasSubstr("the zero point"));
+  EXPECT_THAT(refusal("DequantizeLinear", {floats({2, 3}), floats({})}), HasSubstr("int8 or uint8"));
+  const std::vector<TensorType> whole = {bytes({2, 3}), floats({1})};
+  EXPECT_EQ(op_named("DequantizeLinear").resolve({{"axis", int64_t{0}}}, whole).integer("axis"), 1)
+      << "one scale for all has no axis";
+  EXPECT_EQ(infer("MatMulInteger", {bytes({2, 3}), bytes({3, 4})}).at(0),
+            (TensorType{DType::kInt32, {2, 4}}));
+}
+
 TEST(Schema, Gemm) {
   EXPECT_EQ(shape_of("Gemm", {floats({3, 2}), floats({4, 3}), floats({4})},
                      {{"transA", int64_t{1}}, {"transB", int64_t{1}}}),

@@ -69,6 +69,23 @@ TEST_F(Symbols, StayWhereTheGraphHoldsForOtherExtents) {
   EXPECT_TRUE(compare(import_onnx(original_, {{"x=7,6,4"}}).graph, larger).agree);
 }
 
+/// As exporters write an interpolation to a fixed size: the other extents are those of the input.
+TEST_F(Symbols, StayThroughAResizeToSizes) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[batch,3,4,4] x) => (float[batch,3,8,6] y)
+      <int64[1] nought = {0}, int64[1] two = {2}, int64[2] extents = {8, 6}>
+      {
+        s = Shape(x)
+        first = Slice(s, nought, two, nought)
+        sizes = Concat <axis = 0> (first, extents)
+        y = Resize <mode = "linear"> (x, , , sizes)
+      })", {"x=2,3,4,4"});
+  EXPECT_THAT(model.warnings, IsEmpty());
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("batch", "3", "8", "6"));
+}
+
 /// A rewrite that is true of the bound extent alone: with one row, the sum over rows is the row.
 TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   const ImportedModel model = import_model(R"(

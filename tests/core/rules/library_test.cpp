@@ -205,5 +205,26 @@ output y = y
   EXPECT_EQ(places("bfloat16"), 0);
 }
 
+/// A runtime computes with the bytes; a filter that rules had computed with would be four times larger.
+TEST(ConvBatchnorm, LeavesDequantizedFiltersAlone) {
+  const auto places = [](const char* filter) {
+    return places_of("conv_batchnorm", fmt::format(R"(
+x = Input : float32 1x2x4x4
+b = Constant {{fill=1, name="b"}} : int8 3x2x1x1
+f = Constant {{fill=0.5, name="f"}} : float32 3x2x1x1
+s = Constant {{fill=0.5, name="s"}} : float32 3
+u = Constant {{value=[0.1]}} : float32 scalar
+d = DequantizeLinear(b, u)
+c = Conv(x, {})
+y = BatchNormalization(c, s, s, s, s)
+output y = y
+output d = d
+output f = f
+)", filter).c_str());
+  };
+  EXPECT_EQ(places("f"), 1);
+  EXPECT_EQ(places("d"), 0);
+}
+
 }  // namespace
 }  // namespace reverie
