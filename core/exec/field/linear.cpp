@@ -86,6 +86,15 @@ std::vector<FieldTensor> general_product(const Call& call) {
   return {result};
 }
 
+/// One number per channel, whose planes have so many elements.
+void add_bias(const Call& call, FieldTensor& result, int64_t plane) {
+  const auto bias = call.data(kBias);
+  const auto out = result.elements.data<uint64_t>();
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = add(out[i], bias[i / static_cast<size_t>(plane) % bias.size()]);
+  result.degree = degree_of_sum(result.degree, call.degree(kBias));
+}
+
 std::vector<FieldTensor> convolution(const Call& call) {
   const Shape& x = call.shape(kA);
   const Shape& filter = call.shape(kB);
@@ -113,21 +122,52 @@ std::vector<FieldTensor> convolution(const Call& call) {
       out[plane * window.out_size() + position] = sum.value();
     }
   }
-  if (call.has_input(kBias)) {
-    const auto bias = call.data(kBias);
-    for (int64_t i = 0; i < result.elements.elements(); ++i)
-      out[i] = add(out[i], bias[static_cast<size_t>(i / window.out_size() % filter[0])]);
-    result.degree = degree_of_sum(result.degree, call.degree(kBias));
-  }
+  if (call.has_input(kBias)) add_bias(call, result, window.out_size());
   if (call.has_input(kResidual)) add_scaled(call, result, kResidual, 1);
   activate(call, call.attributes.text("activation"), result);
+  return {result};
+}
+
+/// Adds what every element of `image`, a plane of the input, gives to `out`, a plane of the result.
+void spread(const reference::Window& window, const uint64_t* image, const uint64_t* filter,
+            uint64_t* out) {
+  std::vector<reference::Tap> taps;
+  for (int64_t position = 0; position < window.out_size(); ++position) {
+    reference::taps_at(window, position, taps);
+    for (const reference::Tap& tap : taps)
+      out[tap.offset] = add(out[tap.offset], multiply(image[position], filter[tap.tap]));
+  }
+}
+
+std::vector<FieldTensor> transposed_convolution(const Call& call) {
+  const Shape& x = call.shape(kA);
+  const Shape& filter = call.shape(kB);
+  const int64_t inputs = x[1] / call.attributes.integer("group");
+  FieldTensor result = call.new_output({});
+  // The window of the convolution whose transposition this is reads the result and writes x.
+  const reference::Window window = reference::window_of(
+      result.elements.shape(), x, call.attributes, std::span(filter).subspan(2));
+  result.degree = degree_of_products(call, inputs * window.taps());
+  uint64_t* out = result.elements.data<uint64_t>().data();
+  const int64_t channels = result.elements.shape()[1];
+  for (int64_t plane = 0; plane < x[0] * x[1]; ++plane) {
+    const int64_t c = plane % x[1];
+    uint64_t* first = out + (plane / x[1] * channels + c / inputs * filter[1]) * window.in_size();
+    for (int64_t f = 0; f < filter[1]; ++f)
+      spread(window, call.data(kA).data() + plane * window.out_size(),
+             call.data(kB).data() + (c * filter[1] + f) * window.taps(), first + f * window.in_size());
+  }
+  if (call.has_input(kBias)) add_bias(call, result, window.in_size());
   return {result};
 }
 
 }  // namespace
 
 std::vector<Kernel> linear_kernels() {
-  return {{"MatMul", matmul}, {"Gemm", general_product}, {"Conv", convolution}};
+  return {{"MatMul", matmul},
+          {"Gemm", general_product},
+          {"Conv", convolution},
+          {"ConvTranspose", transposed_convolution}};
 }
 
 }  // namespace reverie::field

@@ -57,7 +57,7 @@ bool is_number(uint64_t element, double number) {
 
 bool is_exact(const OperatorCase& test) {
   static const std::set<std::string, std::less<>> kExact = {
-      "Add", "Sub", "Mul", "Neg", "MatMul", "Gemm", "Conv", "AveragePool", "GlobalAveragePool",
+      "Add", "Sub", "Mul", "Neg", "MatMul", "Gemm", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool",
       "ReduceSum", "ReduceMean", "Transpose", "Concat", "Split", "Slice", "Gather", "Pad", "Tile",
       "Expand", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Shape"};
   for (const NodeId node : test.graph.nodes()) {
