@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
   app.name("reverie");
   app.require_subcommand(0, 1);
   reverie::register_collect(app);
+  reverie::register_compare(app);
   reverie::register_inspect(app);
   reverie::register_model(app);
   reverie::register_optimize(app);

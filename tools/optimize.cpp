@@ -252,7 +252,7 @@ void run(const Options& options) {
   write_result(options, config, model, result);
   Json json = to_json(options.model, result, config, *rules);
   add_measured(result, config, json);
-  if (config.confirm) json["confirmed"] = to_json(result);
+  if (!result.contest.standings.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
     json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
                                           config.verify);

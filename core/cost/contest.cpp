@@ -13,11 +13,13 @@ namespace {
 constexpr int kWarmUpRounds = 2;
 constexpr int kFewestSittings = 6;  // below, the interval is no 95% interval
 
-double lower_quartile(std::vector<double> samples) {
-  const auto quartile = samples.begin() + static_cast<int64_t>(samples.size() / 4);
-  std::nth_element(samples.begin(), quartile, samples.end());
-  return *quartile;
+double quartile(std::vector<double> samples, size_t quarters) {
+  const auto at = samples.begin() + static_cast<int64_t>(samples.size() * quarters / 4);
+  std::nth_element(samples.begin(), at, samples.end());
+  return *at;
 }
+
+double lower_quartile(std::vector<double> samples) { return quartile(std::move(samples), 1); }
 
 class Contest {
  public:
@@ -41,7 +43,7 @@ class Contest {
   /// Its time is told all the same.
   ContestResult alone() {
     for (int i = 0; i < options_.screening; ++i) sit({0});
-    return {{{median(times_[0]), {1, 1, 1, 0}, true}}, 0, fallbacks_};
+    return {{{.median = median(times_[0]), .ratio = {1, 1, 1, 0}, .finalist = true}}, 0, fallbacks_};
   }
 
   /// `alive` always begins with contestant 0.
@@ -117,7 +119,8 @@ class Contest {
   ContestResult result(const std::vector<int>& finalists) const {
     ContestResult result{.standings = {}, .winner = 0, .fallbacks = fallbacks_};
     for (size_t i = 0; i < times_.size(); ++i)
-      result.standings.push_back({median(times_[i]), median_interval(ratios_[i]), false});
+      result.standings.push_back({median(times_[i]), median_interval(ratios_[i]),
+                                  {quartile(ratios_[i], 1), quartile(ratios_[i], 3)}});
     for (const int i : finalists) {
       Standing& standing = result.standings[static_cast<size_t>(i)];
       standing.finalist = true;

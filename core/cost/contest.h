@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/stop.h"
@@ -45,6 +46,7 @@ struct ContestOptions {
 struct Standing {
   double median = 0;     ///< seconds of one run, over all rounds
   MedianInterval ratio;  ///< of its time and the first contestant's, one sample a sitting of the final
+  std::pair<double, double> quartiles = {1, 1};  ///< of these samples, lower and upper
   bool finalist = false; ///< otherwise `ratio` is that of the screening, and no proof of anything
 };
 

@@ -62,6 +62,10 @@ std::unique_ptr<ReadyGraph> Machine::ready_file(const std::filesystem::path&, co
   throw InternalError(fmt::format("machine {} runs no files", name()));
 }
 
+std::vector<NamedTensor> Machine::outputs_of_file(const std::filesystem::path&, const Graph&) {
+  throw InternalError(fmt::format("machine {} runs no files", name()));
+}
+
 void register_machine(MachineKind kind) {
   REVERIE_CHECK(!kind.names.empty() && find_kind(kind.names.front()) == nullptr,
                 "a machine that is known already");

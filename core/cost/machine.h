@@ -15,6 +15,12 @@
 
 namespace reverie {
 
+/// A tensor by the name that a model's input or output has.
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
 /// What measures, as cost tables and fitted costs name it.
 struct MachineInfo {
   std::string device;     ///< "AMD EPYC, 1 threads", "NVIDIA H200, fp32"
@@ -51,6 +57,8 @@ class Machine {
   /// The model in `file` as it stands there, on made-up inputs; `graph` is what it holds. InputError where it
   /// cannot be run.
   virtual std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file, const Graph& graph);
+  /// What that model computes on random inputs, which depend on `graph` alone, in the order of its outputs.
+  virtual std::vector<NamedTensor> outputs_of_file(const std::filesystem::path& file, const Graph& graph);
   /// Seconds of one run of an operator as inside of a larger graph: weights laid out ahead, and no
   /// conversion of layouts counted. InputError where it cannot be run on made-up inputs, or not by a
   /// kernel of this machine.

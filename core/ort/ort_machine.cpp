@@ -98,6 +98,10 @@ std::unique_ptr<ReadyGraph> OrtMachine::ready_file(const std::filesystem::path& 
   return std::make_unique<OrtGraph>(worker(), file, random_inputs(graph), options_);
 }
 
+std::vector<NamedTensor> OrtMachine::outputs_of_file(const std::filesystem::path& file, const Graph& graph) {
+  return outputs(file, random_inputs(graph));
+}
+
 std::vector<NamedTensor> OrtMachine::outputs(const std::filesystem::path& model,
                                              const std::vector<NamedTensor>& inputs) {
   return Session(worker(), model, inputs, options_).outputs();

@@ -27,6 +27,7 @@ class OrtMachine : public Machine {
   bool runs_files() const override { return true; }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override;
   std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file, const Graph& graph) override;
+  std::vector<NamedTensor> outputs_of_file(const std::filesystem::path& file, const Graph& graph) override;
   /// With the latency of a call to the runtime, and with its conversions of layouts.
   MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override;
 

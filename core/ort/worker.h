@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/ir/tensor.h"
+#include "core/cost/machine.h"
 
 namespace reverie::ort {
 
@@ -20,12 +20,6 @@ std::filesystem::path runtime_folder();
 struct SessionOptions {
   int threads = 1;
   bool optimize = true;  ///< with the runtime's own optimizer on (all levels), or off
-};
-
-/// A tensor by the name that a model's input or output has.
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
 };
 
 /// A process that runs models in ONNX Runtime (`node worker.mjs FOLDER`). Requests and answers are JSON

@@ -7,10 +7,10 @@
 #
 # Light models in DIR get random weights. Each is optimized by every cost source of LIST (comma
 # separated), once with all rules and once without those that stand in the runtime's way. N graphs of each
-# search, and what the plans below make of the model, run against the original (contest.mjs), and what is
+# search, and what the plans below make of the model, run against the original (`reverie compare`), and what is
 # faster beyond its 95% interval is kept in OUT/best, the original otherwise. Results: OUT/results.jsonl, a
 # line per model and setting, those that stand there already are not repeated; OUT/results.md, the table.
-# ONNX Runtime comes from npm, into OUT. --prepare stops before anything runs, and what it wrote is not made
+# ONNX Runtime comes from `tools/setup.sh --ort`. --prepare stops before anything runs, and what it wrote is not made
 # anew. All twelve models take about an hour.
 set -euo pipefail
 
@@ -25,18 +25,14 @@ prepare=
 
 read_options "models out costs method contenders seconds" "prepare" "$@"
 need_models
-command -v npm >/dev/null || refuse "Node.js with npm is needed"
 [[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(all_models)
 trap 'exit 130' INT TERM HUP  # a search that is interrupted ends well, with what it has
-mkdir -p "$out/runtime" "$out/models" "$out/best"
+mkdir -p "$out/models" "$out/best"
 results=$out/results.jsonl
 same_settings "$results" "--models $models --costs $costs --method $method --contenders $contenders --seconds $seconds"
 touch "$results"
 
-if [[ ! -d $out/runtime/node_modules/onnxruntime-node ]]; then
-  cp "$here/package.json" "$out/runtime"
-  (cd "$out/runtime" && npm install --ignore-scripts --no-audit --no-fund --silent)
-fi
+declare -A machine_of=([disabled]=ort:off [all]=ort)
 
 known() { grep -qF "{\"model\":\"$1\",\"level\":\"$2\"" "$results"; }
 
@@ -115,9 +111,8 @@ contenders_of() {
 keep_best() {
   local winner
   winner=$(grep -F "{\"model\":\"$1\",\"level\":\"all\"" "$results" | tail -1 |
-             node -e 'const r = JSON.parse(require("fs").readFileSync(0)); console.log(r.contestants[r.winner].file)')
-  if [[ $winner == original ]]; then cp "$out/models/$1.onnx" "$out/best/$1.onnx"
-  else cp "$out/contenders/$1/$winner" "$out/best/$1.onnx"; fi
+             node -e 'const { found } = JSON.parse(require("fs").readFileSync(0)); console.log(found.files[found.winner].file)')
+  cp "$winner" "$out/best/$1.onnx"
 }
 
 for name in "${names[@]}"; do
@@ -130,10 +125,9 @@ for name in "${names[@]}"; do
   for level in disabled all; do
     known "$name" "$level" && continue
     echo "$name, optimizer $level: ${#files[@]} contenders" >&2
-    node "$here/measure.mjs" --runtime "$out/runtime" --reverie "$reverie" --level "$level" \
-      --seconds "$seconds" "$out/models/$name.onnx" "${files[@]}" >"$out/line" ||
-      echo "run.sh: $name: left out what disagrees, see $results" >&2
-    cat "$out/line" >>"$results"
+    "$reverie" compare "$out/models/$name.onnx" "${files[@]}" --machine "${machine_of[$level]}" \
+      --seconds "$seconds" --json | tail -1 >"$out/line"
+    echo "{\"model\":\"$name\",\"level\":\"$level\",\"found\":$(<"$out/line")}" >>"$results"
   done
   keep_best "$name"
   rm -rf "$out/contenders/$name" "$out/models/$name.onnx"

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/search/compare_files.h"
+#include "tools/command.h"
+#include "tools/interrupt.h"
+
+namespace reverie {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string machine = "ort";
+  ImportOptions shapes;
+  double seconds = 20;
+  double tolerance = 1e-3;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+constexpr double kMillisecond = 1e-3;
+
+void print_row(const Standing& standing, double error, const std::string& file, bool is_winner) {
+  if (standing.median > 0)
+    fmt::print("{:>9.4f} ms {:>10.4f}  {:.4f} to {:.4f} {:>9.1e}  {}{}\n", standing.median / kMillisecond,
+               standing.ratio.median, standing.ratio.low, standing.ratio.high, error, file,
+               is_winner ? "  fastest beyond its interval" : "");
+  else
+    fmt::print("{:>42} {:>9.1e}  {}\n", "disagrees: not timed", error, file);
+}
+
+void print(const Options& options, const FileComparison& found) {
+  fmt::print("on {} ({})\n{:>12} {:>10} {:>18} {:>9}\n", found.machine.device, found.machine.library, "median",
+             "ratio", "95% interval", "error");
+  for (size_t i = 0; i < options.files.size(); ++i)
+    print_row(found.contest.standings[i], found.errors[i], options.files[i],
+              i > 0 && static_cast<int>(i) == found.contest.winner);
+}
+
+Json to_json(const Options& options, const FileComparison& found) {
+  Json::Array files;
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    const Standing& standing = found.contest.standings[i];
+    files.push_back({{"file", options.files[i]},
+                     {"max_rel_error", found.errors[i]},
+                     {"median_ms", standing.median / kMillisecond},
+                     {"ratio", standing.ratio.median},
+                     {"ratio_low", standing.ratio.low},
+                     {"ratio_high", standing.ratio.high},
+                     {"ratio_quartiles", std::vector<double>{standing.quartiles.first, standing.quartiles.second}},
+                     {"finalist", standing.finalist}});
+  }
+  return {{"machine", options.machine},
+          {"device", found.machine.device},
+          {"library", found.machine.library},
+          {"winner", found.contest.winner},
+          {"files", files}};
+}
+
+void run(const Options& options) {
+  const auto machine = make_machine(options.machine);
+  const bool is_ort = options.machine.substr(0, options.machine.find(':')) == "ort";
+  const auto reference = is_ort ? make_machine("ort:off") : machine;
+  ContestOptions contest;
+  contest.max_seconds = options.seconds;
+  contest.seed = options.seed;
+  contest.stop = stop_on_interrupt();
+  const FileComparison found = compare_files({options.files.begin(), options.files.end()}, options.shapes, *machine,
+                                             *reference, options.tolerance, contest);
+  print(options, found);
+  if (options.json) fmt::print("{}\n", to_json(options, found).dump());
+}
+
+}  // namespace
+
+void register_compare(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "compare", "Run models with equal inputs side by side in ONNX Runtime: times, and how far outputs are apart");
+  command->add_option("MODEL", options->files, "ONNX models; the others are compared with the first")
+      ->required()->expected(2, 100);
+  command->add_option("--machine", options->machine, "ort, ort:<threads> or ort:off");
+  command->add_option("--seconds", options->seconds, "For all runs together")->check(CLI::PositiveNumber);
+  command->add_option("--tolerance", options->tolerance,
+                      "Largest error with which a model takes part, relative to an output's largest element")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--shape", options->shapes.shapes, "Extents of an input: NAME=1,3,224,224")
+      ->expected(1)->take_all();
+  command->add_option("--seed", options->seed, "Of inputs and of the order of turns");
+  command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace reverie
