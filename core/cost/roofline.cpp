@@ -14,10 +14,11 @@ namespace {
 
 constexpr double kGpuLaunch = 3.8e-6;
 constexpr double kResultsPerLane = 16;
-constexpr double kChannelTile = 32;
+constexpr double kGenericTile = 32;
+constexpr Grouping kCpuGrouping = {.channel_tile = 8, .least_channels = 4, .depthwise_share = 0.5};
 
 constexpr DeviceProfile kProfiles[] = {
-    {"cpu", 448e9, 40e9, 0.75, 2e-6, 64},
+    {"cpu", 448e9, 40e9, 0.75, 2e-6, 64, 0.8, 0.25, kCpuGrouping},
     {"t4", 8.1e12, 320e9, 0.69, kGpuLaunch, 2560},
     {"v100", 15.7e12, 900e9, 0.83, kGpuLaunch, 5120},
     {"a100", 19.5e12, 2039e9, 0.85, kGpuLaunch, 6912},
@@ -31,18 +32,20 @@ double occupancy(const DeviceProfile& device, const OpSignature& signature) {
   return results / (results + kResultsPerLane * device.lanes);
 }
 
-double grouping(const OpSignature& signature) {
+double grouping_share(const Grouping& device, const OpSignature& signature) {
   const int64_t groups = signature.attributes->integer("group", 1);
   if (groups <= 1 || signature.inputs.size() < 2) return 1;
   const Shape& weight = signature.inputs[1].shape;
-  const int64_t channels = std::min(weight[1], weight[0] / groups);
-  return std::clamp(static_cast<double>(channels) / kChannelTile, 1 / kChannelTile, 1.0);
+  const auto channels = static_cast<double>(std::min(weight[1], weight[0] / groups));
+  if (channels <= 1) return device.depthwise_share;
+  const double tile = channels < device.least_channels ? kGenericTile : device.channel_tile;
+  return std::min(channels / tile, 1.0);
 }
 
 Picoseconds time_of(const DeviceProfile& device, const OpSignature& signature, const Cost& work) {
   double rate = device.peak_flops;
   if (is_matrix_work(*signature.op)) {
-    rate *= device.matrix_share * occupancy(device, signature) * grouping(signature);
+    rate *= device.matrix_share * occupancy(device, signature) * grouping_share(device.grouping, signature);
   } else {
     rate *= device.vector_share;
   }

@@ -69,6 +69,21 @@ TEST(Roofline, GroupsOfFewChannelsFillAPartOfATile) {
   EXPECT_EQ(time(128), 32 * time(1));   // depthwise
 }
 
+TEST(Roofline, AProcessorHasKernelsForDepthwiseConvolutionsAndSmallGroups) {
+  const DeviceProfile& cpu = device_profile("cpu");
+  const auto time = [&](int64_t groups) {
+    const Attributes attributes = {{"group", groups}, {"pads", Shape{1, 1, 1, 1}}};
+    const auto s = signature(op_named("Conv"), {floats({1, 256, 28, 28}), floats({256, 256 / groups, 3, 3})},
+                             floats({1, 256, 28, 28}), op_named("Conv").complete(attributes));
+    return roofline_time(cpu, s).seconds();
+  };
+  // As measured: each halving of the channels of a group halves the time, down to 8 of them.
+  for (const int64_t groups : {2, 4, 8, 16, 32}) EXPECT_LT(time(groups), 0.6 * time(groups / 2)) << groups;
+  EXPECT_NEAR(time(64) / time(32), 1, 0.1);  // 4 channels
+  EXPECT_GT(time(128), 3 * time(64));        // 2 channels: a generic kernel
+  EXPECT_LT(time(256), 0.2 * time(64));      // depthwise
+}
+
 TEST(Roofline, ViewsCostNothing) {
   const auto model = make_roofline(kRound);
   for (const char* name : {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"}) {
