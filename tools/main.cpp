@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <sstream>
 
-#include "core/base/fast_start.h"
 #include "core/base/error.h"
+#include "core/base/fast_start.h"
+#include "core/base/output.h"
 #include "core/ort/ort_machine.h"
 #include "tools/command.h"
 #ifdef REVERIE_LEARNING
@@ -14,6 +19,13 @@
 namespace {
 
 constexpr int kInputErrorStatus = 2;
+
+int print_help(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream text, none;
+  const int status = app.exit(error, text, none);
+  fmt::print("{}", text.str());
+  return status;
+}
 
 int run(int argc, char** argv) {
   reverie::register_machine(reverie::ort::ort_machines());  // first: help names all machines
@@ -41,7 +53,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return print_help(app, error);
     throw reverie::InputError("{} (see reverie --help)", error.what());
   }
   if (app.get_subcommands().empty())
@@ -49,17 +61,32 @@ int run(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace
+/// The status of a run that ended with an error, which it tells.
+int fail(int status, const char* kind, const char* message) {
+  fmt::print(stderr, "reverie: {}{}\n", kind, reverie::readable(message));
+  return status;
+}
 
-int main(int argc, char** argv) {
-  reverie::start_fast(argv);
+int run_and_tell(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const reverie::InputError& error) {
-    fmt::print(stderr, "reverie: {}\n", error.what());
-    return kInputErrorStatus;
+    return fail(kInputErrorStatus, "", error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kInputErrorStatus, "", "this needs more memory than there is");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "reverie: internal error: {}\n", error.what());
-    return 1;
+    return fail(1, "internal error: ", error.what());
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reverie::guard_output();
+  reverie::start_fast(argv);
+  const int status = run_and_tell(argc, argv);
+  const int failure = reverie::finish_output();
+  if (failure == 0 || status != 0) return status;
+  if (failure == EPIPE) return kInputErrorStatus;  // its reader has had enough
+  return fail(kInputErrorStatus, "standard output cannot be written: ", std::strerror(failure));
 }

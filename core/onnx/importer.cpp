@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/output.h"
 #include "core/onnx/bind_shapes.h"
 #include "core/onnx/captures.h"
 #include "core/onnx/fold_constants.h"
@@ -273,7 +274,7 @@ void Importer::warn_of_what_stays_out() {
   std::string list;
   for (const auto& [name, count] : opaque_counts_) {
     total += count;
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, name);
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", count, readable(name));
   }
   if (total > 0)
     warnings_.push_back(fmt::format(
