@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/run_directory.h"
 #include "core/base/stopwatch.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
@@ -144,7 +145,7 @@ void run(const CollectOptions& options) {
   run.graph_texts = made.graph_texts;
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
-  create_run_directory(run.directory, run.config, options.common.resume);
+  const RunDirectory directory(run.directory, run.config, options.common.resume);
   if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
   const EnvSpec& spec = made.environment->spec();

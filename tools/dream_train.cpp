@@ -6,6 +6,7 @@
 #include "controller/iterate.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/run_directory.h"
 #include "core/cost/machine.h"
 #include "datasets/collect.h"
 #include "datasets/rollouts.h"
@@ -156,7 +157,7 @@ CollectedRound collect_round(const Environment& environment, const RolloutInfo& 
   run.graphs = info.graphs;
   run.graph_texts = info.graph_texts;
   run.progress = progress;
-  create_run_directory(directory, run.config, true);
+  const RunDirectory run_directory(directory, run.config, true);
   const CollectResult result = collect(environment, agent, collected.collect, run);
   const auto collected_episodes = std::make_shared<RolloutEpisodes>(Rollouts::open(directory));
   return {collected_episodes, work_of(*collected_episodes, result)};
@@ -180,7 +181,7 @@ void run(const Options& options) {
   step.resume = options.common.resume;
   step.progress = options.common.progress();
   step.device = device_named(options.device);
-  create_run_directory(step.directory, dump_config(config), step.resume);
+  const RunDirectory directory(step.directory, dump_config(config), step.resume);
   const auto collect = [&](const CollectAgent& agent, int64_t episodes, const std::string& where) {
     return collect_round(*collected, rollouts.info(), agent, episodes, where, step.progress);
   };

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/metrics.h"
+#include "core/base/run_directory.h"
 #include "core/search/written_costs.h"
 #include "env/factory/environment_factory.h"
 #include "tools/command.h"
@@ -108,7 +109,8 @@ void run(const Options& options) {
   const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
   if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);
   const std::string& directory = options.common.out;
-  create_run_directory(directory, dump_config(config) + policy_line(options.policy), options.common.resume);
+  const RunDirectory run_directory(directory, dump_config(config) + policy_line(options.policy),
+                                   options.common.resume);
   create_directory(directory + "/models");
 
   EvaluationReport report = report_on(options.policy, config.evaluate, *rules, cost->name());

@@ -138,6 +138,7 @@ void inspect_cost_fit(const InspectOptions& options) {
 }
 
 void inspect(const InspectOptions& options) {
+  require_no_pipe(options.file);
   if (is_directory(options.file))
     fmt::print("{}", inspect_rollouts(options.file, options.json));
   else if (is_cost_table(options.file))

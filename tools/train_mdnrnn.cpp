@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/run_directory.h"
 #include "tools/command.h"
 #include "tools/training.h"
 #include "worldmodel/latent_cache.h"
@@ -72,7 +73,7 @@ void run(const Options& options) {
     config.mdnrnn.model = trained_with(checkpoint).model;
     config.mdnrnn.members = member_count(checkpoint);
   }
-  create_run_directory(options.out, dump_config(config), options.resume);
+  const RunDirectory directory(options.out, dump_config(config), options.resume);
   const auto encoder = load_encoder(checkpoint);
   encoder->to_device(device);
   const LatentEpisodes episodes(data, latents_of(data, *encoder, options));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/run_directory.h"
 #include "tools/command.h"
 #include "tools/training.h"
 #include "worldmodel/rollout_episodes.h"
@@ -32,7 +33,7 @@ void run(const Options& options) {
   if (!options.device.empty()) config.device = options.device;
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
-  create_run_directory(options.out, dump_config(config), options.resume);
+  const RunDirectory directory(options.out, dump_config(config), options.resume);
   FitReporter reporter("train_vae", options.out, config.vae.fit.epochs, options.progress(), data.judging_split());
   const FitResult result =
       train_vae(data, config.vae, config.seed, options.out, options.resume, device,

@@ -23,22 +23,6 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.{}-{}.part", path, getpid(), serial++);
 }
 
-void first_difference(const std::string& directory, const std::string& old_config,
-                      const std::string& new_config) {
-  std::istringstream old_lines(old_config), new_lines(new_config);
-  std::string was, is;
-  for (int line = 1;; ++line) {
-    const bool more_old = static_cast<bool>(std::getline(old_lines, was));
-    const bool more_new = static_cast<bool>(std::getline(new_lines, is));
-    if (!more_old && !more_new) return;
-    if (!more_old) was = "nothing";
-    if (!more_new) is = "nothing";
-    if (was != is)
-      throw InputError("{}/config.yaml:{}: --resume needs the configuration it began with: there it "
-                       "says '{}', now it is '{}'", directory, line, was, is);
-  }
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -88,18 +72,6 @@ void create_directory(const std::string& directory) {
   AsideFile probe(directory + "/writable");
 }
 
-void create_run_directory(const std::string& directory, const std::string& config, bool resume) {
-  std::error_code error;
-  if (!resume && fs::exists(directory, error) && fs::is_directory(directory, error) &&
-      !fs::is_empty(directory, error))
-    throw InputError("{}: is not empty; give another --out, or --resume to go on with it",
-                     directory);
-  create_directory(directory);
-  const std::string path = directory + "/config.yaml";
-  if (resume && fs::exists(path)) first_difference(directory, read_file(path), config);
-  write_file(path, config);
-}
-
 bool file_exists(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error);
@@ -108,6 +80,11 @@ bool file_exists(const std::string& path) {
 bool is_directory(const std::string& path) {
   std::error_code error;
   return fs::is_directory(path, error);
+}
+
+void require_no_pipe(const std::string& path) {
+  std::error_code error;
+  if (fs::is_other(path, error)) throw InputError("{}: is no regular file", path);
 }
 
 void check_writable(const std::string& path) {

@@ -33,14 +33,12 @@ class AsideFile {
 /// Creates `directory` with its parents and makes sure that files can be made in it.
 void create_directory(const std::string& directory);
 
-/// The one directory that a step writes. Creates it and writes `config` as config.yaml. InputError
-/// when it exists and is not empty, unless `resume`; then its config.yaml, if there is one, must
-/// equal `config`, and the error shows the first line that differs.
-void create_run_directory(const std::string& directory, const std::string& config, bool resume);
-
 bool file_exists(const std::string& path);
 /// Whether there is a directory of that name; false, too, where the system does not say.
 bool is_directory(const std::string& path);
+
+/// InputError where that name means neither a file nor a directory: to open a pipe is to wait for it.
+void require_no_pipe(const std::string& path);
 
 /// For what is written after long work: InputError unless a file of that name can be written.
 void check_writable(const std::string& path);

@@ -42,23 +42,6 @@ TEST(FilesTest, BadPathsAreInputErrors) {
   EXPECT_THROW(create_directory(directory / "file/a"), InputError);
 }
 
-TEST(RunDirectoryTest, RefusesOtherContentUnlessResumed) {
-  TemporaryDirectory directory;
-  const std::string run = directory / "deep/run";
-  create_run_directory(run, "seed: 1\na: 2\n", false);
-  EXPECT_EQ(read_file(run + "/config.yaml"), "seed: 1\na: 2\n");
-  EXPECT_THROW(create_run_directory(run, "seed: 1\na: 2\n", false), InputError);
-  create_run_directory(run, "seed: 1\na: 2\n", true);
-  try {
-    create_run_directory(run, "seed: 1\na: 3\n", true);
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("config.yaml:2"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("'a: 2', now it is 'a: 3'"));
-  }
-  create_run_directory(directory / "new", "seed: 1\n", true);
-}
-
 TEST(ProgressTest, LineShowsShareRateAndTimeLeft) {
   EXPECT_EQ(progress_line("collect", "steps", 10, 30, 110, 2.0, "loss 1", 0),
             "collect 30/110 steps  10/s  0:08 left  loss 1");
