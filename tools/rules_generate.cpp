@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/parallel.h"
 #include "core/rules/generate/generate.h"
 #include "core/rules/taso/translate.h"
 #include "tools/command.h"
@@ -133,7 +134,7 @@ void register_rules_generate(CLI::App& group) {
       ->capture_default_str();
   command->add_option("--seed", options.seed, "Seed of the random inputs")->capture_default_str();
   command->add_option("--threads", options.threads, "Threads; the result is the same for any number")
-      ->capture_default_str();
+      ->check(CLI::Range(1, kMostThreads))->capture_default_str();
   command->add_option("--checkpoint", options.checkpoint,
                       "File that keeps the state, to go on from after an interrupt");
   command->add_flag("--json", arguments->json, "One line of JSON");

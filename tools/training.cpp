@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/parallel.h"
 
 namespace reverie {
 
@@ -24,7 +25,7 @@ void add_threads_option(CLI::App& command) {
   command
       .add_option_function<int>("--threads", [](int threads) { torch::set_num_threads(threads); },
                                 "Threads of LibTorch; with 1, equal runs give equal weights")
-      ->check(CLI::Range(1, 1024));
+      ->check(CLI::Range(1, kMostThreads));
 }
 
 FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style, Split judged_on,

@@ -1,16 +1,25 @@
 #include "core/base/parallel.h"
 
+#include <system_error>
+
 #include "core/base/error.h"
 
 namespace reverie {
 
 WorkerPool::WorkerPool(int workers) {
   REVERIE_CHECK(workers >= 1, "a pool of {} workers", workers);
-  for (int worker = 1; worker < workers; ++worker)
-    threads_.emplace_back([this, worker] { serve(worker); });
+  try {
+    for (int worker = 1; worker < workers; ++worker)
+      threads_.emplace_back([this, worker] { serve(worker); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw InputError("{} threads cannot be started: {}", workers, error.code().message());
+  }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { stop(); }
+
+void WorkerPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

@@ -7,15 +7,22 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace reverie {
+
+/// More are asked for by mistake.
+constexpr int kMostThreads = 1024;
 
 /// Threads that wait for work. The calling thread is worker 0 and works too, so a pool of one has
 /// no thread of its own.
 class WorkerPool {
  public:
+  /// InputError when the system has no more threads.
   explicit WorkerPool(int workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -28,6 +35,7 @@ class WorkerPool {
   void run(size_t count, const std::function<void(size_t index, int worker)>& body);
 
  private:
+  void stop();
   void serve(int worker);
   void work(std::unique_lock<std::mutex>& lock, int worker);
 
@@ -86,7 +94,11 @@ void ordered_parallel(size_t begin, size_t end, int workers, size_t window,
       changed.notify_all();
     }
   } stop_at_exit{mutex, changed, stop};
-  for (int worker = 0; worker < workers; ++worker) threads.emplace_back(serve, worker);
+  try {
+    for (int worker = 0; worker < workers; ++worker) threads.emplace_back(serve, worker);
+  } catch (const std::system_error& error) {
+    throw InputError("{} threads cannot be started: {}", workers, error.code().message());
+  }
   while (consumed < end) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return outcomes.contains(consumed); });

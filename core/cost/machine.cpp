@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/exec/cuda/cuda_device.h"
 
 namespace reverie {
@@ -84,8 +85,9 @@ int threads_named(const std::string& argument) {
   int threads = 0;
   const char* const end = argument.data() + argument.size();
   const auto [stopped, error] = std::from_chars(argument.data(), end, threads);
-  if (error != std::errc() || stopped != end || threads < 1)
-    throw InputError("'{}' is no number of threads; an example is cpu:4", argument);
+  if (error != std::errc() || stopped != end || threads < 1 || threads > kMostThreads)
+    throw InputError("'{}' is no number of threads from 1 to {}; an example is cpu:4", argument,
+                     kMostThreads);
   return threads;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/config.h"
+#include "core/base/parallel.h"
 #include "core/base/stop.h"
 #include "core/cost/cost_model.h"
 #include "core/search/egraph/saturation_options.h"
@@ -157,7 +158,7 @@ struct SearchOptions {
     v.field("max_weight_growth", max_weight_growth,
             "Bound of the bytes of weights relative to the original, 0: none", at_least(0));
     v.field("threads", threads, "Threads that search; the result is the same for any number",
-            at_least(1));
+            between(1, kMostThreads));
     v.field("classes", classes,
             "Of locations that look alike only the first is a candidate (greedy, taso, beam, mcts, "
             "softmax, exhaustive)");
