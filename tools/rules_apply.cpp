@@ -17,6 +17,7 @@ struct Arguments {
   std::vector<std::string> names;
   std::vector<std::string> files;
   std::string out;
+  ApplyLimits limits;
   CompareOptions verify;
   bool json = false;
 };
@@ -26,15 +27,24 @@ RuleSet rules_of(const Arguments& arguments) {
   return arguments.names.empty() ? all : all.subset(arguments.names);
 }
 
-void print(const RuleSet& rules, const std::vector<int64_t>& taken, const Arguments& arguments) {
+void print(const RuleSet& rules, const Applied& applied, const Arguments& arguments) {
   Json counts = Json::Object();
   for (int i = 0; i < rules.size(); ++i) {
-    const int64_t count = taken[static_cast<size_t>(i)];
+    const int64_t count = applied.taken[static_cast<size_t>(i)];
     if (count == 0) continue;
     counts[rules.name(i)] = count;
     if (!arguments.json) fmt::print("{:>6} x {}\n", count, rules.name(i));
   }
-  if (arguments.json) fmt::print("{}\n", Json{{"model", arguments.model}, {"taken", counts}}.dump());
+  if (arguments.json) fmt::print("{}\n", Json{{"model", arguments.model}, {"taken", counts}, {"matches_left", applied.matches_left}}.dump());
+}
+
+/// Tells of a limit that ended it.
+void tell_end(const Applied& applied, const ApplyLimits& limits) {
+  if (applied.end == Applied::End::kNoMatch) return;
+  const bool rounds = applied.end == Applied::End::kRounds;
+  fmt::print(stderr, "ended after {} {}; {} matches are left (--{} N goes on)\n",
+             rounds ? limits.rounds : limits.nodes, rounds ? "rounds" : "nodes", applied.matches_left,
+             rounds ? "rounds" : "max-nodes");
 }
 
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
@@ -43,13 +53,13 @@ void verify_and_write(const Arguments& arguments, const ImportedModel& model, co
 }
 
 void apply(const Arguments& arguments) {
-  constexpr int kRounds = 16;
   const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
   const ImportedModel model = import_onnx(arguments.model);
   RewriteState state(model.graph, rules, make_cost_model("roofline:cpu"));
-  const std::vector<int64_t> taken = apply_everywhere(state, kRounds);
+  const Applied applied = apply_everywhere(state, arguments.limits);
+  tell_end(applied, arguments.limits);
   if (!arguments.out.empty()) verify_and_write(arguments, model, state.graph());
-  print(*rules, taken, arguments);
+  print(*rules, applied, arguments);
 }
 
 }  // namespace
@@ -67,6 +77,10 @@ void register_rules_apply(CLI::App& group) {
   command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
   command->add_option("--inputs", arguments->verify.inputs, "Sets of random inputs on which it must")
       ->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--rounds", arguments->limits.rounds, "End after so many rounds")
+      ->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  command->add_option("--max-nodes", arguments->limits.nodes, "End when the graph has more nodes")
+      ->check(CLI::Range(1, 10'000'000))->capture_default_str();
   command->add_flag("--json", arguments->json, "One line of JSON");
   command->callback([arguments] { apply(*arguments); });
 }
