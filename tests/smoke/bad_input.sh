@@ -34,6 +34,14 @@ absent() {
   done
 }
 
+# holds WHAT COMMAND...: the command must succeed.
+holds() {
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  "$@" || { failures=$((failures + 1)); echo "FAILED: $what"; }
+}
+
 reverie() { "$reverie" "$@"; }
 collect() { reverie collect "$@" --set collect.episodes=6 --set env.horizon=4 --cost roofline:t4 --quiet; }
 
@@ -141,6 +149,47 @@ refuses 'toy.*--cost' reverie collect toy --cost roofline:t4 --out new
 refuses 'toy.*--rules' reverie collect toy --rules bad.rules --out new
 refuses 'toy.*--shape' reverie collect toy --shape input=1,2 --out new
 absent new
+
+# Too much of something
+refuses 'threads: 100000.*1024' reverie optimize good.onnx --threads 100000
+refuses 'threads' reverie rules generate --threads 100000 --out new.rules
+refuses "cpu:100000|'100000'" reverie optimize good.onnx --cost cpu:100000
+printf 'rule grow\nmatch\n  y = Relu(a)\nreplace\n  y = Relu(Relu(a))\nexample a: [2, 3]\n' >grow.rules
+holds 'a growing rule ends and says so' timeout 60 "$reverie" rules apply good.onnx grow --rules grow.rules >out 2>err
+holds 'the end of a growing rule is told' grep -q 'ended after 10000 nodes; [0-9]* matches are left' err
+holds 'rounds end it, too' timeout 60 "$reverie" rules apply good.onnx grow --rules grow.rules --rounds 2 >out 2>err
+holds 'the end by rounds is told' grep -q 'ended after 2 rounds; [0-9]* matches are left' err
+refuses 'no_[x]*[.][.][.]x' reverie optimize good.onnx --method "no_$(printf 'x%.0s' {1..100000})"
+holds 'long names are shortened' test "$(wc -c <err)" -lt 1000
+absent new.rules
+
+# A pipe is waited for by nobody
+mkfifo pipe.onnx
+refuses 'pipe.onnx.*regular' timeout 20 "$reverie" inspect pipe.onnx
+refuses 'pipe.onnx.*regular' timeout 20 "$reverie" optimize pipe.onnx --out new.onnx
+
+# Two that write one directory
+refuses "rollouts: process [0-9]* writes it|rollouts: another process writes it" \
+  flock rollouts "$reverie" collect good.onnx --out rollouts --resume --set collect.episodes=6 --set env.horizon=4 \
+  --cost roofline:t4 --quiet
+
+# Streams that cannot be written
+status_is() {
+  local wanted=$1 is
+  shift
+  "$@"
+  is=$?
+  [[ $is -eq $wanted ]] || { echo "  status $is, not $wanted"; return 1; }
+}
+holds 'standard output that is full is an error' status_is 2 "$reverie" rules list >/dev/full 2>err
+holds 'and one line says so' grep -q '^reverie: standard output cannot be written: No space left' err
+holds 'standard output that is closed is an error' status_is 2 "$reverie" rules list >&- 2>err
+holds 'standard error that is full changes nothing' "$reverie" optimize good.onnx --out full.onnx >out 2>/dev/full
+holds 'standard error that is closed changes nothing' "$reverie" optimize good.onnx --out closed.onnx >out 2>&-
+holds 'the result is there' cmp full.onnx closed.onnx
+holds 'with standard output full the result is there' status_is 2 "$reverie" optimize good.onnx --out kept.onnx >/dev/full 2>err
+holds 'and the same' cmp full.onnx kept.onnx
+holds 'an error that cannot be told has its status' status_is 2 "$reverie" optimize missing.onnx 2>/dev/full
 
 # What is missing is told before anything is searched
 refuses '--out TABLE says where' reverie profile good.onnx --quiet
