@@ -5,6 +5,7 @@
 #include "core/base/processor.h"
 #include "core/cost/machine.h"
 #include "core/cost/single_operator.h"
+#include "core/cost/work.h"
 #include "core/exec/cpu/cpu_executor.h"
 
 namespace reverie {
@@ -49,7 +50,7 @@ class Cpu : public Machine {
     return std::make_unique<CpuGraph>(graph, weights, threads_);
   }
   MedianInterval time_operator(const OpSignature& signature, const TimingOptions& options) override {
-    CpuPlan plan(single_operator(signature), materialized,
+    CpuPlan plan(single_operator(in_single_precision(signature)), materialized,
                  {.threads = threads_, .free_layouts = true});
     Rng rng(signature.hash());
     plan.draw_inputs(rng);

@@ -18,7 +18,7 @@ constexpr double kGenericTile = 32;
 constexpr Grouping kCpuGrouping = {.channel_tile = 8, .least_channels = 4, .depthwise_share = 0.5};
 
 constexpr DeviceProfile kProfiles[] = {
-    {"cpu", 448e9, 40e9, 0.75, 2e-6, 64, 0.8, 0.25, kCpuGrouping},
+    {"cpu", 448e9, 40e9, 0.75, 2e-6, 64, 0.8, 0.25, kCpuGrouping, false},
     {"t4", 8.1e12, 320e9, 0.69, kGpuLaunch, 2560},
     {"v100", 15.7e12, 900e9, 0.83, kGpuLaunch, 5120},
     {"a100", 19.5e12, 2039e9, 0.85, kGpuLaunch, 6912},
@@ -65,8 +65,8 @@ class Roofline : public CachedCosts {
   bool deterministic() const override { return true; }
 
  private:
-  Time time(const OpSignature& signature, const Cost& work) override {
-    return {time_of(device_, signature, work)};
+  Time time(const OpSignature& signature, const Cost&) override {
+    return {roofline_time(device_, signature)};
   }
 
   DeviceProfile device_;
@@ -85,7 +85,9 @@ const DeviceProfile& device_profile(std::string_view name) {
 }
 
 Picoseconds roofline_time(const DeviceProfile& device, const OpSignature& signature) {
-  return time_of(device, signature, work_of(signature));
+  if (device.half_kernels) return time_of(device, signature, work_of(signature));
+  const OpSignature single = in_single_precision(signature);
+  return time_of(device, single, work_of(single));
 }
 
 std::shared_ptr<CostModel> make_roofline(const DeviceProfile& device) {

@@ -50,6 +50,7 @@ struct DeviceProfile {
   /// The same for everything else: no fused multiply-add, special functions among it.
   double vector_share = 0.25;
   Grouping grouping = {};
+  bool half_kernels = true;  ///< otherwise 16-bit floats cost what float32 does (core/cost/work.h)
 };
 
 /// The devices of the table.

@@ -18,7 +18,22 @@ int64_t all_bytes(const OpSignature& signature) {
   return total;
 }
 
+bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
 }  // namespace
+
+OpSignature in_single_precision(OpSignature signature) {
+  bool any = false;
+  for (auto* types : {&signature.inputs, &signature.outputs})
+    for (TensorType& type : *types)
+      if (is_half(type.dtype)) type.dtype = DType::kFloat32, any = true;
+  if (any && signature.op->is("Cast") && is_half(dtype_named(signature.attributes->text("to")))) {
+    Attributes attributes = *signature.attributes;
+    attributes.set("to", std::string(name_of(DType::kFloat32)));
+    signature.attributes = std::make_shared<const Attributes>(std::move(attributes));
+  }
+  return signature;
+}
 
 bool is_matrix_work(const OpSchema& op) {
   static constexpr std::string_view kMatrix[] = {

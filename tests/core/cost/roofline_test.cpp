@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "core/cost/work.h"
 
 namespace reverie {
 namespace {
@@ -82,6 +83,19 @@ TEST(Roofline, AProcessorHasKernelsForDepthwiseConvolutionsAndSmallGroups) {
   EXPECT_NEAR(time(64) / time(32), 1, 0.1);  // 4 channels
   EXPECT_GT(time(128), 3 * time(64));        // 2 channels: a generic kernel
   EXPECT_LT(time(256), 0.2 * time(64));      // depthwise
+}
+
+TEST(Roofline, AProcessorRuns16BitFloatsAsFloat32) {
+  const auto time = [](std::string_view device, DType dtype) {
+    const TensorType type = {dtype, {1'000'000}};
+    return roofline_time(device_profile(device), signature(op_named("Relu"), {type}, type));
+  };
+  EXPECT_EQ(time("cpu", DType::kFloat16), time("cpu", DType::kFloat32));
+  EXPECT_LT(time("t4", DType::kFloat16), time("t4", DType::kFloat32));
+  const auto cast = in_single_precision(signature(op_named("Cast"), {floats({2})}, {DType::kFloat16, {2}},
+                                                  {{"to", std::string("float16")}}));
+  EXPECT_EQ(cast.outputs[0], floats({2}));
+  EXPECT_EQ(cast.attributes->text("to"), "float32");
 }
 
 TEST(Roofline, ViewsCostNothing) {
