@@ -99,6 +99,8 @@ std::string profile_of_machine(const std::string& name) {
   return kind_of(name).profile(after_colon(name));
 }
 
+bool machine_runs_files(const std::string& name) { return kind_of(name).runs_files; }
+
 bool is_machine(const std::string& cost_source) { return find_kind(cost_source) != nullptr; }
 
 std::string machine_name_beside(const std::string& name, const std::string& cost_source) {

@@ -89,6 +89,7 @@ struct MachineKind {
   std::function<std::shared_ptr<Machine>(const Argument& argument)> make;
   /// Machine::profile, whether or not that machine is there.
   std::function<std::string(const Argument& argument)> profile;
+  bool runs_files = false;  ///< Machine::runs_files of them all
 };
 /// Makes a kind known beside cpu and cuda, to all that take a machine's or a source's name. For machines on
 /// libraries that core does without; called at the start of the program, before there are other threads.
@@ -104,6 +105,8 @@ std::shared_ptr<Machine> make_machine(const std::string& name);
 /// Machine::profile of the machine of that name, which need not be there. InputError where the name is of
 /// no kind.
 std::string profile_of_machine(const std::string& name);
+/// Machine::runs_files of the machine of that name, which need not be there. InputError likewise.
+bool machine_runs_files(const std::string& name);
 /// Whether costs from this source are measured on a machine of that name.
 bool is_machine(const std::string& cost_source);
 /// The machine that measures whole graphs beside costs from `cost_source`: that of this name, or where it

@@ -124,7 +124,8 @@ MachineKind ort_machines() {
               [](const MachineKind::Argument& argument) {
                 options_named(argument);
                 return std::string("cpu");
-              }};
+              },
+          .runs_files = true};
 }
 
 bool is_installed() { return !runtime_folder().empty(); }

@@ -81,9 +81,12 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
     made.graph_texts.push_back(to_text(model.graph));
     starts.push_back({made.graphs.back(), std::move(model.graph)});
   }
+  RewriteEnvConfig rewrite = config.rewrite;
+  rewrite.measures_opaque_nodes =
+      machine_runs_files(machine_name_beside(config.measure.machine, config.cost));
   made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules,
                                                           costs_as_written(cost, newest),
-                                                          config.rewrite, std::move(measure));
+                                                          std::move(rewrite), std::move(measure));
   return made;
 }
 

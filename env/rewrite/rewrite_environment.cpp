@@ -302,8 +302,8 @@ double RewriteEnvironment::relative_time(const Graph& graph) const {
 }
 
 bool RewriteEnvironment::measurable() const {
-  return shared_->measure &&
-         std::ranges::none_of(shared_->starts, [](const Start& start) { return has_opaque_node(start.state.graph()); });
+  if (shared_->measure == nullptr || shared_->config.measures_opaque_nodes) return shared_->measure != nullptr;
+  return std::ranges::none_of(shared_->starts, [](const Start& start) { return has_opaque_node(start.state.graph()); });
 }
 
 double RewriteEnvironment::measured_gain() const {

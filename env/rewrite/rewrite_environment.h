@@ -31,6 +31,8 @@ struct RewriteEnvConfig {
   int measure_every = 10;
   int region_nodes = 8;
   RewardWeights weights;
+  /// Whether `measure` runs opaque nodes too: no setting, but what the machine can (Machine::runs_files).
+  bool measures_opaque_nodes = false;
 
   template <class V>
   void fields(V& v) {
@@ -101,7 +103,7 @@ class RewriteEnvironment : public Environment {
   ActionMask mask() const override;
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
-  /// Nodes that the program cannot run cannot be measured either.
+  /// Nodes that the program cannot run are measured by a machine alone that runs files.
   bool measurable() const override;
   double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }

@@ -213,11 +213,16 @@ TEST(RewriteEnvironmentMeasures, NoGraphWithNodesThatCannotBeRun) {
   const auto attributes = std::make_shared<const Attributes>(Attributes{
       {"op", std::string("Odd")}, {"domain", std::string("custom")}, {"proto", std::string("p")}});
   graph.add_output("odd", graph.output(graph.add_node(opaque_op(), std::span(&last, 1), attributes, types)));
-  std::vector<StartGraph> starts = {{"plain", chains({{"Sqrt"}})}, {"odd", graph}};
-  const RewriteEnvironment env(std::move(starts), unary_rules(), unary_cost(), with_reward(RewardKind::kRuntime),
-                               [](const Graph&, const Graph&) { return RelativeTime{}; });
+  const std::vector<StartGraph> starts = {{"plain", chains({{"Sqrt"}})}, {"odd", graph}};
+  const auto measure = [](const Graph&, const Graph&) { return RelativeTime{.ratio = 0.75, .measurements = 1}; };
+  RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
+  const RewriteEnvironment env(starts, unary_rules(), unary_cost(), config, measure);
   EXPECT_FALSE(env.measurable());
   EXPECT_THROW(env.measured_gain(), InputError);
+  config.measures_opaque_nodes = true;  // a machine that runs files
+  const RewriteEnvironment other(starts, unary_rules(), unary_cost(), config, measure);
+  EXPECT_TRUE(other.measurable());
+  EXPECT_EQ(other.measured_gain(), 25);
 }
 
 TEST(RewriteEnvironmentMeasures, NothingWithoutAMeasure) {
