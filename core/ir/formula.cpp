@@ -13,6 +13,15 @@ bool all_equal(const Tensor& tensor) {
          std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
 }
 
+/// Whether at most `count` elements have a bit that is set.
+bool has_few_nonzero(const Tensor& tensor, int64_t count) {
+  const auto bytes = tensor.bytes();
+  const auto size = static_cast<size_t>(size_of(tensor.type().dtype));
+  for (size_t at = 0; at < bytes.size() && count >= 0; at += size)
+    if (std::ranges::any_of(bytes.subspan(at, size), [](std::byte b) { return b != std::byte{0}; })) --count;
+  return count >= 0;
+}
+
 bool same_bytes(const Tensor& a, const Tensor& b) { return std::ranges::equal(a.bytes(), b.bytes()); }
 
 /// nullptr where the shape has none.
@@ -38,7 +47,9 @@ WeightPtr known_weight(const Tensor& tensor) {
       if (same_bytes(fill->materialize(), tensor)) return fill;
     }
     const WeightPtr identity = identity_kernel_of(type);
-    if (identity != nullptr && same_bytes(identity->materialize(), tensor)) return identity;
+    if (identity != nullptr && has_few_nonzero(tensor, type.shape[0]) &&
+        same_bytes(identity->materialize(), tensor))
+      return identity;
   }
   const bool is_known = type.elements() <= Weight::kSmallWeight || !is_floating(type.dtype);
   return is_known ? Weight::dense(tensor) : nullptr;

@@ -49,14 +49,11 @@ Tensor identity_tensor(const TensorType& type) {
 
 }  // namespace
 
-uint64_t Weight::content_identity(const TensorType& type, std::span<const std::byte> bytes) {
-  return hash_bytes(bytes.data(), bytes.size(), hash_of(type));
-}
-
 WeightPtr Weight::dense(Tensor tensor, const std::string& name) {
   auto weight = std::shared_ptr<Weight>(new Weight());
   weight->type_ = tensor.type();
-  weight->identity_ = content_identity(tensor.type(), tensor.bytes());
+  weight->identity_ =
+      hash_bytes(tensor.bytes().data(), tensor.bytes().size(), hash_of(tensor.type()));
   weight->name_ = name;
   weight->small_ = counts_as_small(tensor.type());
   weight->dense_ = std::move(tensor);
@@ -108,6 +105,18 @@ bool Weight::is_identity_kernel() const {
   return materialize().to_doubles() == identity_tensor(type_).to_doubles();
 }
 
+WeightPtr Weight::stored(TensorType type, Reader reader, const std::string& name) {
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  weight->small_ = counts_as_small(type);
+  weight->type_ = std::move(type);
+  weight->name_ = name;
+  weight->reader_ = std::move(reader);
+  PieceHash hash(static_cast<size_t>(weight->type_.bytes()), hash_of(weight->type_));
+  weight->visit_bytes([&](std::span<const std::byte> piece) { hash.add(piece.data(), piece.size()); });
+  weight->identity_ = hash.finish();
+  return weight;
+}
+
 WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
                        const std::string& name) {
   auto weight = std::shared_ptr<Weight>(new Weight());
@@ -122,12 +131,30 @@ WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
 Tensor Weight::materialize() const {
   if (fill_) return filled(type_, fill_value_);
   if (identity_kernel_) return identity_tensor(type_);
+  if (reader_) {
+    Tensor tensor(type_);
+    reader_(0, tensor.bytes());
+    return tensor;
+  }
   if (!loader_) return dense_;
   Tensor tensor = loader_();
   if (tensor.type() != type_)
     throw InputError("weight '{}' should be {} but its file holds {}", name_, to_string(type_),
                      to_string(tensor.type()));
   return tensor;
+}
+
+void Weight::visit_bytes(const std::function<void(std::span<const std::byte>)>& visit) const {
+  if (!reader_ && !fill_) return visit(materialize().bytes());
+  constexpr int64_t kPiece = int64_t{4} << 20;  // bytes, a multiple of the size of every element
+  const int64_t total = type_.bytes();
+  const int64_t count = std::min(total, kPiece) / size_of(type_.dtype);
+  Tensor piece = fill_ ? filled({type_.dtype, {count}}, fill_value_) : Tensor({type_.dtype, {count}});
+  for (int64_t offset = 0; offset < total; offset += kPiece) {
+    const auto bytes = piece.bytes().first(static_cast<size_t>(std::min(kPiece, total - offset)));
+    if (reader_) reader_(offset, bytes);
+    visit(bytes);
+  }
 }
 
 }  // namespace reverie

@@ -21,6 +21,8 @@ class Weight {
  public:
   static constexpr int64_t kSmallWeight = 64;
   using Loader = std::function<Tensor()>;
+  /// Fills `out` with the tensor's bytes from byte `offset` on; from several threads.
+  using Reader = std::function<void(int64_t offset, std::span<std::byte> out)>;
 
   static std::shared_ptr<const Weight> dense(Tensor tensor, const std::string& name = {});
   /// Every element is `value`. `name` is the identity of a large one.
@@ -30,11 +32,12 @@ class Weight {
   /// Of shape [n, n], or [c, c, k...]: one where the first two indices are equal and every further one
   /// is (k-1)/2, the centre of a kernel with same padding; else nought. Part of what the graph means.
   static std::shared_ptr<const Weight> identity_kernel(TensorType type);
-  /// Loaded on demand, as from external data; `identity` must name the content uniquely.
+  /// Lies in a file, and is known by its content like a dense one: read once now, and again whenever
+  /// it is needed.
+  static std::shared_ptr<const Weight> stored(TensorType type, Reader reader, const std::string& name);
+  /// Made on demand; `identity` must name the content uniquely.
   static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
                                             const std::string& name);
-  /// The identity of a dense weight of this type and content, for lazy ones that know their bytes.
-  static uint64_t content_identity(const TensorType& type, std::span<const std::byte> bytes);
 
   const TensorType& type() const { return type_; }
   uint64_t identity() const { return identity_; }
@@ -50,8 +53,12 @@ class Weight {
   /// Whether it holds what `identity_kernel` of its type does; false where it is not small.
   bool is_identity_kernel() const;
 
-  /// The tensor itself. A fill is built and a lazy one loaded at each call; a dense one is shared.
+  /// The tensor itself. A fill is built, a stored one read and a lazy one made at each call; a dense one is
+  /// shared.
   Tensor materialize() const;
+  /// Shows the tensor's bytes in order, piece by piece: of what lies in a file and of a fill, a few MiB
+  /// at a time are in memory.
+  void visit_bytes(const std::function<void(std::span<const std::byte>)>& visit) const;
 
  private:
   Weight() = default;
@@ -64,6 +71,7 @@ class Weight {
   double fill_value_ = 0;
   Tensor dense_;
   Loader loader_;
+  Reader reader_;
 };
 
 using WeightPtr = std::shared_ptr<const Weight>;

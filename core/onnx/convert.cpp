@@ -14,9 +14,9 @@ std::optional<Tensor> Source::constant(size_t index) const {
 }
 
 std::optional<std::vector<int64_t>> Source::constant_integers(size_t index) const {
+  if (!has_input(index) || is_floating(type(index).dtype)) return std::nullopt;
   const std::optional<Tensor> tensor = constant(index);
-  if (!tensor || is_floating(tensor->type().dtype)) return std::nullopt;
-  return tensor->to_integers();
+  return tensor ? std::optional(tensor->to_integers()) : std::nullopt;
 }
 
 Values Source::add(std::string_view op, std::span<const ValueId> with, Attributes has) const {

@@ -29,7 +29,8 @@ std::optional<Values> constant(Source& source) {
   for (const auto& attribute : source.node.attribute()) {
     const std::string& name = attribute.name();
     if (name == "value" && size_of(dtype_of(attribute.t().data_type())) > 0)
-      return stored(source, read_tensor(attribute.t(), source.files));
+      return Values{source.graph.add_constant(
+          read_constant(attribute.t(), source.node.output(0), source.files))};
     if (name == "value_float") return stored(source, Tensor::of<float>({}, {attribute.f()}));
     if (name == "value_int") return stored(source, Tensor::of<int64_t>({}, {attribute.i()}));
     if (name == "value_floats") return stored(source, list<float>(attribute.floats()));

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -9,36 +13,49 @@
 
 namespace reverie::proto {
 
-/// A file mapped into memory, read-only. It stays readable when the name comes to mean another file.
-class MappedFile {
+/// A file that is read in pieces, from several threads. It stays readable when its name comes to mean
+/// another file.
+class InputFile {
  public:
-  /// InputError when it cannot be opened.
-  explicit MappedFile(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  /// InputError when it is no regular file or cannot be opened.
+  explicit InputFile(const std::filesystem::path& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
 
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::filesystem::path& path() const { return path_; }
+  int64_t size() const { return status_.st_size; }
+  /// Fills `out` with the bytes from `offset` on. InputError when the file has changed since it was
+  /// opened, or cannot be read.
+  void read(int64_t offset, std::span<std::byte> out) const;
 
  private:
-  const std::byte* data_ = nullptr;
-  size_t size_ = 0;
+  [[noreturn]] void fail(const char* what) const;
+  void require_unchanged() const;
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  struct stat status_ = {};
 };
 
-/// The files beside a model in which it keeps weights.
+/// The files in which a model keeps weights: others beside it, and its own.
 class ExternalFiles {
  public:
+  /// For a model in `folder` that is not read from a file.
   explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// Of the model that lies in `model`; its file name is the location of what lies in itself.
+  explicit ExternalFiles(std::shared_ptr<const InputFile> model);
 
   /// InputError when `location` is missing or leaves the model's folder.
-  std::shared_ptr<const MappedFile> open(const std::string& location);
+  std::shared_ptr<const InputFile> open(const std::string& location);
   const std::filesystem::path& folder() const { return folder_; }
-  /// Of all that were opened.
+  /// Of all that were opened beside the model.
   std::vector<std::string> locations() const;
 
  private:
   std::filesystem::path folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+  std::string own_location_;
+  std::map<std::string, std::shared_ptr<const InputFile>> files_;
 };
 
 }  // namespace reverie::proto

@@ -16,6 +16,7 @@
 #include "core/onnx/importer.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
+#include "core/onnx/wire.h"
 
 namespace reverie {
 namespace {
@@ -80,23 +81,30 @@ void erase_unused_initializers(onnx::GraphProto* graph, const std::set<std::stri
       initializers->DeleteSubrange(i, 1);
 }
 
-void replace_fills(const std::map<std::string, Tensor>& weights, onnx::GraphProto* graph) {
+/// Takes the fills out of the graph and returns what comes in their place.
+std::vector<proto::LargeTensor> replace_fills(const std::map<std::string, Tensor>& weights,
+                                              onnx::GraphProto* graph) {
+  std::vector<proto::LargeTensor> filled;
   std::set<std::string> shapes;
   auto* nodes = graph->mutable_node();
   for (int i = nodes->size() - 1; i >= 0; --i) {
     const onnx::NodeProto& node = nodes->Get(i);
     if (node.op_type() != "ConstantOfShape" || !weights.contains(node.output(0))) continue;
     shapes.insert(node.input(0));
-    proto::write_tensor(weights.at(node.output(0)), node.output(0), graph->add_initializer());
+    const Tensor& drawn = weights.at(node.output(0));
+    filled.push_back({{}, Weight::dense(drawn, node.output(0))});
+    proto::write_type(drawn.type(), node.output(0), &filled.back().declaration);
     nodes->DeleteSubrange(i, 1);
   }
   erase_unused_initializers(graph, shapes);
+  return filled;
 }
 
-void write(const onnx::ModelProto& model, const std::filesystem::path& path) {
+void write(onnx::ModelProto model, const std::vector<proto::LargeTensor>& tensors,
+           const std::filesystem::path& path) {
   AsideFile file(path.string());
   std::ofstream stream(file.temporary(), std::ios::binary);
-  if (stream) proto::serialize(model, path.string(), stream);
+  if (stream) proto::write_model(std::move(model), tensors, path, stream);
   stream.close();
   if (!stream) throw InputError("{}: cannot be written: {}", path.string(), std::strerror(errno));
   file.commit();
@@ -106,14 +114,13 @@ void write(const onnx::ModelProto& model, const std::filesystem::path& path) {
 
 int fill_weights(const std::filesystem::path& from, const std::filesystem::path& to, uint64_t seed,
                  const ImportOptions& options) {
-  onnx::ModelProto model = proto::read_model(from);
+  proto::ModelFile read = proto::read_model(from);
   const ImportedModel imported = with_context(
-      from.string(), [&] { return proto::Importer(model, from.parent_path()).run(options); });
+      from.string(), [&] { return proto::Importer(read.model, read.files).run(options); });
   const std::map<std::string, Tensor> weights = drawn_weights(imported.graph, seed);
-  replace_fills(weights, model.mutable_graph());
-  proto::ExternalFiles files(from.parent_path());
-  proto::embed_external_data(model.mutable_graph(), files);
-  write(model, to);
+  const auto filled = replace_fills(weights, read.model.mutable_graph());
+  proto::embed_external_data(read.model.mutable_graph(), read.files);
+  write(std::move(read.model), filled, to);
   return static_cast<int>(weights.size());
 }
 

@@ -28,7 +28,8 @@ constexpr int kNewestOpset = 17;
 /// Reads an ONNX model (standard opset 7 to 17, external data included) and converts it up to the
 /// operator table:
 ///  - `Constant`, `ConstantOfShape` of a constant, initializers and Identity of them are constants;
-///    weights that lie in external files stay there until needed;
+///    large ones stay in their files until they are needed: the model's own, which must not be changed
+///    in place meanwhile (it may be replaced), and others beside it;
 ///  - a large `ConstantOfShape` is a weight that is known by its name, whatever its value; an Expand of
 ///    one known element is known by its value, and so is what export_onnx wrote as a formula;
 ///  - Identity and Dropout vanish; shape computations are folded;

@@ -40,8 +40,8 @@ onnx::NodeProto canonical(onnx::NodeProto node, const std::vector<std::string>& 
 
 }  // namespace
 
-Importer::Importer(const onnx::ModelProto& model, std::filesystem::path folder)
-    : model_(model), opset_(standard_opset(model)), files_(std::move(folder)), taken_(names_taken(model.graph())) {
+Importer::Importer(const onnx::ModelProto& model, ExternalFiles files)
+    : model_(model), opset_(standard_opset(model)), files_(std::move(files)), taken_(names_taken(model.graph())) {
   for (const auto& info : model.graph().value_info()) declared_[info.name()] = &info;
   for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
 }
@@ -289,9 +289,9 @@ void Importer::warn_of_what_stays_out() {
 namespace reverie {
 
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
-  const onnx::ModelProto model = proto::read_model(path);
+  const proto::ModelFile read = proto::read_model(path);
   return with_context(path.string(), [&] {
-    return proto::Importer(model, path.parent_path()).run(options);
+    return proto::Importer(read.model, read.files).run(options);
   });
 }
 

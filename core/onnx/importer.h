@@ -16,7 +16,7 @@ namespace reverie::proto {
 /// Turns one parsed and checked model into a graph.
 class Importer {
  public:
-  Importer(const onnx::ModelProto& model, std::filesystem::path folder);
+  Importer(const onnx::ModelProto& model, ExternalFiles files);
   ImportedModel run(const ImportOptions& options);
 
  private:

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <limits>
-#include <ostream>
 
 #include "core/base/error.h"
 
@@ -85,12 +83,6 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value) {
 std::string qualified_name(const onnx::NodeProto& node) {
   if (is_standard_domain(node.domain())) return node.op_type();
   return node.domain() + "::" + node.op_type();
-}
-
-void serialize(const onnx::ModelProto& model, const std::string& path, std::ostream& stream) {
-  if (model.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max()))
-    throw InputError("{}: cannot be written: a model holds 2 GiB at most beside weights that lie in a file of their own", path);
-  if (!model.SerializeToOstream(&stream)) stream.setstate(std::ios::failbit);
 }
 
 std::string one_line(const char* message) {

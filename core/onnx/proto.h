@@ -2,7 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <iosfwd>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,8 +40,8 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value);
 /// "If", or "com.example::Fused".
 std::string qualified_name(const onnx::NodeProto& node);
 
-/// InputError, naming `path`, when Protobuf cannot: more than 2 GiB.
-void serialize(const onnx::ModelProto& model, const std::string& path, std::ostream& stream);
+/// Bytes of the largest message that Protobuf reads and writes.
+inline constexpr int64_t kLargestMessage = std::numeric_limits<int>::max();
 
 /// The message of an exception of the ONNX library in one line.
 std::string one_line(const char* message);

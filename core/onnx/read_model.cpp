@@ -1,34 +1,16 @@
 #include "core/onnx/read_model.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/stubs/logging.h>
-
-#include <limits>
+#include <memory>
 
 #include "core/base/error.h"
 #include "core/onnx/check_functions.h"
 #include "core/onnx/check_sparse.h"
 #include "core/onnx/import.h"
 #include "core/onnx/library.h"
+#include "core/onnx/wire.h"
 
 namespace reverie::proto {
 namespace {
-
-onnx::ModelProto parse(std::span<const std::byte> bytes) {
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
-    throw InputError(
-        "is larger than 2 GiB, which protobuf cannot read; save its weights as external data");
-  const google::protobuf::LogSilencer no_second_message;
-  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  google::protobuf::io::CodedInputStream input(&stream);
-  input.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  onnx::ModelProto model;
-  if (bytes.empty() || !model.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage())
-    throw InputError("is no ONNX model (or a truncated one)");
-  if (!model.has_graph()) throw InputError("is no ONNX model: it holds no graph");
-  return model;
-}
 
 void shorten_domains(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) {
   for (auto& node : *nodes) {
@@ -71,19 +53,18 @@ void require_external_files(const onnx::ModelProto& model, ExternalFiles& files)
 
 }  // namespace
 
-onnx::ModelProto read_model(const std::filesystem::path& path) {
-  const MappedFile file(path);
+ModelFile read_model(const std::filesystem::path& path) {
+  const auto file = std::make_shared<const InputFile>(path);
   return with_context(path.string(), [&] {
-    onnx::ModelProto model = parse(file.bytes());
-    shorten_domains(&model);
-    require_supported_opset(model);
-    check_functions(model);
-    ExternalFiles files(path.parent_path());
-    require_external_files(model, files);
-    embed_and_check_sparse_tensors(model.mutable_graph(), files);
-    const std::string objection = check_model(&model, path.parent_path());
+    ModelFile read = {parse_model(*file), ExternalFiles(file)};
+    shorten_domains(&read.model);
+    require_supported_opset(read.model);
+    check_functions(read.model);
+    require_external_files(read.model, read.files);
+    embed_and_check_sparse_tensors(read.model.mutable_graph(), read.files);
+    const std::string objection = check_model(&read.model, path.parent_path());
     if (!objection.empty()) throw InputError("is no valid ONNX model: {}", objection);
-    return model;
+    return read;
   });
 }
 

@@ -8,8 +8,15 @@
 
 namespace reverie::proto {
 
+/// A model, and where it keeps weights: in files beside it, and large ones in its own
+/// (core/onnx/wire.h).
+struct ModelFile {
+  onnx::ModelProto model;
+  ExternalFiles files;
+};
+
 /// Parses and checks a model file; InputError in one line when it is none or breaks ONNX's rules.
-onnx::ModelProto read_model(const std::filesystem::path& path);
+ModelFile read_model(const std::filesystem::path& path);
 
 /// Version of the standard operator set that the model imports; the newest when it imports none.
 int standard_opset(const onnx::ModelProto& model);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -12,6 +13,7 @@
 #include "core/onnx/library.h"
 #include "core/onnx/spell_out.h"
 #include "core/onnx/tensors.h"
+#include "core/onnx/wire.h"
 
 namespace reverie::proto {
 namespace {
@@ -26,8 +28,8 @@ class PendingFile {
   }
 
   std::ofstream& stream() { return stream_; }
-  std::string name() const { return path_.filename().string(); }
-  std::string temporary_name() const { return fs::path(file_.temporary()).filename().string(); }
+  const fs::path& path() const { return path_; }
+  fs::path temporary() const { return file_.temporary(); }
 
   void finish() {
     stream_.close();
@@ -45,36 +47,29 @@ class PendingFile {
 constexpr int64_t kSmallestExternal = 1024;
 constexpr int64_t kAlignment = 64;
 
-void set_entry(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
-  auto* entry = tensor->add_external_data();
-  entry->set_key(key);
-  entry->set_value(value);
+bool is_large(const Weight& weight) { return weight.type().bytes() >= kSmallestExternal; }
+
+int64_t aligned(int64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
-void append_external(const StoredWeight& stored, PendingFile& file, onnx::TensorProto* out) {
-  const TensorType& type = stored.weight->type();
-  const Tensor tensor = stored.weight->materialize();
-  int64_t offset = file.stream().tellp();
-  while (offset % kAlignment != 0) {
-    file.stream().put('\0');
-    ++offset;
+/// The weights one after the other. Pieces of noughts become holes, which take no room on the disk.
+void write_data(const std::vector<LargeTensor>& tensors, PendingFile& file) {
+  int64_t end = 0;
+  for (const LargeTensor& tensor : tensors) {
+    end = aligned(end);
+    tensor.weight->visit_bytes([&](std::span<const std::byte> piece) {
+      file.stream().seekp(end);
+      if (!is_zero(piece))
+        file.stream().write(reinterpret_cast<const char*>(piece.data()),
+                            static_cast<std::streamsize>(piece.size()));
+      end += static_cast<int64_t>(piece.size());
+    });
   }
-  const auto bytes = tensor.bytes();
-  file.stream().write(reinterpret_cast<const char*>(bytes.data()),
-                      static_cast<std::streamsize>(bytes.size()));
-  out->set_name(stored.name);
-  out->set_data_type(onnx_type_of(type.dtype));
-  for (const int64_t extent : type.shape) out->add_dims(extent);
-  out->set_data_location(onnx::TensorProto::EXTERNAL);
-  set_entry(out, "location", file.temporary_name());
-  set_entry(out, "offset", std::to_string(offset));
-  set_entry(out, "length", std::to_string(type.bytes()));
-}
-
-void set_location(const std::string& name, onnx::GraphProto* graph) {
-  for (auto& tensor : *graph->mutable_initializer())
-    if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
-      tensor.mutable_external_data(0)->set_value(name);
+  file.finish();
+  fs::resize_file(file.temporary(), static_cast<uintmax_t>(end));
 }
 
 /// What full shape inference objects to; `model` lacks the large weights' data. Nothing where it crashes
@@ -100,23 +95,55 @@ void require_accepted(const std::string& objection, const ModelSkeleton& skeleto
   REVERIE_CHECK(objection.empty(), "ONNX rejects the exported model: {}", objection);
 }
 
+/// What inference may look at comes with its value.
 void declare_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
-  for (const StoredWeight& stored : weights) {
-    if (stored.weight->is_small()) {
-      write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
-    } else {
-      auto* tensor = graph->add_initializer();
-      tensor->set_name(stored.name);
-      tensor->set_data_type(onnx_type_of(stored.weight->type().dtype));
-      for (const int64_t extent : stored.weight->type().shape) tensor->add_dims(extent);
-    }
+  constexpr int64_t kLargestValue = 64 << 10;  // bytes
+  for (const auto& [name, weight] : weights) {
+    if (weight->is_small() && weight->type().bytes() <= kLargestValue)
+      write_tensor(weight->materialize(), name, graph->add_initializer());
+    else
+      write_type(weight->type(), name, graph->add_initializer());
   }
 }
 
-int64_t total_bytes(const std::vector<StoredWeight>& weights) {
+/// Puts small weights into the graph and returns the others.
+std::vector<LargeTensor> add_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
+  std::vector<LargeTensor> large;
+  for (const auto& [name, weight] : weights) {
+    onnx::TensorProto tensor;
+    if (is_large(*weight)) write_type(weight->type(), name, &tensor);
+    else write_tensor(weight->materialize(), name, &tensor);
+    if (is_formula(*weight)) tensor.set_doc_string(kFormulaMark);
+    if (is_large(*weight)) large.push_back({std::move(tensor), weight});
+    else *graph->add_initializer() = std::move(tensor);
+  }
+  return large;
+}
+
+int64_t total_bytes(const std::vector<LargeTensor>& tensors) {
   int64_t total = 0;
-  for (const StoredWeight& stored : weights) total += stored.weight->type().bytes();
+  for (const LargeTensor& tensor : tensors) total += tensor.weight->type().bytes();
   return total;
+}
+
+/// The graph with large tensors whose data lie in `location`, one after the other.
+void add_external(const std::vector<LargeTensor>& tensors, const std::string& location,
+                  onnx::GraphProto* graph) {
+  int64_t offset = 0;
+  for (const LargeTensor& tensor : tensors) {
+    const int64_t length = tensor.weight->type().bytes();
+    onnx::TensorProto* added = graph->add_initializer();
+    *added = tensor.declaration;
+    set_external(location, offset, length, added);
+    offset = aligned(offset + length);
+  }
+}
+
+/// Checked as if the large tensors' data lay in `file`.
+std::string verdict_on(onnx::ModelProto model, const std::vector<LargeTensor>& tensors,
+                       const fs::path& file) {
+  add_external(tensors, file.filename().string(), model.mutable_graph());
+  return check_model(&model, file.parent_path());
 }
 
 }  // namespace
@@ -127,22 +154,16 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   declare_weights(skeleton.weights, declared.mutable_graph());
   require_accepted(shape_verdict(std::move(declared), skeleton.has_opaque_nodes), skeleton, path);
   PendingFile file(path);
+  std::vector<LargeTensor> large = add_weights(skeleton.weights, model.mutable_graph());
+  require_accepted(verdict_on(model, large, file.temporary()), skeleton, path);
   std::optional<PendingFile> data;
-  const auto rest = static_cast<int64_t>(model.ByteSizeLong());
-  if (rest + total_bytes(skeleton.weights) > max_inline_bytes) data.emplace(path.string() + ".data");
-  onnx::GraphProto* graph = model.mutable_graph();
-  for (const StoredWeight& stored : skeleton.weights) {
-    if (data && stored.weight->type().bytes() >= kSmallestExternal)
-      append_external(stored, *data, graph->add_initializer());
-    else
-      write_tensor(stored.weight->materialize(), stored.name, graph->add_initializer());
-    if (is_formula(*stored.weight))
-      graph->mutable_initializer()->rbegin()->set_doc_string(kFormulaMark);
+  if (static_cast<int64_t>(model.ByteSizeLong()) + total_bytes(large) > max_inline_bytes) {
+    data.emplace(path.string() + ".data");
+    write_data(large, *data);
+    add_external(large, data->path().filename().string(), model.mutable_graph());
+    large.clear();
   }
-  if (data) data->finish();
-  require_accepted(check_model(&model, path.parent_path()), skeleton, path);
-  if (data) set_location(data->name(), graph);
-  serialize(model, path.string(), file.stream());
+  write_model(std::move(model), large, path, file.stream());
   file.finish();
   if (data) data->commit();
   file.commit();

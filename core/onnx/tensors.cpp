@@ -20,14 +20,23 @@ TensorType type_of(const onnx::TensorProto& tensor) {
   return type;
 }
 
-Tensor from_bytes(const TensorType& type, const void* data, size_t size) {
-  if (static_cast<int64_t>(size) != type.bytes())
-    throw InputError("holds {} bytes, {} needs {}", size, to_string(type), type.bytes());
-  Tensor tensor(type);
-  if (size > 0) std::memcpy(tensor.bytes().data(), data, size);
-  if (type.dtype == DType::kBool)
+/// Truth values are 0 or 1 whatever the file holds.
+Tensor normalised(Tensor tensor) {
+  if (tensor.type().dtype == DType::kBool)
     for (std::byte& byte : tensor.bytes()) byte = std::byte{byte != std::byte{0}};
   return tensor;
+}
+
+void require_bytes(int64_t held, const TensorType& type) {
+  if (held != type.bytes())
+    throw InputError("holds {} bytes, {} needs {}", held, to_string(type), type.bytes());
+}
+
+Tensor from_bytes(const TensorType& type, const std::string& data) {
+  require_bytes(static_cast<int64_t>(data.size()), type);
+  Tensor tensor(type);
+  if (!data.empty()) std::memcpy(tensor.bytes().data(), data.data(), data.size());
+  return normalised(tensor);
 }
 
 template <typename Element, typename Field>
@@ -64,12 +73,16 @@ Tensor from_fields(const TensorType& type, const onnx::TensorProto& tensor) {
 
 Tensor inline_tensor(const TensorType& type, const onnx::TensorProto& tensor) {
   if (!tensor.has_raw_data()) return from_fields(type, tensor);
-  return from_bytes(type, tensor.raw_data().data(), tensor.raw_data().size());
+  return from_bytes(type, tensor.raw_data());
 }
 
+/// Bytes of a file.
 struct ExternalRange {
-  std::shared_ptr<const MappedFile> file;
-  size_t offset = 0;
+  std::shared_ptr<const InputFile> file;
+  int64_t offset = 0;
+  int64_t length = 0;
+
+  void read(int64_t from, std::span<std::byte> out) const { file->read(offset + from, out); }
 };
 
 int64_t parse_extent(const std::string& text, const std::string& key) {
@@ -80,63 +93,87 @@ int64_t parse_extent(const std::string& text, const std::string& key) {
   return value;
 }
 
-ExternalRange external_range(const TensorType& type, const onnx::TensorProto& tensor,
-                             ExternalFiles& files) {
+/// Of `needed` bytes where it does not say how many; up to the end of the file where that is negative.
+ExternalRange external_range(const onnx::TensorProto& tensor, int64_t needed, ExternalFiles& files) {
+  ExternalRange range;
+  range.length = needed;
   std::string location;
-  int64_t offset = 0;
-  int64_t length = type.bytes();
   for (const auto& entry : tensor.external_data()) {
     if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") offset = parse_extent(entry.value(), "offset");
-    if (entry.key() == "length") length = parse_extent(entry.value(), "length");
+    if (entry.key() == "offset") range.offset = parse_extent(entry.value(), "offset");
+    if (entry.key() == "length") range.length = parse_extent(entry.value(), "length");
   }
-  if (length != type.bytes())
-    throw InputError("external data has length {}, {} needs {}", length, to_string(type),
-                     type.bytes());
-  ExternalRange range = {files.open(location), static_cast<size_t>(offset)};
-  const auto size = static_cast<int64_t>(range.file->bytes().size());
-  if (offset > size || length > size - offset)
-    throw InputError("external data '{}' has {} bytes, but bytes {} to {} are asked for", location,
-                     size, offset, offset + length);
+  range.file = files.open(location);
+  const int64_t rest = range.file->size() - range.offset;
+  if (range.length < 0) range.length = std::max<int64_t>(rest, 0);
+  if (range.length > rest)
+    throw InputError("external data '{}' has {} bytes, but {} bytes from byte {} on are asked for",
+                     location, range.file->size(), range.length, range.offset);
   return range;
 }
 
-void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
-  const bool is_carried = size_of(dtype_of(tensor->data_type())) > 0;
-  if (tensor->data_location() != onnx::TensorProto::EXTERNAL || !is_carried) return;
-  const Tensor data = read_tensor(*tensor, files);
-  const std::string name = tensor->name();
-  tensor->Clear();
-  write_tensor(data, name, tensor);
+ExternalRange external_range(const TensorType& type, const onnx::TensorProto& tensor,
+                             ExternalFiles& files) {
+  const ExternalRange range = external_range(tensor, type.bytes(), files);
+  require_bytes(range.length, type);
+  return range;
 }
 
 std::string describe(const onnx::TensorProto& tensor) {
   return fmt::format("tensor '{}'", tensor.name());
 }
 
-WeightPtr stored_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
+/// What is held in memory at once; among the others are no truth values.
+bool is_held(const TensorType& type) {
+  constexpr int64_t kLargestFloats = 16 << 10, kLargestOthers = 1 << 20;  // bytes
+  return type.dtype == DType::kBool ||
+         type.bytes() <= (is_floating(type.dtype) ? kLargestFloats : kLargestOthers);
+}
+
+WeightPtr external_weight(const TensorType& type, const ExternalRange& range, const std::string& name) {
+  const auto read = [range](int64_t offset, std::span<std::byte> out) { range.read(offset, out); };
+  if (!is_held(type)) return Weight::stored(type, read, name);
+  Tensor tensor(type);
+  range.read(0, tensor.bytes());
+  return Weight::dense(normalised(std::move(tensor)), name);
+}
+
+WeightPtr weight_of(const onnx::TensorProto& tensor, const std::string& name, ExternalFiles& files) {
   return with_context(describe(tensor), [&] {
     const TensorType type = type_of(tensor);
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
-      return Weight::dense(inline_tensor(type, tensor), tensor.name());
-    const ExternalRange range = external_range(type, tensor, files);
-    const auto load = [type, range] {
-      const auto bytes = range.file->bytes().subspan(range.offset);
-      return from_bytes(type, bytes.data(), static_cast<size_t>(type.bytes()));
-    };
-    if (type.elements() <= Weight::kSmallWeight) return Weight::dense(load(), tensor.name());
-    const auto bytes = range.file->bytes().subspan(range.offset, static_cast<size_t>(type.bytes()));
-    return Weight::lazy(type, Weight::content_identity(type, bytes), load, tensor.name());
+      return Weight::dense(inline_tensor(type, tensor), name);
+    return external_weight(type, external_range(type, tensor, files), name);
+  });
+}
+
+void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
+  if (tensor->data_location() != onnx::TensorProto::EXTERNAL) return;
+  with_context(describe(*tensor), [&] {
+    const bool is_carried = size_of(dtype_of(tensor->data_type())) > 0;
+    const ExternalRange range = is_carried ? external_range(type_of(*tensor), *tensor, files)
+                                           : external_range(*tensor, -1, files);
+    if (range.length > kLargestMessage)
+      throw InputError("its {} bytes are too many to lie inside of a model", range.length);
+    std::string data(static_cast<size_t>(range.length), '\0');
+    range.read(0, std::as_writable_bytes(std::span(data)));
+    tensor->clear_data_location();
+    tensor->clear_external_data();
+    tensor->set_raw_data(std::move(data));
   });
 }
 
 }  // namespace
 
 WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
-  const WeightPtr weight = stored_weight(tensor, files);
+  const WeightPtr weight = weight_of(tensor, tensor.name(), files);
   if (tensor.doc_string() != kFormulaMark) return weight;
   const WeightPtr known = known_weight(weight->materialize());
   return known != nullptr ? known : weight;
+}
+
+WeightPtr read_constant(const onnx::TensorProto& tensor, const std::string& name, ExternalFiles& files) {
+  return weight_of(tensor, name, files);
 }
 
 Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files) {
@@ -150,6 +187,8 @@ void embed_external_data(onnx::NodeProto* node, ExternalFiles& files) {
     for (auto& tensor : *attribute.mutable_tensors()) embed(&tensor, files);
     for (auto& graph : *attribute.mutable_graphs()) embed_external_data(&graph, files);
   }
+  if (node->ByteSizeLong() > kLargestMessage)
+    throw InputError("with the data that it keeps outside it is larger than 2 GiB");
 }
 
 void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files) {
@@ -162,10 +201,14 @@ void embed_external_data(onnx::SparseTensorProto* tensor, ExternalFiles& files) 
   if (tensor->has_indices()) embed(tensor->mutable_indices(), files);
 }
 
-void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out) {
+void write_type(const TensorType& type, const std::string& name, onnx::TensorProto* out) {
   out->set_name(name);
-  out->set_data_type(onnx_type_of(tensor.type().dtype));
-  for (const int64_t extent : tensor.shape()) out->add_dims(extent);
+  out->set_data_type(onnx_type_of(type.dtype));
+  for (const int64_t extent : type.shape) out->add_dims(extent);
+}
+
+void write_tensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* out) {
+  write_type(tensor.type(), name, out);
   const auto bytes = tensor.bytes();
   out->set_raw_data(bytes.data(), bytes.size());
 }

@@ -138,6 +138,15 @@ class Run {
 
   void set(ValueId value, const Tensor& tensor) { keep(value, tensor); }
 
+  /// Whether everything that is run only moves elements, which a wider type does not change.
+  bool only_moves() const {
+    return std::ranges::all_of(order_, [&](NodeId node) {
+      const OpSchema& op = graph_.op(node);
+      const KernelRow* kernel = reference::find_kernel(op.name);
+      return &op == &constant_op() || (kernel != nullptr && kernel->moves_only && !op.value_shaped);
+    });
+  }
+
   /// From now on values at steps have their declared types, whatever the others have.
   void declare_values_at_steps() { declared_ = values_at_steps(graph_, order_); }
 
@@ -247,9 +256,10 @@ Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
 
 Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights) {
   REVERIE_CHECK(graph.is_constant(value));
-  const ReferenceOptions options{.precision = Precision::kDouble, .cast_back = false};
+  ReferenceOptions options{.precision = Precision::kDouble, .cast_back = false};
   const ReferenceExecutor::Observer none;
   Run run(graph, {&value, 1}, weights, options, none);
+  if (run.only_moves()) options.precision = Precision::kDeclared;
   run.declare_values_at_steps();
   return run.finish().at(0);
 }

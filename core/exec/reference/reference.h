@@ -54,7 +54,8 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
 /// wider floating type is computed in its declared types, as the model itself would: there a rounding
 /// error is a whole step.
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights = materialized);
-/// The same before it is rounded: floating elements as float64.
+/// The same before it is rounded: floating elements as float64, or in their type where they were only
+/// moved.
 Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights = materialized);
 
 }  // namespace reverie

@@ -222,7 +222,7 @@ TEST_F(ExternalData, WrongOffsetsAndLengths) {
   EXPECT_THAT(error(path_), HasSubstr("its offset '-4' is no number"));
   set_entry("offset", "0");
   set_entry("length", "8");
-  EXPECT_THAT(error(path_), HasSubstr("has length 8"));
+  EXPECT_THAT(error(path_), HasSubstr("holds 8 bytes"));
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+[[noreturn]] void become(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), REVERIE_PROGRAM);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+  execv(REVERIE_PROGRAM, argv.data());
+  _exit(127);
+}
+
+/// Bytes that the program had in memory at most.
+int64_t peak_of(const std::vector<std::string>& arguments) {
+  const pid_t child = fork();
+  if (child == 0) become(arguments);
+  int status = 0;
+  rusage usage = {};
+  REVERIE_CHECK(wait4(child, &status, 0, &usage) == child);
+  EXPECT_EQ(status, 0) << arguments[0];
+  constexpr int64_t kKibibyte = 1024;
+  return usage.ru_maxrss * kKibibyte;
+}
+
+/// What a network's weights cost in memory, as parts of their size: `light` has the same nodes, but no
+/// stored weights.
+class PeakMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
+    const std::vector<std::string> model = {"model", "resnet18", "--width", "1.125", "--image", "64",
+                                            "--out"};
+    for (const bool is_light : {false, true}) {
+      std::vector<std::string> arguments = model;
+      arguments.push_back(is_light ? light_ : full_);
+      if (is_light) arguments.emplace_back("--light");
+      peak_of(arguments);
+    }
+  }
+
+  double share_of_weights(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin() + 1, full_);
+    const int64_t full = peak_of(arguments);
+    arguments[1] = light_;
+    const auto size = static_cast<double>(std::filesystem::file_size(full_));
+    return static_cast<double>(full - peak_of(arguments)) / size;
+  }
+
+  TemporaryDirectory folder_;
+  const std::string full_ = folder_ / "full.onnx", light_ = folder_ / "light.onnx";
+};
+
+TEST_F(PeakMemory, InspectingAModelDoesNotLoadItsWeights) {
+  EXPECT_LT(share_of_weights({"inspect"}), 0.4);
+}
+
+/// New weights are in memory before they are written, but neither the old ones nor a second copy.
+TEST_F(PeakMemory, OptimizingAModelHoldsItsWeightsOnce) {
+  EXPECT_LT(share_of_weights({"optimize", "--method", "greedy", "--cost", "roofline:t4", "--quiet",
+                              "--out", folder_ / "out.onnx"}), 1.6);
+}
+
+}  // namespace
+}  // namespace reverie
