@@ -60,10 +60,20 @@ std::optional<Values> pool(Source& source) {
   return convert_as_is(source);
 }
 
+/// Before opset 14 further outputs mean training mode, whether or not somebody reads them.
+bool is_training(const Source& source) {
+  if (source.opset >= 14) return source.attributes.integer("training_mode", 0) != 0;
+  const auto& outputs = source.node.output();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const std::string& name) { return &name != &outputs[0] && !name.empty(); });
+}
+
 std::optional<Values> batch_normalization(Source& source) {
   for (int i = 1; i < source.node.output_size(); ++i)
     if (source.wants_output(i)) return std::nullopt;
-  if (source.attributes.integer("training_mode", 0) != 0) return std::nullopt;
+  if (is_training(source)) return std::nullopt;
+  for (size_t i = 1; i < source.inputs.size(); ++i)  // since opset 14 statistics may be wider than the data
+    if (source.has_input(i) && source.type(i).dtype != source.type(0).dtype) return std::nullopt;
   if (source.attributes.integer("spatial", 1) == 0) return std::nullopt;
   for (const char* name : {"training_mode", "spatial", "momentum"}) source.attributes.erase(name);
   return convert_as_is(source);

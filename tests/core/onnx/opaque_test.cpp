@@ -59,6 +59,44 @@ TEST_F(Opaque, UnknownOperatorKeepsItsAttributesAndType) {
   EXPECT_FLOAT_EQ(copy.graph().node(1).attribute(0).f(), 1.5);
 }
 
+/// ../shared/faults/batch_norm_training_13.onnx: before opset 14 further outputs mean training mode, whether
+/// or not somebody reads them. The statistics are those of the batch then.
+class BatchNormTraining : public Opaque {
+ protected:
+  bool is_kept(int opset, const std::string& outputs, const std::string& attributes = "") {
+    const ImportedModel model = import(parse(fmt::format(R"(
+      <ir_version: 8, opset_import: ["" : {}]>
+      g (float[2, 4, 5] x) => (float[2, 4, 5] y) {{
+        s = Constant <value = float[4] {{1, 2, 3, 4}}> ()
+        c{} = BatchNormalization {} (x, s, s, s, s)
+        y = Relu(c)
+      }})", opset, outputs, attributes)));
+    return has_opaque_node(model.graph);
+  }
+};
+
+TEST_F(BatchNormTraining, BatchNormTraining13) {
+  for (const int opset : {7, 9, 13}) {
+    EXPECT_FALSE(is_kept(opset, "")) << opset;
+    EXPECT_TRUE(is_kept(opset, ", rm, rv, sm, sv")) << opset;
+    EXPECT_TRUE(is_kept(opset, ", rm")) << opset;
+  }
+}
+
+TEST_F(BatchNormTraining, AnAttributeSaysSoSinceOpset14) {
+  EXPECT_FALSE(is_kept(14, ""));
+  EXPECT_TRUE(is_kept(14, ", rm, rv", "<training_mode = 1>"));
+}
+
+TEST_F(Opaque, BatchNormalizationWithWiderStatisticsIsKept) {
+  const ImportedModel model = import(parse(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float16[1, 2, 3] x, float16[2] s, float[2] m) => (float16[1, 2, 3] y) {
+      y = BatchNormalization (x, s, s, m, m)
+    })"));
+  EXPECT_TRUE(has_opaque_node(model.graph));
+}
+
 TEST_F(Opaque, CustomDomainMakesWhatFollowsOpaqueToo) {
   const ImportedModel model = import(parse(R"(
     <ir_version: 8, opset_import: ["" : 15, "com.example" : 3]>
