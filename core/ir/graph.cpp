@@ -38,6 +38,7 @@ ValueId Graph::add_constant(WeightPtr weight) {
   node.op = &constant_op();
   node.attributes = no_attributes();
   const TensorType type = weight->type();
+  node.range = range_of(*weight);
   node.weight = std::move(weight);
   node.constant = true;
   return output(append_node(std::move(node), {&type, 1}));
@@ -69,6 +70,7 @@ NodeId Graph::add_node(const OpSchema& op, std::span<const ValueId> inputs,
   node.inputs.assign(inputs);
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
   node.constant = computed_from_constants(node);
+  node.range = computed_range(node, types.empty() ? DType::kNone : types[0].dtype);
   return append_node(std::move(node), types);
 }
 
@@ -110,16 +112,41 @@ bool Graph::computed_from_constants(const Node& node) const {
   });
 }
 
-void Graph::update_constancy(NodeId start) {
+ValueRange Graph::computed_range(const Node& node, DType dtype) const {
+  if (node.op == &input_op()) return ValueRange::kFinite;
+  if (node.op == &constant_op()) return range_of(*node.weight);
+  SmallList<ValueRange, 4> ranges;
+  for (const ValueId input : node.inputs)
+    ranges.push_back(input.valid() ? range(input) : ValueRange::kPositive);
+  const bool two = node.inputs.size() >= 2 && node.inputs[1].valid();
+  return range_of({.op = *node.op,
+                   .attributes = *node.attributes,
+                   .inputs = ranges,
+                   .floating = is_floating(dtype),
+                   .square = two && node.inputs[0] == node.inputs[1],
+                   .second = two ? weight(producer(node.inputs[1])).get() : nullptr});
+}
+
+void Graph::update_what_follows(NodeId start, std::vector<NodeId>* touched) {
   std::vector<NodeId> pending = {start};
   while (!pending.empty()) {
     const NodeId id = pending.back();
     pending.pop_back();
-    const bool constant = computed_from_constants(nodes_[at(id)]);
-    if (constant == is_constant(id)) continue;
-    nodes_.edit(at(id)).constant = constant;
-    for (const ValueId output : outputs(id))
+    const Node& node = nodes_[at(id)];
+    const bool constant = computed_from_constants(node);
+    const DType dtype = node.outputs.empty() ? DType::kNone : type(node.outputs[0]).dtype;
+    const ValueRange range_now = computed_range(node, dtype);
+    if (constant == node.constant && range_now == node.range) continue;
+    const bool moves_range = range_now != node.range;
+    if (moves_range && touched != nullptr) touched->push_back(id);
+    Node& changed = nodes_.edit(at(id));
+    changed.constant = constant;
+    changed.range = range_now;
+    for (const ValueId output : outputs(id)) {
       pending.insert(pending.end(), users(output).begin(), users(output).end());
+      if (moves_range && touched != nullptr)
+        touched->insert(touched->end(), users(output).begin(), users(output).end());
+    }
   }
 }
 
@@ -141,7 +168,7 @@ void Graph::replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touc
       if (output.value == from) output.value = to;
     new_value.graph_output_uses += std::exchange(old_value.graph_output_uses, 0);
   }
-  for (const NodeId user : moved) update_constancy(user);
+  for (const NodeId user : moved) update_what_follows(user, touched);
   if (touched != nullptr) touched->insert(touched->end(), moved.begin(), moved.end());
 }
 
@@ -185,6 +212,7 @@ Graph Graph::compacted() const {
     fresh.attributes = node.attributes;
     fresh.weight = node.weight;
     fresh.constant = node.constant;
+    fresh.range = node.range;
     for (const ValueId input : node.inputs)
       fresh.inputs.push_back(input.valid() ? renamed[input.index] : ValueId{});
     std::vector<TensorType> types;
@@ -273,6 +301,8 @@ void Graph::validate() const {
                         output_index(node.outputs[i]) == static_cast<int>(i),
                     "{} and its output {} disagree", where, i);
     REVERIE_CHECK(node.constant == computed_from_constants(node), "{}: constancy is stale", where);
+    const DType dtype = node.outputs.empty() ? DType::kNone : type(node.outputs[0]).dtype;
+    REVERIE_CHECK(node.range == computed_range(node, dtype), "{}: its range is stale", where);
     if (node.op != &input_op() && node.op != &constant_op() && node.op != &opaque_op())
       REVERIE_CHECK(node.op->infer({input_types(*this, id), {}, *node.attributes}) ==
                         output_types(*this, id),

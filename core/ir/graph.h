@@ -12,6 +12,7 @@
 #include "core/ir/attributes.h"
 #include "core/ir/schema.h"
 #include "core/ir/types.h"
+#include "core/ir/value_range.h"
 #include "core/ir/weight.h"
 
 namespace reverie {
@@ -65,7 +66,8 @@ class Graph {
 
   // --- Changing -------------------------------------------------------------------------------
   /// Every use of `from`, graph outputs included, becomes a use of `to`. Their types must be equal.
-  /// Users' constancy is brought up to date. Appends each user to `touched` when it is given.
+  /// Constancy and ranges of what depends on them are brought up to date. Appends to `touched`, when it
+  /// is given, each user, and what has another range now with its users.
   void replace_all_uses(ValueId from, ValueId to, std::vector<NodeId>* touched = nullptr);
   /// Removes `node` if none of its outputs is used, then its inputs' producers likewise. Graph
   /// inputs stay. Appends what was removed to `removed` when it is given.
@@ -95,6 +97,8 @@ class Graph {
   const WeightPtr& weight(NodeId node) const { return nodes_[at(node)].weight; }
   /// Computed from constants alone.
   bool is_constant(NodeId node) const { return nodes_[at(node)].constant; }
+  /// Of each of its outputs.
+  ValueRange range(NodeId node) const { return nodes_[at(node)].range; }
   /// Costs time when the graph runs: no input, constant or folded work.
   bool is_work(NodeId node) const { return !is_constant(node) && &op(node) != &input_op(); }
 
@@ -105,6 +109,7 @@ class Graph {
   /// One entry per use, so a node that uses the value twice stands here twice. Unordered.
   std::span<const NodeId> users(ValueId value) const { return values_[at(value)].users; }
   bool is_constant(ValueId value) const { return is_constant(producer(value)); }
+  ValueRange range(ValueId value) const { return range(producer(value)); }
   bool is_output(ValueId value) const;
   /// Uses by nodes and as graph outputs together.
   int use_count(ValueId value) const;
@@ -136,6 +141,7 @@ class Graph {
     SmallList<ValueId, 4> inputs;
     SmallList<ValueId, 2> outputs;
     bool constant = false;
+    ValueRange range = ValueRange::kFinite;
   };
   struct Value {
     std::shared_ptr<const TensorType> type;
@@ -149,7 +155,8 @@ class Graph {
 
   NodeId append_node(Node node, std::span<const TensorType> types);
   bool computed_from_constants(const Node& node) const;
-  void update_constancy(NodeId node);
+  ValueRange computed_range(const Node& node, DType dtype) const;
+  void update_what_follows(NodeId node, std::vector<NodeId>* touched);
   void remove_user(ValueId value, NodeId user);
 
   SharedVector<Node> nodes_;

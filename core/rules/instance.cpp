@@ -5,6 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/ir/constant_inputs.h"
+#include "core/rules/known_constant.h"
+#include "core/rules/value_policy.h"
 
 namespace reverie {
 namespace {
@@ -47,7 +49,9 @@ class Instantiator {
       return nullptr;  // shape inference refuses the replacement
     }
     if (!map_outputs()) return nullptr;
+    if (!keeps_values(instance_, graph_, binding_)) return nullptr;
     note_dropped_inputs();
+    instance_.narrow = computes_narrow_weights(instance_, graph_, binding_);
     for (const auto& [node, signature] : to_price_)
       instance_.nodes[node].cost = cost_model_.cost(signature);
     return std::make_shared<const Instance>(std::move(instance_));
@@ -205,9 +209,11 @@ class Instantiator {
     if (step.kind == TargetStep::Kind::kIdentity) return Weight::identity_kernel(type);
     const auto value = evaluate(step.arguments[0], scope_);
     if (!value) return nullptr;
-    if (const auto* real = std::get_if<double>(&*value)) return Weight::constant(type, *real);
+    const auto* real = std::get_if<double>(&*value);
     const auto* whole = std::get_if<int64_t>(&*value);
-    return whole != nullptr ? Weight::constant(type, static_cast<double>(*whole)) : nullptr;
+    if (real == nullptr && whole == nullptr) return nullptr;
+    const double number = real != nullptr ? *real : static_cast<double>(*whole);
+    return holds_number(type.dtype, number) ? Weight::constant(type, number) : nullptr;
   }
 
   bool make_constant(const TargetStep& step) {
@@ -297,6 +303,21 @@ const InstanceCache::Entry* InstanceCache::insert(uint64_t key,
                                                   std::shared_ptr<const Instance> instance) {
   const std::unique_lock lock(mutex_);
   return &entries_.try_emplace(key, Entry{std::move(instance)}).first->second;
+}
+
+bool InstanceCache::fits(uint64_t key, const Instance& instance, const Graph& graph,
+                         const Binding& binding) {
+  if (!instance.narrow) return true;
+  for (const ValueId value : binding.values)
+    if (value.valid() && graph.is_constant(value))
+      key = hash_combine(key, constant_identity(graph, value));
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto at = fits_.find(key); at != fits_.end()) return at->second;
+  }
+  const bool fits = fits_narrow_types(instance, graph, binding);
+  const std::unique_lock lock(mutex_);
+  return fits_.try_emplace(key, fits).first->second;
 }
 
 }  // namespace reverie

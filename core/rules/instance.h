@@ -41,10 +41,12 @@ struct Instance {
   std::vector<std::pair<int32_t, Operand>> outputs;
   /// Some variable of the match is no input of the new nodes: what computes it may die.
   bool drops_inputs = false;
+  /// New weights of 16 bits come from weights whose content decides whether they fit.
+  bool narrow = false;
 };
 
-/// Nothing when a condition does not hold, an attribute has no value, types do not fit, or an
-/// output would change its type or become constant. Conditions on uses are not looked at. What the cost
+/// Nothing when a condition does not hold, an attribute has no value, types do not fit, an output
+/// would change its type or become constant, or values would not be kept (value_policy.h). Conditions on uses are not looked at. What the cost
 /// model throws passes through.
 std::shared_ptr<const Instance> instantiate(const RulePattern& pattern, const Graph& graph,
                                             const Binding& binding, CostModel& cost_model);
@@ -60,10 +62,14 @@ class InstanceCache {
   /// nullptr when nothing is known of the key yet.
   const Entry* find(uint64_t key) const;
   const Entry* insert(uint64_t key, std::shared_ptr<const Instance> instance);
+  /// Whether the new weights of 16 bits fit their type, with the weights of this match. `key` is that
+  /// of its instance.
+  bool fits(uint64_t key, const Instance& instance, const Graph& graph, const Binding& binding);
 
  private:
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, Entry> entries_;  // references stay valid
+  std::unordered_map<uint64_t, bool> fits_;      // by key and weights
 };
 
 }  // namespace reverie

@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/ir/graph.h"
+#include "core/rules/known_constant.h"
 #include "core/rules/matcher.h"
 
 namespace reverie {
@@ -19,8 +20,11 @@ inline uint64_t value_signature(const Graph& graph, ValueId value) {
   const NodeId producer = graph.producer(value);
   const uint64_t hash =
       hash_combine(hash_of(graph.type(value)), graph.is_constant(producer));
-  const WeightPtr& weight = graph.weight(producer);
-  return weight != nullptr && weight->is_small() ? hash_combine(hash, weight->identity()) : hash;
+  if (graph.is_constant(producer)) {
+    const uint64_t content = known_content(graph, value);
+    return content != 0 ? hash_combine(hash, content) : hash;
+  }
+  return graph.range(producer) == ValueRange::kUnknown ? mix64(hash) : hash;
 }
 
 /// `of_node(NodeId)` and `of_value(ValueId)` give the signatures above, remembered where that pays.

@@ -28,6 +28,7 @@ struct RewriteState::Impl {
 
   // --- Matching ---------------------------------------------------------------------------------
   void describe(NodeId node);
+  void describe_values(NodeId node);
   void match_all();
   std::vector<StoredMatch> matches_at(const NodeMarks& marks) const;
   void match_at(NodeId node, const NodeMarks& marks, Matcher& matcher,

@@ -14,8 +14,15 @@ void RewriteState::Impl::describe(NodeId node) {
   node_signatures.edit(static_cast<size_t>(node.index)) =
       node_signature(graph, node);
   operators.add(graph, node);
-  for (const ValueId output : graph.outputs(node))
-    value_signatures.edit(static_cast<size_t>(output.index)) = value_signature(graph, output);
+  describe_values(node);
+}
+
+void RewriteState::Impl::describe_values(NodeId node) {
+  for (const ValueId output : graph.outputs(node)) {
+    const auto at = static_cast<size_t>(output.index);
+    const uint64_t signature = value_signature(graph, output);
+    if (value_signatures[at] != signature) value_signatures.edit(at) = signature;
+  }
 }
 
 void RewriteState::Impl::match_all() {
@@ -77,7 +84,7 @@ void RewriteState::Impl::consider(int rule, const Embedding& embedding,
   if (match_rule.reads_uses && !uses_hold(pattern, graph, *binding)) return;
   if (entry == nullptr)
     entry = cache->insert(key, instantiate(pattern, graph, *binding, *cost_model));
-  if (entry->instance == nullptr) return;
+  if (entry->instance == nullptr || !cache->fits(key, *entry->instance, graph, *binding)) return;
   StoredMatch match;
   match.rule = rule;
   match.root = embedding.node(

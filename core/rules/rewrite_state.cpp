@@ -111,6 +111,7 @@ Change::Applied RewriteState::Impl::apply(const Rewrite& rewrite) {
     describe(node);
     node_costs.edit(static_cast<size_t>(node.index)) = instance->nodes[i].cost;
   }
+  for (const NodeId node : applied.touched) describe_values(node);
   return applied;
 }
 

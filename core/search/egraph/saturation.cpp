@@ -160,7 +160,9 @@ void Saturation::consider(int rule, const Embedding& embedding) {
   const RulePattern& pattern = *program_.rules()[static_cast<size_t>(rule)].pattern;
   if (entry == nullptr)
     entry = cache_.insert(key, instantiate(pattern, egraph_.graph(), found.binding, cost_model_));
-  if (entry->instance == nullptr) return;
+  if (entry->instance == nullptr ||
+      !cache_.fits(key, *entry->instance, egraph_.graph(), found.binding))
+    return;
   found.instance = entry->instance;
   found.gain = gain(found);
   found_.push_back(std::move(found));

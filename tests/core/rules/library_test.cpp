@@ -85,6 +85,36 @@ output y = y
   }
 }
 
+/// ../shared/faults/layer_norm_epsilon_zero.onnx: where all elements of a row are equal but
+/// their mean is rounded, the original divides by a small number, and a runtime's LayerNormalization by 0.
+TEST(Faults, LayerNormEpsilonZero) {
+  const auto places = [](const char* rule, const char* square, const char* epsilon) {
+    const std::string text = fmt::format(R"(
+x = Input : float32 2x4
+two = Constant {{value=[2]}} : float32 scalar
+epsilon = Constant {{value=[{}]}} : float32 scalar
+scale = Constant {{value=[1, 1, 1, 1]}} : float32 4
+m = ReduceMean(x) {{axes=[1], keepdims=1}}
+d = Sub(x, m)
+p = {}
+v = ReduceMean(p) {{axes=[1], keepdims=1}}
+a = Add(v, epsilon)
+s = Sqrt(a)
+n = Div(d, s)
+k = Mul(n, scale)
+y = Add(k, scale)
+output y = y
+)", epsilon, square);
+    return places_of(rule, text.c_str());
+  };
+  for (const auto& [rule, square] : {std::pair{"layer_normalization_pow", "Pow(d, two)"},
+                                     std::pair{"layer_normalization_mul", "Mul(d, d)"}}) {
+    EXPECT_EQ(places(rule, square, "1e-12"), 1) << rule;
+    EXPECT_EQ(places(rule, square, "0"), 0) << rule;
+    EXPECT_EQ(places(rule, square, "-1e-05"), 0) << rule;
+  }
+}
+
 /// Unsigned numbers have no -1; differences wrap around.
 TEST(SubConstant, HoldsForEveryIntegerType) {
   for (const char* type : {"uint8", "int8", "uint64", "int64", "int32"}) {
@@ -202,7 +232,7 @@ output y = y
   EXPECT_EQ(places("float32"), 1);
   EXPECT_EQ(places("float64"), 1);
   EXPECT_EQ(places("float16"), 0);
-  EXPECT_EQ(places("bfloat16"), 0);
+  EXPECT_EQ(places("bfloat16"), 1);  // its range is that of float32
 }
 
 /// A runtime computes with the bytes; a filter that rules had computed with would be four times larger.
