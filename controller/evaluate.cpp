@@ -145,6 +145,9 @@ class ModelEvaluation {
     options.inputs = static_cast<int>(config_.verify_inputs);
     options.seed = inputs_.seed + 1;
     best.verified = compare(inputs_.model.graph, graphs_[index], options);
+    if (!best.verified.agree && !best.verified.disagree())
+      throw InputError("{}: what {} made of it is not verified: {}", inputs_.path, best.method,
+                       best.verified.not_run);
     if (!best.verified.agree)
       throw InputError("{}: what {} made of it disagrees with the original ({}); this is an error of "
                        "a rule, please report it", inputs_.path, best.method, best.verified.reason);

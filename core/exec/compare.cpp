@@ -1,6 +1,7 @@
 #include "core/exec/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -61,27 +64,65 @@ std::string difference(const CutGraph& a, const CutGraph& b) {
 
 using Outputs = std::map<std::string, Tensor>;
 
-/// Runs one side on the inputs and weights of draw `round`.
-Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, int round,
-            ReferenceExecutor::Observer observer = {}) {
-  const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round));
+/// The original refuses what was drawn.
+struct Refusal {
+  NodeId node;  ///< invalid where no node is to blame
+  std::string why;
+};
+
+/// How to run both sides once.
+struct Round {
+  int number = 0;
+  Precision precision = Precision::kDouble;
+  Extremes extremes = Extremes::kNone;
+};
+
+Tensor input_of(const std::string& name, const TensorType& type, const DrawPlan& plan,
+                const CompareOptions& options, const Rng& rng, const Round& round) {
+  if (const auto given = options.given.find(name);
+      given != options.given.end() && given->second.type() == type)
+    return given->second;
+  Tensor drawn = draw(type, plan.input(name), rng.fork(hash_combine(1, hash_string(name))), round.extremes);
+  return round.precision == Precision::kDouble ? drawn : drawn.cast(type.dtype);
+}
+
+/// The node whose turn comes after `done` of them did their work.
+NodeId node_after(const Graph& graph, int64_t done) {
+  for (const NodeId node : graph.topological_order())
+    if (&graph.op(node) != &input_op() && graph.weight(node) == nullptr && done-- == 0) return node;
+  return {};
+}
+
+/// Runs one side on the inputs and weights of a round. Throws Refusal.
+Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round,
+            const ReferenceExecutor::Observer& observer = {}) {
+  const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round.number));
   std::vector<Tensor> inputs;
-  for (const NodeId input : graph.inputs()) {
-    const std::string& name = graph.input_name(input);
-    inputs.push_back(draw(graph.type(graph.output(input)), plan.input(name),
-                          rng.fork(hash_combine(1, hash_string(name)))));
-  }
+  for (const NodeId input : graph.inputs())
+    inputs.push_back(input_of(graph.input_name(input), graph.type(graph.output(input)), plan, options, rng,
+                              round));
+  const bool redraw = options.redraw_weights;
+  const bool declared = round.precision == Precision::kDeclared;
   const auto weights = [&](const Weight& weight) {
-    if (weight.is_small() || !options.redraw_weights) return weight.materialize();
-    return draw(weight.type(), plan.weight(weight.identity()),
-                rng.fork(hash_combine(2, weight.identity())));
+    if (weight.is_small() || !redraw || (declared && !weight.is_fill())) return weight.materialize();
+    const Tensor drawn = draw(weight.type(), plan.weight(weight.identity()),
+                              rng.fork(hash_combine(2, weight.identity())));
+    return declared ? drawn.cast(weight.type().dtype) : drawn;
   };
-  ReferenceExecutor executor({.precision = Precision::kDouble, .cast_back = false});
-  executor.observe(std::move(observer));
-  std::vector<Tensor> results = executor.run(graph, inputs, weights);
+  ReferenceExecutor executor({.precision = round.precision, .cast_back = false});
+  int64_t done = 0;
+  executor.observe([&](NodeId node, std::vector<Tensor>& results) {
+    ++done;
+    if (observer) observer(node, results);
+  });
   Outputs outputs;
-  for (size_t i = 0; i < results.size(); ++i)
-    outputs[graph.outputs()[i].name] = std::move(results[i]);
+  try {
+    std::vector<Tensor> results = executor.run(graph, inputs, weights);
+    for (size_t i = 0; i < results.size(); ++i)
+      outputs[graph.outputs()[i].name] = std::move(results[i]);
+  } catch (const InputError& error) {
+    throw Refusal{node_after(graph, done), error.what()};
+  }
   return outputs;
 }
 
@@ -94,8 +135,9 @@ bool all_finite(const Outputs& outputs) {
 
 /// The reference. What is divided by has both signs in every other round, as long as the numbers
 /// stay finite; where they leave the range of doubles, weights are made smaller.
-Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& options, int round) {
-  plan.mix_signs(round % 2 == 1);
+Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& options, int number) {
+  const Round round{.number = number};
+  plan.mix_signs(number % 2 == 1);
   Outputs outputs = run(graph, plan, options, round);
   if (all_finite(outputs)) return outputs;
   if (plan.mixes_signs()) {
@@ -107,6 +149,18 @@ Outputs run_original(const Graph& graph, DrawPlan& plan, const CompareOptions& o
     plan.calibrate(graph, node, results);
   });
   return run(graph, plan, options, round);
+}
+
+/// Nothing, and a reason, where it refuses what the original takes.
+std::optional<Outputs> run_candidate(const Graph& graph, const DrawPlan& plan,
+                                     const CompareOptions& options, const Round& round,
+                                     Agreement& result) {
+  try {
+    return run(graph, plan, options, round);
+  } catch (const Refusal& refusal) {
+    result.reason = fmt::format("the candidate cannot be run: {}", refusal.why);
+    return std::nullopt;
+  }
 }
 
 struct Error {
@@ -156,6 +210,75 @@ bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agr
   return true;
 }
 
+/// Whether rounding may decide what comes out: a float is cut off, compared or ordered.
+bool has_steps(const Graph& graph) {
+  static const std::set<std::string_view> kSteps = {
+      "Floor", "Ceil",   "Equal", "Greater", "GreaterOrEqual", "Less",           "LessOrEqual", "ArgMax",
+      "TopK",  "NonZero", "Mod",  "Round",   "Sign",           "QuantizeLinear", "ArgMin",      "Cast"};
+  return std::ranges::any_of(graph.nodes(), [&](NodeId node) {
+    if (!graph.is_work(node) || !kSteps.contains(graph.op(node).name)) return false;
+    const bool from_float = is_floating(graph.type(graph.inputs(node)[0]).dtype);
+    return from_float && !(graph.op(node).is("Cast") && is_floating(graph.type(graph.output(node)).dtype));
+  });
+}
+
+bool has_narrow_values(const Graph& graph) {
+  const auto is_narrow = [](const TensorType& type) {
+    return is_floating(type.dtype) && size_of(type.dtype) == 2;
+  };
+  return std::ranges::any_of(graph.nodes(), [&](NodeId node) {
+    return std::ranges::any_of(output_types(graph, node), is_narrow);
+  });
+}
+
+/// What is wrong with one output where the original is finite; empty: nothing.
+std::string extreme_difference(const Tensor& reference, const Tensor& other, double tolerance) {
+  const std::vector<double> a = reference.to_doubles(), b = other.to_doubles();
+  double scale = 0, apart = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!(std::fabs(a[i]) < CompareOptions::kMask)) continue;
+    if (!std::isfinite(b[i]))
+      return fmt::format("is {} at element {}, where the original is {:.6g}", b[i], i, a[i]);
+    scale = std::max(scale, std::fabs(a[i]));
+    apart = std::max(apart, std::fabs(a[i] - b[i]));
+  }
+  if (apart <= tolerance * scale) return {};
+  return fmt::format("differs by {:.3g} of its largest element", apart / scale);
+}
+
+double total_flops(const Graph& graph) {
+  double total = 0;
+  for (const NodeId node : graph.nodes())
+    if (graph.is_work(node)) total += static_cast<double>(flops(graph, node));
+  return total;
+}
+
+/// In the declared types, on zeros and large numbers. False where the graphs disagree.
+bool agree_at_extremes(const Graph& original, const Graph& candidate, DrawPlan& plan,
+                       const CompareOptions& options, Agreement& result) {
+  if (has_steps(original)) return true;
+  const double tolerance = std::max(options.tolerance, has_narrow_values(original) ? 0.25 : 0.01);
+  const bool is_long = total_flops(original) > CompareOptions::kMuchWork;
+  plan.mix_signs(false);
+  for (const Extremes extremes : {Extremes::kZeros, Extremes::kLarge}) {
+    if (is_long && extremes == Extremes::kLarge) continue;
+    const Round round{options.inputs, Precision::kDeclared, extremes};
+    const Outputs reference = run(original, plan, options, round);
+    const auto other = run_candidate(candidate, plan, options, round, result);
+    if (!other) return false;
+    for (const auto& [name, tensor] : reference) {
+      if (!is_floating(tensor.type().dtype)) continue;
+      const std::string difference = extreme_difference(tensor, other->at(name), tolerance);
+      if (difference.empty()) continue;
+      result.reason = fmt::format("on {}, computed in {}, '{}' {}",
+                                  extremes == Extremes::kZeros ? "zeros" : "large numbers",
+                                  name_of(tensor.type().dtype), name, difference);
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string description(const Graph& graph, NodeId node) {
   if (&graph.op(node) == &input_op()) return fmt::format("input '{}'", graph.input_name(node));
   if (graph.weight(node)) return fmt::format("weight '{}'", graph.weight(node)->name());
@@ -188,32 +311,66 @@ std::string nothing_to_check(const CutGraph& original, const CompareOptions& opt
   return {};
 }
 
-}  // namespace
+/// "Gather (computed from 'ids'): index 7 is out of range".
+std::string described(const Graph& graph, const Refusal& refusal) {
+  const std::string& op = graph.op(refusal.node).name;
+  std::vector<ValueId> inputs;
+  for (const ValueId input : graph.inputs(refusal.node))
+    if (input.valid()) inputs.push_back(input);
+  std::vector<std::string> names;
+  for (const NodeId from : graph.topological_order(inputs))
+    if (&graph.op(from) == &input_op()) names.push_back(fmt::format("'{}'", graph.input_name(from)));
+  const std::string prefix = op + ": ";
+  const std::string why =
+      refusal.why.starts_with(prefix) ? refusal.why.substr(prefix.size()) : refusal.why;
+  if (names.empty()) return prefix + why;
+  return fmt::format("{} (computed from {}): {}", op, fmt::join(names, ", "), why);
+}
 
-Agreement compare(const Graph& original, const Graph& candidate, const CompareOptions& options) {
-  const CutGraph a = cut_at_opaque(original);
-  const CutGraph b = cut_at_opaque(candidate);
-  Agreement result;
-  result.unverified_nodes = a.opaque_nodes;
-  result.reason = difference(a, b);
-  if (result.reason.empty()) result.reason = nothing_to_check(a, options);
-  if (!result.reason.empty()) return result;
+/// Runs the parts on both sides that are left between cuts.
+void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& options, Agreement& result) {
   const std::array<const Graph*, 2> sides = {&a.graph, &b.graph};
   for (const Graph* side : sides) require_memory(*side);
   DrawPlan plan(sides);
-  try {
-    for (int round = 0; round < options.inputs; ++round) {
-      const Outputs reference = run_original(a.graph, plan, options, round);
-      const Outputs other = run(b.graph, plan, options, round);
-      ++result.inputs;
-      if (!judge(reference, other, options.tolerance, result)) return result;
-    }
-  } catch (const InputError& error) {
-    result.reason = fmt::format("cannot be run on random inputs: {}", error.what());
-    return result;
+  for (const auto& [name, range] : options.ranges) plan.give(name, range);
+  for (int round = 0; round < options.inputs; ++round) {
+    const Outputs reference = run_original(a.graph, plan, options, round);
+    const auto other = run_candidate(b.graph, plan, options, {.number = round}, result);
+    ++result.inputs;
+    if (!other || !judge(reference, *other, options.tolerance, result)) return;
   }
-  result.agree = true;
-  return result;
+  result.agree = !options.extremes || agree_at_extremes(a.graph, b.graph, plan, options, result);
+}
+
+}  // namespace
+
+Agreement compare(const Graph& original, const Graph& candidate, const CompareOptions& options) {
+  std::set<uint64_t> refused;
+  std::string first_refusal;
+  while (true) {
+    const CutGraph a = cut_at_opaque(original, refused);
+    const CutGraph b = cut_at_opaque(candidate, refused);
+    Agreement result;
+    result.unverified_nodes = a.opaque_nodes;
+    result.not_run = first_refusal;
+    result.reason = difference(a, b);
+    if (result.reason.empty()) result.reason = nothing_to_check(a, options);
+    if (!result.reason.empty()) return result;
+    try {
+      compare_cut(a, b, options, result);
+      return result;
+    } catch (const Refusal& refusal) {
+      const bool known = refusal.node.valid();
+      if (first_refusal.empty())
+        first_refusal = known ? described(a.graph, refusal) : refusal.why;
+      if (known && refused.insert(kind_of(a.graph, refusal.node)).second) continue;
+      result.agree = false;
+      result.inputs = 0;
+      result.not_run = first_refusal;
+      result.reason = "not verified: " + first_refusal;
+      return result;
+    }
+  }
 }
 
 }  // namespace reverie

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
+#include "core/exec/draw.h"
 #include "core/ir/graph.h"
+#include "core/ir/tensor.h"
 
 namespace reverie {
 
@@ -14,8 +17,15 @@ struct CompareOptions {
   /// Elements of at least this size (masks, as in attention) are measured by themselves: they must
   /// not make everything else seem small.
   static constexpr double kMask = 1e30;
+  /// Floating-point operations from which a graph is not run on large numbers, which takes time.
+  static constexpr double kMuchWork = 4e9;
   /// Draw every large weight anew, for every set of inputs. Otherwise weights are as they are.
   bool redraw_weights = true;
+  /// Run both in their declared types too, on inputs with zeros and with large numbers.
+  bool extremes = true;
+  std::map<std::string, InputRange> ranges = {};  ///< of inputs, by name
+  /// Inputs as they are, by name, in every set of inputs; where the type is that of the graph's.
+  std::map<std::string, Tensor> given = {};
 };
 
 struct Agreement {
@@ -23,8 +33,12 @@ struct Agreement {
   int inputs = 0;              ///< sets of inputs on which both graphs ran
   double max_abs_error = 0;    ///< max|a-b| over all outputs
   double max_rel_error = 0;    ///< largest max|a-b| / max|reference| of an output
-  int unverified_nodes = 0;    ///< opaque nodes, whose own work cannot be run
+  int unverified_nodes = 0;    ///< opaque nodes and others whose own work cannot be run
+  /// Why those others cannot, of the first one: "Gather: index 7 is out of range ...". Empty: none.
+  std::string not_run;
   std::string reason;          ///< why not; empty when they agree
+  /// Whether the graphs were run and differ, rather than that they could not be run.
+  bool disagree() const { return !agree && (not_run.empty() || inputs > 0); }
 };
 
 /// Runs both graphs in double precision on the same random inputs and compares every output.
@@ -37,11 +51,20 @@ struct Agreement {
 /// where the original takes its root or logarithm, or divides by it, then in every other set of inputs
 /// with both signs; smaller where the original would otherwise leave the range of numbers. The candidate
 /// has no say in that: it must hold wherever the original does. Graph inputs: floats as weights without
-/// a role; integers in {0, 1}, or below the extent of the table that they index.
+/// a role; integers below the extent of the table that they index, {0, 1} where they are masks or only
+/// moved, else as they are computed with.
+///
+/// By default both are run twice more, in their declared types and with the model's own weights (large
+/// fills are drawn): on inputs of which one element in eight is 0, and on some of which one in eight is
+/// large. What the original makes finite there the candidate must make finite too, and equal within 1 %
+/// of the largest (25 % with 16 bits). So infinities and cancellation show, which the policy on values
+/// speaks of (core/rules/LANGUAGE.md, "Values that are kept"). Graphs with steps, at which rounding may
+/// decide everything, are not run so.
 ///
 /// Opaque nodes cannot be run. Both graphs are cut there: the nodes are paired by their attributes,
 /// in topological order among equal ones; the inputs of a pair must agree, its outputs are drawn
-/// equal for both sides. Values of unknown type, and strings, are compared by the pairing.
+/// equal for both sides. The same is done with nodes of the original that refuse random inputs (an index
+/// out of range), and those that do the same. Values of unknown type, and strings, are compared by the pairing.
 ///
 /// The graphs disagree when their inputs or outputs differ in name or type, when an opaque node of
 /// one has no partner, when an output of integers or truth values is not the same, when one holds NaN

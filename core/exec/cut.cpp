@@ -5,20 +5,24 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/base/hash.h"
+
 namespace reverie {
 namespace {
 
 class Cutter {
  public:
-  explicit Cutter(const Graph& graph)
+  Cutter(const Graph& graph, const std::set<uint64_t>& others)
       : graph_(graph),
+        others_(others),
         moved_(static_cast<size_t>(graph.value_capacity())),
         label_(static_cast<size_t>(graph.value_capacity())) {}
 
   CutGraph cut() {
     for (const NodeId input : graph_.inputs()) keep(input);
     for (const NodeId node : graph_.topological_order()) {
-      if (&graph_.op(node) == &opaque_op()) {
+      if (&graph_.op(node) == &opaque_op() ||
+          (graph_.is_work(node) && others_.contains(kind_of(graph_, node)))) {
         remove(node);
       } else if (&graph_.op(node) != &input_op()) {
         copy(node);
@@ -55,9 +59,10 @@ class Cutter {
   }
 
   void remove(NodeId node) {
-    const uint64_t hash = graph_.attributes(node).hash();
-    const std::string seam = fmt::format("{} {:016x}.{}", graph_.attributes(node).text("op"), hash,
-                                         seen_[hash]++);
+    const uint64_t hash = kind_of(graph_, node);
+    const std::string op = &graph_.op(node) == &opaque_op() ? graph_.attributes(node).text("op")
+                                                            : graph_.op(node).name;
+    const std::string seam = fmt::format("{} {:016x}.{}", op, hash, seen_[hash]++);
     ++result_.opaque_nodes;
     result_.seams.push_back(seam);
     const auto inputs = graph_.inputs(node);
@@ -86,6 +91,7 @@ class Cutter {
   }
 
   const Graph& graph_;
+  const std::set<uint64_t>& others_;
   CutGraph result_;
   std::vector<ValueId> moved_;      // by value of the uncut graph
   std::vector<std::string> label_;  // of graph inputs and of outputs of opaque nodes
@@ -94,6 +100,16 @@ class Cutter {
 
 }  // namespace
 
-CutGraph cut_at_opaque(const Graph& graph) { return Cutter(graph).cut(); }
+uint64_t kind_of(const Graph& graph, NodeId node) {
+  const uint64_t attributes = graph.attributes(node).hash();
+  if (&graph.op(node) == &opaque_op()) return attributes;
+  uint64_t kind = hash_combine(static_cast<uint64_t>(graph.op(node).id), attributes);
+  for (const TensorType& type : output_types(graph, node)) kind = hash_combine(kind, hash_of(type));
+  return kind;
+}
+
+CutGraph cut_at_opaque(const Graph& graph, const std::set<uint64_t>& others) {
+  return Cutter(graph, others).cut();
+}
 
 }  // namespace reverie

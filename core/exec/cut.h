@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -7,7 +9,7 @@
 
 namespace reverie {
 
-/// A graph without its opaque nodes and values without numbers: outputs of the former became graph
+/// A graph without its opaque nodes and values without numbers: outputs of these nodes became graph
 /// inputs, their inputs became graph outputs, under names that are equal for paired nodes of two graphs.
 /// Graph inputs and outputs keep their names.
 struct CutGraph {
@@ -18,7 +20,11 @@ struct CutGraph {
   std::vector<std::string> seams;
 };
 
-/// Opaque nodes that no output depends on are left out.
-CutGraph cut_at_opaque(const Graph& graph);
+/// What a node does, whatever it does it to; equal ones are paired in topological order.
+uint64_t kind_of(const Graph& graph, NodeId node);
+
+/// Opaque nodes that no output depends on are left out. Nodes of the kinds in `others` are cut as opaque
+/// ones are.
+CutGraph cut_at_opaque(const Graph& graph, const std::set<uint64_t>& others = {});
 
 }  // namespace reverie

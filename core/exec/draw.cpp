@@ -84,35 +84,106 @@ double fan_in_of(const Graph& graph, ValueId start) {
   return 0;
 }
 
-/// Below what an index has to be that `value` gives the node; 0 where it gives it none.
-int64_t index_limit(const Graph& graph, NodeId node, ValueId value) {
-  const OpSchema& op = graph.op(node);
-  const auto inputs = graph.inputs(node);
+/// Below what the integers of an input have to be that are indices or lengths; 0 where they are neither.
+int64_t extent_indexed(const Graph& graph, NodeId node, size_t input) {
   constexpr size_t kLengths = 4;
-  if (op.is("Gather") && inputs[1] == value)
-    return graph.type(inputs[0]).shape[static_cast<size_t>(graph.attributes(node).integer("axis"))];
-  if (is_recurrent(op) && inputs.size() > kLengths && inputs[kLengths] == value)
-    return graph.type(inputs[0]).shape[graph.attributes(node).integer("layout") != 0 ? 1 : 0] + 1;
+  const OpSchema& op = graph.op(node);
+  if (input == 0 || !graph.inputs(node)[0].valid()) return 0;
+  const Shape& data = graph.type(graph.inputs(node)[0]).shape;
+  if (is_recurrent(op) && input == kLengths)
+    return data[graph.attributes(node).integer("layout") != 0 ? 1 : 0] + 1;
+  if (input != 1) return 0;
+  if (op.is("Gather") || op.is("GatherElements") || op.is("ScatterElements"))
+    return data[static_cast<size_t>(normalize_axis(graph.attributes(node).integer("axis"),
+                                                   static_cast<int>(data.size())))];
+  if ((op.is("GatherND") || op.is("ScatterND")) && !data.empty()) return *std::ranges::min_element(data);
   return 0;
 }
 
-/// The smallest extent of a table that `start` indexes, itself or after movement and the addition
-/// of constants; 0 where there is none.
+/// The elements of a constant integer that is known; empty for anything else.
+std::vector<double> known_elements(const Graph& graph, ValueId value) {
+  if (!value.valid()) return {};
+  const WeightPtr& weight = graph.weight(graph.producer(value));
+  if (weight == nullptr || !weight->is_small()) return {};
+  if (weight->is_fill()) return {weight->fill_value()};
+  return weight->materialize().to_doubles();
+}
+
+/// Whether `op` hands on integers of input `index` as they are, some of them at least.
+bool hands_on(const OpSchema& op, size_t index) {
+  if (op.is("Where")) return index > 0;
+  return moves(op) || op.is("Clip") || op.is("Min") || op.is("Max") || op.is("Add") || op.is("Sub") ||
+         op.is("ScatterND") || op.is("ScatterElements") || op.is("GatherND") || op.is("GatherElements");
+}
+
+/// By how much the node makes integers of input `index` larger at most, as far as that is known.
+int64_t growth(const Graph& graph, NodeId node, size_t index) {
+  const OpSchema& op = graph.op(node);
+  if (!(op.is("Add") || (op.is("Sub") && index == 0))) return 0;
+  const std::vector<double> others = known_elements(graph, graph.inputs(node)[1 - index]);
+  if (others.empty()) return 0;
+  const auto [low, high] = std::ranges::minmax(others);
+  return std::max<int64_t>(static_cast<int64_t>(op.is("Add") ? high : -low), 0);
+}
+
+/// What is below the extent of every table that `start` indexes, itself or after movement, choices and
+/// the addition of constants; 0 where there is none.
 int64_t index_limit_of(const Graph& graph, ValueId start) {
-  Walk walk;
-  walk.enter(start);
+  std::unordered_map<ValueId, int64_t> grown = {{start, 0}};
+  std::vector<ValueId> pending = {start};
   int64_t limit = 0;
-  for (ValueId value; walk.next(value);)
+  while (!pending.empty()) {
+    const ValueId value = pending.back();
+    pending.pop_back();
     for (const NodeId user : graph.users(value)) {
-      const OpSchema& op = graph.op(user);
-      if (const int64_t extent = index_limit(graph, user, value); extent > 0) {
-        limit = limit == 0 ? extent : std::min(limit, extent);
-      } else if (moves(op) || op.is("Add")) {
+      const auto inputs = graph.inputs(user);
+      const auto at = static_cast<size_t>(std::ranges::find(inputs, value) - inputs.begin());
+      if (const int64_t extent = extent_indexed(graph, user, at); extent > 0) {
+        const int64_t most = std::max<int64_t>(extent - grown[value], 1);
+        limit = limit == 0 ? most : std::min(limit, most);
+      } else if (hands_on(graph.op(user), at)) {
+        const int64_t more = grown[value] + growth(graph, user, at);
         for (const ValueId output : graph.outputs(user))
-          if (!is_floating(graph.type(output).dtype)) walk.enter(output);
+          if (is_integer(graph.type(output).dtype) && grown.try_emplace(output, more).second)
+            pending.push_back(output);
       }
     }
+  }
   return limit;
+}
+
+bool is_comparison(const OpSchema& op) {
+  return op.is("Equal") || op.is("Greater") || op.is("GreaterOrEqual") || op.is("Less") ||
+         op.is("LessOrEqual");
+}
+
+/// Whether the node asks `value` for a truth: compares it with 0 or 1, takes it from 1, or makes a truth
+/// of it.
+bool asks_for_truth(const Graph& graph, NodeId node, ValueId value) {
+  const OpSchema& op = graph.op(node);
+  const auto inputs = graph.inputs(node);
+  const auto is_number = [&](ValueId other, bool zero_too) {
+    const std::vector<double> elements = known_elements(graph, other);
+    return !elements.empty() && std::ranges::all_of(elements, [&](double x) {
+      return x == 1 || (zero_too && x == 0);
+    });
+  };
+  if (op.is("Cast")) return graph.type(graph.output(node)).dtype == DType::kBool;
+  if (op.is("Sub")) return inputs[1] == value && is_number(inputs[0], false);
+  return is_comparison(op) && is_number(inputs[inputs[0] == value ? 1 : 0], true);
+}
+
+/// Whether `start` is a mask or the like, itself or after movement, also where that makes floats of it.
+bool is_truth(const Graph& graph, ValueId start) {
+  Walk walk;
+  walk.enter(start);
+  for (ValueId value; walk.next(value);)
+    for (const NodeId user : graph.users(value)) {
+      if (asks_for_truth(graph, user, value)) return true;
+      if (moves(graph.op(user)))
+        for (const ValueId output : graph.outputs(user)) walk.enter(output);
+    }
+  return false;
 }
 
 /// Whether operators that do more than move integers take them from `start`, and none that wants them in a certain
@@ -124,7 +195,9 @@ bool is_computed_with(const Graph& graph, ValueId start) {
   for (ValueId value; walk.next(value);)
     for (const NodeId user : graph.users(value)) {
       const OpSchema& op = graph.op(user);
-      if (op.is("Pow") || (op.is("Gather") && graph.inputs(user)[1] == value)) return false;
+      const auto inputs = graph.inputs(user);
+      const auto at = static_cast<size_t>(std::ranges::find(inputs, value) - inputs.begin());
+      if (op.is("Pow") || extent_indexed(graph, user, at) > 0) return false;
       computed = computed || !moves(op);
       for (const ValueId output : graph.outputs(user))
         if (is_integer(graph.type(output).dtype)) walk.enter(output);
@@ -185,6 +258,7 @@ void refine(DrawRole& role, const Graph& graph, NodeId node) {
     const int64_t limit = index_limit_of(graph, value);
     if (limit > 0) role.index_limit = role.index_limit == 0 ? limit : std::min(role.index_limit, limit);
     role.computed_with = role.computed_with || is_computed_with(graph, value);
+    role.is_truth = role.is_truth || (graph.weight(node) == nullptr && is_truth(graph, value));
   } else if (graph.weight(node) && unset) {
     if (const double fan = fan_in_of(graph, value); fan > 0) role.variance = 1 / fan;
   }
@@ -238,26 +312,47 @@ namespace {
 
 int64_t draw_integer(DType dtype, const DrawRole& role, Rng& rng) {
   const auto below = [&](int64_t limit) { return static_cast<int64_t>(rng.below(static_cast<uint64_t>(limit))); };
+  if (role.given) {
+    const auto low = static_cast<int64_t>(role.given->low), high = static_cast<int64_t>(role.given->high);
+    return low + below(high - low + 1);
+  }
   if (dtype == DType::kBool) return below(2);
   if (role.index_limit > 0) return below(role.index_limit);
-  if (!role.computed_with) return below(2);
+  if (role.is_truth || !role.computed_with) return below(2);
   const int64_t size = role.signs == Signs::kBoth ? below(kLargestInteger + 1) : 1 + below(kLargestInteger);
   return role.signs != Signs::kPositive && !is_unsigned(dtype) && below(2) == 1 ? -size : size;
 }
 
 }  // namespace
 
-Tensor draw(const TensorType& type, const DrawRole& role, Rng rng) {
+namespace {
+
+double draw_number(const DrawRole& role, Rng& rng) {
+  if (role.given) return rng.uniform(role.given->low, role.given->high);
+  if (role.signs == Signs::kBoth) {
+    const double reach = std::sqrt(3 * role.variance);
+    return rng.uniform(-reach, reach);
+  }
+  const double size = rng.uniform(0.5, 1.5);
+  return role.signs == Signs::kNonzero && rng.below(2) == 1 ? -size : size;
+}
+
+/// One element in eight becomes what is asked for.
+void plant(std::span<double> elements, Extremes extremes, Rng& rng) {
+  for (double& x : elements) {
+    if (rng.below(8) != 0) continue;
+    x = extremes == Extremes::kZeros ? 0 : x * std::pow(kLargestNumber, rng.uniform(0, 1));
+  }
+}
+
+}  // namespace
+
+Tensor draw(const TensorType& type, const DrawRole& role, Rng rng, Extremes extremes) {
   if (size_of(type.dtype) == 0) throw InputError("cannot draw a tensor of {}", to_string(type));
   if (is_floating(type.dtype)) {
     Tensor tensor({DType::kFloat64, type.shape});
-    const double reach = std::sqrt(3 * role.variance);
-    const double low = role.signs == Signs::kBoth ? -reach : 0.5;
-    const double high = role.signs == Signs::kBoth ? reach : 1.5;
-    for (double& x : tensor.data<double>()) {
-      x = rng.uniform(low, high);
-      if (role.signs == Signs::kNonzero && rng.below(2) == 1) x = -x;
-    }
+    for (double& x : tensor.data<double>()) x = draw_number(role, rng);
+    if (extremes != Extremes::kNone && !role.given) plant(tensor.data<double>(), extremes, rng);
     return tensor;
   }
   Tensor tensor({DType::kInt64, type.shape});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -20,12 +21,29 @@ enum class Signs : uint8_t {
 
 inline constexpr int64_t kLargestInteger = 100;
 
+/// Numbers of a given input, both ends included.
+struct InputRange {
+  double low = 0;
+  double high = 0;
+  bool operator==(const InputRange&) const = default;
+};
+
+/// What is put among the numbers of a float.
+enum class Extremes : uint8_t {
+  kNone,
+  kZeros,  ///< one element in eight is 0, whatever its signs should be
+  kLarge,  ///< one in eight is up to kLargestNumber times as large
+};
+inline constexpr double kLargestNumber = 1e4;
+
 /// What a value is used for, as far as it decides which random numbers make sense for it.
 struct DrawRole {
   double variance = 1;      ///< of a float
   Signs signs = Signs::kBoth;
   int64_t index_limit = 0;     ///< an integer numbers rows of a table, and is below this; 0: of no table
   bool computed_with = false;  ///< or it is computed with
+  bool is_truth = false;       ///< or compared with 0 or 1, or taken from 1: it is one of the two
+  std::optional<InputRange> given = {};  ///< overrides all of this
   bool operator==(const DrawRole&) const = default;
 };
 
@@ -36,6 +54,8 @@ class DrawPlan {
   explicit DrawPlan(std::span<const Graph* const> graphs);
   DrawRole weight(uint64_t identity) const { return now(weights_.at(identity)); }
   DrawRole input(const std::string& name) const { return now(inputs_.at(name)); }
+  /// Numbers of the input of that name from now on.
+  void give(const std::string& name, InputRange range) { inputs_[name].given = range; }
   /// Whether what is divided by has both signs from now on, or is positive. Sums of both signs come
   /// close to 0, which is a weaker test of everything else; hence both ways should be tried.
   void mix_signs(bool mix) { mixed_ = mix; }
@@ -61,6 +81,6 @@ class DrawPlan {
 /// Floats: uniform with mean 0 and the role's variance, or of a size in [0.5, 1.5]; float64 whatever the
 /// declared type. Integers: below the role's limit; up to kLargestInteger, where they are computed with, of the signs
 /// that make sense; else 0 or 1. InputError for types without numbers.
-Tensor draw(const TensorType& type, const DrawRole& role, Rng rng);
+Tensor draw(const TensorType& type, const DrawRole& role, Rng rng, Extremes extremes = Extremes::kNone);
 
 }  // namespace reverie

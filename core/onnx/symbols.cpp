@@ -101,7 +101,9 @@ class SymbolTrial {
  public:
   SymbolTrial(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
               const std::filesystem::path& path, const CompareOptions& options)
-      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path) {}
+      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path) {
+    options_.extremes = false;  // what they could show, the bound extents show
+  }
 
   /// Each by itself, and all of them together. Some can have other extents only together: those that
   /// were bound to the same one are tried so, where all are too many.
@@ -166,7 +168,7 @@ class SymbolTrial {
   const std::filesystem::path& original_;
   const ImportedModel& model_;
   const Graph& graph_;
-  const CompareOptions& options_;
+  CompareOptions options_;
   ScratchFile scratch_;
   std::map<std::set<std::string>, Verdict> verdicts_;
 };

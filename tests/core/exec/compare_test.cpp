@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/ir/text.h"
 
 namespace reverie {
 namespace {
@@ -307,6 +308,148 @@ TEST(Compare, WeightsAreMadeSmallerWhereNumbersWouldOverflow) {
   const Agreement result = compare(cubes(false), cubes(false));
   EXPECT_TRUE(result.agree) << result.reason;
   EXPECT_FALSE(compare(cubes(false), cubes(true)).agree);
+}
+
+Graph from_text(const std::string& body) {
+  return parse_graph("x = Input : float32 1x2x4x4\n" + body + "\noutput y = y\n");
+}
+
+/// A filter that is filled up with zeros makes NaN of infinity beside it. Random numbers are hardly ever 0.
+TEST(Extremes, InfinitiesShowWhereZerosAreMultiplied) {
+  const auto graph = [](bool enlarged) {
+    return from_text(enlarged ? R"(
+r = Reciprocal(x)
+w = Constant {value=[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]} : float32 1x2x3x3
+y = Conv(r, w) {pads=[1, 1, 1, 1]})"
+                              : R"(
+r = Reciprocal(x)
+w = Constant {value=[1, 1]} : float32 1x2x1x1
+y = Conv(r, w))");
+  };
+  EXPECT_TRUE(compare(graph(false), graph(false)).agree);
+  const Agreement result = compare(graph(false), graph(true));
+  EXPECT_THAT(result.reason, HasSubstr("on zeros, computed in float32, 'y' is nan"));
+  EXPECT_TRUE(result.disagree());
+  EXPECT_TRUE(compare(graph(false), graph(true), {.extremes = false}).agree);
+}
+
+TEST(Extremes, WhatCancelsInFloat32Shows) {
+  const Graph sum = from_text(R"(
+c = Constant {value=[1e8]} : float32 1
+a = Add(x, c)
+y = Sub(a, c))");
+  const Graph nothing = from_text("y = Identity(x)");
+  EXPECT_TRUE(compare(sum, sum).agree);
+  EXPECT_THAT(compare(sum, nothing).reason, HasSubstr("computed in float32"));
+  EXPECT_TRUE(compare(sum, nothing, {.extremes = false}).agree);
+}
+
+/// The stored content counts there: what is drawn in double precision never cancels.
+TEST(Extremes, LargeWeightsAreTheModelsOwn) {
+  const auto terms = [](float first, float second) {
+    const auto weight = [](float value) {
+      return Weight::dense(Tensor::of<float>({128}, std::vector<float>(128, value)));
+    };
+    return std::pair(weight(first), weight(second));
+  };
+  const auto graphs = [&](float first, float second) {
+    const auto [c, d] = terms(first, second);
+    std::pair<Graph, Graph> pair;
+    for (Graph* graph : {&pair.first, &pair.second}) {
+      const ValueId x = graph->add_input("x", floats({128}));
+      const ValueId a = graph->add_constant(c), b = graph->add_constant(d);
+      graph->add_output("y", graph == &pair.first ? graph->add("Add", {graph->add("Add", {x, a}), b})
+                                                  : graph->add("Add", {x, graph->add("Add", {a, b})}));
+    }
+    return pair;
+  };
+  const auto [harmless, same] = graphs(1, -1);
+  EXPECT_TRUE(compare(harmless, same).agree);
+  const auto [far, cancelled] = graphs(1e8, -1e8);
+  EXPECT_FALSE(compare(far, cancelled).agree);
+}
+
+/// Where the original gives nothing finite nothing is asked of the candidate, and steps are left out.
+TEST(Extremes, NoFalseAlarm) {
+  const Graph nan = from_text(R"(
+z = Sub(x, x)
+q = Div(z, x)
+y = Exp(q))");
+  const Graph finite = from_text(R"(
+z = Sub(x, x)
+q = Div(z, x)
+s = Identity(q)
+y = Exp(s))");
+  EXPECT_TRUE(compare(nan, finite).agree);
+  const auto step = [](const char* terms) {
+    return from_text(fmt::format(R"(
+c = Constant {{value=[1e7]}} : float32 1
+a = {}
+y = Floor(a))", terms));
+  };
+  const Agreement result = compare(step("Mul(x, c)"), step("Mul(c, x)"));
+  EXPECT_TRUE(result.agree) << result.reason;
+}
+
+/// y = table[ids] + x * factor, where `index` makes the indices of `ids`.
+Graph looked_up(const std::string& index, const std::string& factor = "2") {
+  return parse_graph("ids = Input : int64 6\nx = Input : float32 6x2\n"
+                     "t = Constant {value=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]} : float32 5x2\n"
+                     "f = Constant {value=[" + factor + "]} : float32 1\n" + index +
+                     "\nr = Gather(t, i)\nm = Mul(x, f)\ny = Add(r, m)\noutput y = y\n");
+}
+
+TEST(Compare, WhatCannotBeRunIsNoDisagreement) {
+  const std::string far = "h = Constant {value=[100]} : int64 1\na = Mul(ids, h)\ni = Add(a, h)";
+  const Agreement result = compare(looked_up(far), looked_up(far));
+  EXPECT_TRUE(result.agree) << result.reason;
+  EXPECT_FALSE(result.disagree());
+  EXPECT_EQ(result.unverified_nodes, 1);
+  EXPECT_THAT(result.not_run, HasSubstr("Gather (computed from 'ids'): "));
+  EXPECT_THAT(result.not_run, HasSubstr("out of range"));
+  const Agreement other = compare(looked_up(far), looked_up(far, "3"));
+  EXPECT_TRUE(other.disagree());  // the rest is still compared
+  const Agreement none = compare(looked_up(far), looked_up("i = Identity(ids)"));
+  EXPECT_FALSE(none.agree);
+}
+
+TEST(Compare, RangesAndInputsCanBeGiven) {
+  const std::string scaled = "h = Constant {value=[10]} : int64 1\ni = Div(ids, h)";
+  const std::string clipped = "h = Constant {value=[10]} : int64 1\nj = Div(ids, h)\ni = Clip(j) {max=3}";
+  CompareOptions options;
+  options.ranges["ids"] = {30, 39};
+  EXPECT_TRUE(compare(looked_up(scaled), looked_up(clipped), options).agree);
+  options.ranges["ids"] = {30, 49};
+  EXPECT_FALSE(compare(looked_up(scaled), looked_up(clipped), options).agree);
+  options.given["ids"] = Tensor::of<int64_t>({6}, {0, 9, 12, 31, 38, 39});
+  EXPECT_TRUE(compare(looked_up(scaled), looked_up(clipped), options).agree);
+  options.given["ids"] = Tensor::of<int64_t>({6}, {0, 9, 12, 31, 38, 40});
+  EXPECT_FALSE(compare(looked_up(scaled), looked_up(clipped), options).agree);
+}
+
+DrawRole role_of_ids(const std::string& nodes, const std::string& output = "y") {
+  const Graph graph = parse_graph("ids = Input : int64 6\nc = Constant {value=[2]} : int64 1\n"
+                                  "one = Constant {value=[1]} : float32 1\n"
+                                  "t = Constant {value=[1, 2, 3, 4, 5]} : float32 5\n" + nodes +
+                                  "\noutput y = " + output + "\n");
+  const Graph* graphs[] = {&graph};
+  return DrawPlan(graphs).input("ids");
+}
+
+TEST(Draw, IntegersAreSuchAsTheGraphTakes) {
+  EXPECT_EQ(role_of_ids("y = Gather(t, ids)").index_limit, 5);
+  EXPECT_EQ(role_of_ids("a = Add(ids, c)\ny = Gather(t, a)").index_limit, 3);
+  EXPECT_EQ(role_of_ids("a = Sub(ids, c)\ny = Gather(t, a)").index_limit, 5);
+  EXPECT_EQ(role_of_ids("e = Equal(ids, c)\na = Where(e, c, ids)\ny = Gather(t, a)").index_limit, 5);
+  EXPECT_EQ(role_of_ids("a = Cast(ids) {to=\"int32\"}\nb = Clip(a) {min=0}\ny = Gather(t, b)").index_limit, 5);
+  EXPECT_EQ(role_of_ids("y = Mul(ids, c)").index_limit, 0);
+}
+
+TEST(Draw, MasksAreZeroOrOne) {
+  EXPECT_TRUE(role_of_ids("f = Cast(ids) {to=\"float32\"}\ny = Sub(one, f)").is_truth);
+  EXPECT_TRUE(role_of_ids("y = Cast(ids) {to=\"bool\"}").is_truth);
+  EXPECT_FALSE(role_of_ids("y = Equal(ids, c)").is_truth);
+  EXPECT_FALSE(role_of_ids("f = Cast(ids) {to=\"float32\"}\ny = Mul(one, f)").is_truth);
 }
 
 TEST(Compare, NanWhereTheReferenceHasNoneIsADisagreement) {
