@@ -15,6 +15,7 @@
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/contenders.h"
+#include "tools/inputs.h"
 #include "tools/interrupt.h"
 #include "tools/measured.h"
 #include "tools/optimize_output.h"
@@ -36,6 +37,7 @@ struct Options {
   std::string policy;
   std::string contenders_folder;
   std::string fit_out;
+  GivenInputs given_inputs;
   bool confirm = false;
   bool json = false;
   bool quiet = false;
@@ -226,7 +228,7 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
 
 void run(const Options& options) {
   const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
-  const OptimizeSettings config = resolve(options, trained_cost);
+  OptimizeSettings config = resolve(options, trained_cost);
   check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
@@ -238,6 +240,7 @@ void run(const Options& options) {
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
   const ImportedModel model = import_onnx(options.model, {options.shapes});
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
+  config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
   if (!options.contenders_folder.empty()) create_directory(options.contenders_folder);
   const auto cost = costs_as_written(source, newest_opset(model));
   const Optimized result = search_and_verify(model, rules, cost, config, options);
@@ -305,6 +308,7 @@ void register_optimize(CLI::App& app) {
       ->type_name("NAME")->expected(1)->take_all();
   command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224")
       ->expected(1)->take_all();
+  add_input_options(*command, options->given_inputs);
   command->add_option("--config", options->config_files, "YAML file with settings")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--set", options->overrides, "One setting: key=value; may be repeated")

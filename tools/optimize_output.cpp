@@ -88,6 +88,8 @@ void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   if (result.verified.unverified_nodes > 0)
     fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
                result.verified.unverified_nodes);
+  if (!result.verified.not_run.empty())
+    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n", result.verified.not_run);
 }
 
 Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,

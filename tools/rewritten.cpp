@@ -8,6 +8,9 @@
 namespace reverie {
 
 void require_agreement(const std::string& original, const Agreement& agreement) {
+  if (!agreement.agree && !agreement.disagree())
+    throw InputError("{}: not verified: {}; nothing was written (give inputs that the model takes by "
+                     "--range or --inputs)", original, agreement.not_run);
   if (!agreement.agree)
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
                      original, agreement.reason);

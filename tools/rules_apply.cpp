@@ -7,6 +7,7 @@
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
 #include "tools/command.h"
+#include "tools/inputs.h"
 #include "tools/rewritten.h"
 
 namespace reverie {
@@ -19,6 +20,7 @@ struct Arguments {
   std::string out;
   ApplyLimits limits;
   CompareOptions verify;
+  GivenInputs given;
   bool json = false;
 };
 
@@ -48,8 +50,9 @@ void tell_end(const Applied& applied, const ApplyLimits& limits) {
 }
 
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
-  require_agreement(arguments.model, compare(model.graph, graph, arguments.verify));
-  write_rewritten(arguments.model, model, graph, arguments.out, arguments.verify);
+  const CompareOptions verify = with_inputs(arguments.verify, arguments.given, model.graph);
+  require_agreement(arguments.model, compare(model.graph, graph, verify));
+  write_rewritten(arguments.model, model, graph, arguments.out, verify);
 }
 
 void apply(const Arguments& arguments) {
@@ -75,7 +78,8 @@ void register_rules_apply(CLI::App& group) {
                       "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
-  command->add_option("--inputs", arguments->verify.inputs, "Sets of random inputs on which it must")
+  add_input_options(*command, arguments->given);
+  command->add_option("--sets", arguments->verify.inputs, "Sets of random inputs on which it must")
       ->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--rounds", arguments->limits.rounds, "End after so many rounds")
       ->check(CLI::Range(1, 1'000'000))->capture_default_str();

@@ -98,6 +98,10 @@ done
 refuses 'bad.rules:' reverie optimize good.onnx --rules bad.rules --out new.onnx
 refuses 'random.onnx' reverie optimize good.onnx --rules random.onnx --out new.onnx
 refuses "input 'input' is 1,3,64,64" reverie optimize good.onnx --shape input=1,2 --out new.onnx
+refuses "no input 'nobody'; it has input" reverie optimize good.onnx --range nobody=0,1 --out new.onnx
+refuses "range input=1: expected NAME=LOW,HIGH" reverie optimize good.onnx --range input=1 --out new.onnx
+refuses "2 is above 1" reverie rules apply good.onnx --range input=2,1 --out new.onnx
+refuses "good.onnx: is no .npz archive" reverie optimize good.onnx --inputs good.onnx --out new.onnx
 refuses "nonsense.*reverie rules list" reverie rules show nonsense
 refuses 'bad.rules:' reverie rules verify bad.rules
 refuses 'missing.rules' reverie rules list missing.rules
