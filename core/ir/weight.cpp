@@ -87,6 +87,12 @@ WeightPtr Weight::constant(TensorType type, double value) {
   return weight;
 }
 
+WeightPtr Weight::known(Tensor tensor, const std::string& name) {
+  const auto weight = std::shared_ptr<Weight>(new Weight(*dense(std::move(tensor), name)));
+  weight->small_ = true;
+  return weight;
+}
+
 WeightPtr Weight::identity_kernel(TensorType type) {
   if (!has_identity_shape(type.shape))
     throw InputError("an identity of shape {}: its first two extents must be equal",

@@ -29,6 +29,9 @@ class Weight {
   static std::shared_ptr<const Weight> fill(TensorType type, double value, const std::string& name);
   /// Every element is `value`, which is part of what the graph means.
   static std::shared_ptr<const Weight> constant(TensorType type, double value);
+  /// A tensor whose value is part of what the graph means, however large: a mask or a table that the model
+  /// computes from numbers that are known.
+  static std::shared_ptr<const Weight> known(Tensor tensor, const std::string& name = {});
   /// Of shape [n, n], or [c, c, k...]: one where the first two indices are equal and every further one
   /// is (k-1)/2, the centre of a kernel with same padding; else nought. Part of what the graph means.
   static std::shared_ptr<const Weight> identity_kernel(TensorType type);
@@ -44,7 +47,7 @@ class Weight {
   /// The initializer's name in the file it came from, or empty; no part of the identity of a small
   /// or dense weight.
   const std::string& name() const { return name_; }
-  /// Small, integral or given by a formula: its value is part of what the graph means, and rules may look at it.
+  /// Small, integral, known or given by a formula: its value is part of what the graph means, and rules may look at it.
   /// Others are drawn anew when two graphs are compared.
   bool is_small() const { return small_; }
   bool is_fill() const { return fill_; }

@@ -33,8 +33,8 @@ struct ExportOptions {
 ///
 /// A large fill that is known by its name becomes a ConstantOfShape. One that is known by its formula
 /// (core/ir/formula.h) becomes an Expand of one element where it is very large; smaller ones and
-/// identities are stored with their elements and say so in the initializer's doc_string. So each is
-/// read as what it was.
+/// identities are stored with their elements and say so in the initializer's doc_string, as do large
+/// tensors that are known (Weight::known). So each is read as what it was.
 ///
 /// InputError when the folder cannot be written to, or when other nodes need a newer opset than the
 /// one that opaque nodes were written for.

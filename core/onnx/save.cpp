@@ -106,6 +106,12 @@ void declare_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto*
   }
 }
 
+/// Whether a reader has to be told that its value is part of what the graph means.
+bool is_known_though_large(const Weight& weight) {
+  const bool is_large = weight.type().elements() > Weight::kSmallWeight;
+  return is_formula(weight) || (is_large && weight.is_small() && is_floating(weight.type().dtype));
+}
+
 /// Puts small weights into the graph and returns the others.
 std::vector<LargeTensor> add_weights(const std::vector<StoredWeight>& weights, onnx::GraphProto* graph) {
   std::vector<LargeTensor> large;
@@ -113,7 +119,7 @@ std::vector<LargeTensor> add_weights(const std::vector<StoredWeight>& weights, o
     onnx::TensorProto tensor;
     if (is_large(*weight)) write_type(weight->type(), name, &tensor);
     else write_tensor(weight->materialize(), name, &tensor);
-    if (is_formula(*weight)) tensor.set_doc_string(kFormulaMark);
+    if (is_known_though_large(*weight)) tensor.set_doc_string(kFormulaMark);
     if (is_large(*weight)) large.push_back({std::move(tensor), weight});
     else *graph->add_initializer() = std::move(tensor);
   }

@@ -168,8 +168,9 @@ void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
 WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files) {
   const WeightPtr weight = weight_of(tensor, tensor.name(), files);
   if (tensor.doc_string() != kFormulaMark) return weight;
-  const WeightPtr known = known_weight(weight->materialize());
-  return known != nullptr ? known : weight;
+  const Tensor value = weight->materialize();
+  const WeightPtr formula = known_weight(value);
+  return formula != nullptr ? formula : Weight::known(value, tensor.name());
 }
 
 WeightPtr read_constant(const onnx::TensorProto& tensor, const std::string& name, ExternalFiles& files) {

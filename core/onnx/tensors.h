@@ -8,10 +8,11 @@
 
 namespace reverie::proto {
 
-/// The doc_string of an initializer whose elements a formula gives (core/ir/formula.h).
+/// The doc_string of an initializer whose elements a formula gives (core/ir/formula.h), or that is large
+/// and known (Weight::known).
 inline constexpr char kFormulaMark[] = "by formula";
 
-/// The constant that `tensor` stores; a formula where it says so and holds one. Large ones that lie in a
+/// The constant that `tensor` stores; a formula or known where it says so. Large ones that lie in a
 /// file are read again when they are needed, but a missing or short file is found now. InputError names
 /// the tensor. Not for strings.
 WeightPtr read_weight(const onnx::TensorProto& tensor, ExternalFiles& files);

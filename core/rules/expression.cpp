@@ -381,6 +381,8 @@ Result splat(const ExprScope& scope, Args args) {
   const WeightPtr& weight = scope.graph.weight(scope.graph.producer(*value));
   if (weight == nullptr || !weight->is_small() || weight->type().elements() == 0) return {};
   if (weight->is_fill()) return weight->fill_value();
+  if (weight->type().elements() > Weight::kSmallWeight && is_floating(weight->type().dtype))
+    return {};  // known, but no fill
   const std::vector<double> elements = weight->materialize().to_doubles();
   if (std::any_of(elements.begin(), elements.end(), [&](double e) { return e != elements[0]; }))
     return {};
