@@ -140,7 +140,7 @@ std::optional<Values> range(Source& source) {
   if (!(std::abs(number(1) - number(0)) <= kMaxElements * std::abs(number(2))) || number(2) == 0)
     return std::nullopt;
   const Tensor values = evaluate_node(op_named("Range"), {}, bounds)[0];
-  return Values{source.graph.add_constant(Weight::dense(values, source.node.output(0)))};
+  return Values{source.graph.add_constant(Weight::known(values, source.node.output(0)))};
 }
 
 }  // namespace
@@ -150,7 +150,9 @@ Converter shape_rule(std::string_view op) {
       {"Reshape", reshape}, {"Expand", expand},       {"Tile", tile}, {"Squeeze", squeeze},
       {"Slice", slice},     {"Unsqueeze", squeeze},   {"Pad", pad},   {"Clip", clip},
       {"Split", split},     {"ReduceMean", reduce},   {"ReduceSum", reduce},
-      {"ReduceMax", reduce}, {"ReduceMin", reduce}, {"Range", range}};
+      {"ReduceMax", reduce}, {"ReduceMin", reduce}, {"ReduceProd", reduce},
+      {"ReduceL1", reduce}, {"ReduceL2", reduce}, {"ReduceSumSquare", reduce},
+      {"ReduceLogSum", reduce}, {"ReduceLogSumExp", reduce}, {"Range", range}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

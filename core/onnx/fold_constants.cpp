@@ -36,20 +36,39 @@ void require_range(const Tensor& exact, const Tensor& rounded) {
 bool is_drawn(const Weight& weight) { return !weight.is_small(); }
 bool is_drawn_fill(const Weight& weight) { return weight.is_fill() && is_drawn(weight); }
 
+/// Whether nobody trained it: a few numbers, a fill that stands for no weights, or what the import itself
+/// computed.
+bool is_of_shape_code(const Weight& weight, bool is_stored) {
+  if (weight.type().elements() <= Weight::kSmallWeight) return true;
+  if (weight.is_fill()) return !stands_for_weights(weight);
+  return weight.is_small() && !is_stored;
+}
+
 }  // namespace
 
-WeightPtr fold_small(const Graph& graph, ValueId value) {
-  constexpr int64_t kMaxElements = 1 << 20;
+bool stands_for_weights(const Weight& weight) {
+  const double value = weight.fill_value();
+  return weight.is_fill() && !weight.is_small() && value != std::trunc(value);
+}
+
+Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set<ValueId>& stored,
+                     const std::string& name) {
+  constexpr int64_t kMaxElements = 1 << 22;
   const NodeId node = graph.producer(value);
-  if (!graph.is_constant(node)) return nullptr;
+  if (!graph.is_constant(node) || graph.type(value).elements() > kMaxElements) return {};
+  bool is_all_computed = true;
   for (const ValueId input : graph.inputs(node)) {
     if (!input.valid()) continue;
     const WeightPtr& weight = graph.weight(graph.producer(input));
-    if (weight == nullptr || !weight->is_small() || weight->type().elements() > kMaxElements)
-      return nullptr;
+    if (weight == nullptr || weight->type().elements() > kMaxElements) return {};
+    const bool is_computed = is_of_shape_code(*weight, stored.contains(input));
+    if (!is_computed && !weight->is_small()) return {};
+    is_all_computed = is_all_computed && is_computed;
   }
-  if (graph.type(value).elements() > kMaxElements) return nullptr;
-  return known_weight(fold(graph, value));
+  const Tensor result = fold(graph, value);
+  const WeightPtr known = known_weight(result);
+  if (known != nullptr || !is_all_computed) return {known, !is_all_computed};
+  return {Weight::known(result, name), false};
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {

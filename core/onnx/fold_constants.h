@@ -1,13 +1,27 @@
 #pragma once
 
+#include <string>
+#include <unordered_set>
+
 #include "core/ir/graph.h"
 
 namespace reverie {
 
-/// The value of a node all of whose inputs are constants known by their value, as known_weight gives
-/// it; nullptr when they are not, when known_weight gives none, when more than 2^20 elements take part,
-/// or when the operator cannot be evaluated.
-WeightPtr fold_small(const Graph& graph, ValueId value);
+/// A large fill in the place of trained numbers: its value is no whole number.
+bool stands_for_weights(const Weight& weight);
+
+struct Folded {
+  WeightPtr weight;  ///< nullptr: it stays as it is
+  bool is_stored = false;  ///< a large tensor of the file went in
+};
+
+/// The value of a node that shape or mask code computes: its inputs are constants known by their value, or
+/// computed by the import, that is not among those that the file holds (`stored`). What is not known by
+/// its value then becomes so (Weight::known, called `name`), unless a large tensor of the file went in:
+/// what is stored in a shorter form stays so. None where inputs are weights, or no constants, and where more than
+/// 2^22 elements take part (the masks of shifted windows have 3.3 million at 800 x 1333 pixels).
+Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set<ValueId>& stored,
+                     const std::string& name);
 
 /// The value of whatever is computed from constants alone, computed as `fold` does
 /// (core/exec/reference/reference.h): a formula

@@ -89,7 +89,9 @@ void Importer::add_initializers() {
       attribute->mutable_t()->clear_name();
       add_node(node);
     } else {
-      values_[tensor.name()] = graph_.add_constant(read_weight(tensor, files_));
+      const ValueId weight = graph_.add_constant(read_weight(tensor, files_));
+      values_[tensor.name()] = weight;
+      stored_.insert(weight);
     }
   }
   for (const auto& tensor : model_.graph().sparse_initializer()) add_sparse_initializer(tensor);
@@ -116,7 +118,7 @@ void Importer::add_sparse_initializer(const onnx::SparseTensorProto& tensor) {
 void Importer::add_node(const onnx::NodeProto& node) {
   std::optional<Values> outputs;
   if (is_candidate(node)) outputs = try_convert(node);
-  if (outputs) fold(&*outputs);
+  if (outputs) fold(node, &*outputs);
   if (!outputs) outputs = add_opaque(node);
   for (int i = 0; i < node.output_size(); ++i)
     if (taken_.contains(node.output(i))) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
@@ -180,10 +182,17 @@ Values Importer::add_opaque(const onnx::NodeProto& original) {
   return {outputs.begin(), outputs.end()};
 }
 
-void Importer::fold(Values* outputs) {
-  for (ValueId& output : *outputs) {
+void Importer::fold(const onnx::NodeProto& node, Values* outputs) {
+  if (node.op_type() == "Constant") stored_.insert(outputs->begin(), outputs->end());
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    ValueId& output = outputs->at(i);
     if (!output.valid() || graph_.weight(graph_.producer(output)) != nullptr) continue;
-    if (const WeightPtr weight = fold_small(graph_, output)) output = graph_.add_constant(weight);
+    const auto at = static_cast<int>(i);
+    const Folded folded =
+        fold_computed(graph_, output, stored_, at < node.output_size() ? node.output(at) : "");
+    if (folded.weight == nullptr) continue;
+    output = graph_.add_constant(folded.weight);
+    if (folded.is_stored) stored_.insert(output);
   }
 }
 

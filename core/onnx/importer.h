@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/onnx/convert.h"
 #include "core/onnx/external.h"
@@ -30,8 +31,8 @@ class Importer {
   bool is_candidate(const onnx::NodeProto& node) const;
   std::optional<Values> try_convert(const onnx::NodeProto& node);
   Values add_opaque(const onnx::NodeProto& original);
-  /// Replaces outputs that are computed from small constants alone by their values.
-  void fold(Values* outputs);
+  /// Replaces outputs that are computed from constants alone by their values.
+  void fold(const onnx::NodeProto& node, Values* outputs);
 
   ValueId value(const std::string& name) const;
   std::vector<KnownValue> known_inputs(const onnx::NodeProto& node);
@@ -45,6 +46,7 @@ class Importer {
   std::set<std::string> taken_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> values_;
+  std::unordered_set<ValueId> stored_;  ///< constants that the file holds
   std::unordered_map<std::string, const onnx::ValueInfoProto*> declared_;
   /// What is known of values that TensorType cannot express.
   std::unordered_map<int32_t, onnx::TypeProto> other_types_;
