@@ -12,7 +12,8 @@ namespace {
 
 const std::set<std::string_view> kMovement = {
     "Identity", "Dropout", "Cast",  "Transpose", "Concat", "Split",   "Slice",    "Gather", "Pad",
-    "Tile",     "Expand",  "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+    "Tile",     "Expand",  "Reshape", "Flatten", "Squeeze", "Unsqueeze", "GatherElements",
+    "GatherND", "Trilu",   "DepthToSpace", "SpaceToDepth", "ReverseSequence"};
 /// Their result is positive when their inputs are.
 const std::set<std::string_view> kKeepPositive = {
     "Add", "Mul", "Div", "Reciprocal", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"};

@@ -4,7 +4,7 @@
 
 #include "core/ir/schema.h"
 
-/// The families of the operator table, one source file each in core/ir/ops/. `schema.cpp` joins
+/// The families of the operator table, in core/ir/ops/. `schema.cpp` joins
 /// them in this order, which decides the ids.
 namespace reverie::ops {
 
@@ -21,5 +21,10 @@ std::vector<OpSchema> resize();              // Resize, GridSample
 std::vector<OpSchema> normalization();       // InstanceNormalization, LRN, LpNormalization
 std::vector<OpSchema> quantization();        // QuantizeLinear, DequantizeLinear, MatMulInteger, ...
 std::vector<OpSchema> recurrent();           // LSTM, GRU, RNN
+std::vector<OpSchema> further_elementwise();  // Mod, Xor, Sin, PRelu, IsNaN, ...
+std::vector<OpSchema> further_reductions();   // ReduceProd, LogSoftmax, ArgMax, TopK, CumSum, ...
+std::vector<OpSchema> indexing();             // ScatterND, GatherND, NonZero, OneHot, ...
+std::vector<OpSchema> rearranging();          // Trilu, DepthToSpace, ReverseSequence, ...
+std::vector<OpSchema> further_linear();       // Einsum
 
 }  // namespace reverie::ops

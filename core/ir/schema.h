@@ -37,7 +37,8 @@ struct AttrSpec {
 ///  - inputs that ONNX wants as constant tensors but that shape the result are attributes: `shape`
 ///    of Reshape and Expand, `axes` of Squeeze, Unsqueeze and the reductions, `starts, ends, axes,
 ///    steps` of Slice, `pads` and `value` of Pad, `split` of Split, `min` and `max` of Clip,
-///    `repeats` of Tile, `scales` or `sizes` of Resize;
+///    `repeats` of Tile, `scales` or `sizes` of Resize, `axis` of CumSum, `k` of TopK and Trilu,
+///    `depth` of OneHot, whose inputs are (indices, values);
 ///  - Conv(x, w, [b], [residual]), MatMul(a, b, [bias], [residual]) and Gemm(a, b, [c],
 ///    [residual]) take a residual that is added to the result and an attribute `activation`
 ///    ("none", "relu", "sigmoid", "tanh"), applied last. A bias of MatMul or Gemm broadcasts to the
@@ -76,7 +77,7 @@ struct OpSchema {
   /// takes its result for a weight. DequantizeLinear: a runtime fuses it with what follows, and its
   /// result is four times larger than what it is made from.
   bool keeps_constants = false;
-  /// The values of its inputs decide the output's shape (ConstantOfShape, Range). It can only be
+  /// The values of its inputs decide the output's shape (ConstantOfShape, Range, NonZero). It can only be
   /// evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
   bool value_shaped = false;
 

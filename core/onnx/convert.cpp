@@ -69,8 +69,8 @@ std::optional<Values> convert_as_is(Source& source) {
 
 std::optional<Values> convert(Source& source) {
   const std::string_view op = source.node.op_type();
-  for (const auto family :
-       {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule, recurrent_rule})
+  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule,
+                            recurrent_rule, indexing_rule})
     if (const Converter rule = family(op)) return rule(source);
   return convert_as_is(source);
 }

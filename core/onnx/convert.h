@@ -72,6 +72,9 @@ Converter window_rule(std::string_view op);
 Converter arithmetic_rule(std::string_view op);
 Converter image_rule(std::string_view op);
 Converter recurrent_rule(std::string_view op);
+Converter indexing_rule(std::string_view op);
+/// Einsum as a product or a transposition where it is one.
+std::optional<Values> convert_einsum(Source& source);
 /// At least `least`, and so small that arithmetic with extents does not overflow.
 bool are_usual(std::span<const int64_t> numbers, int64_t least);
 /// Extents of the filter, which is input `filter`, without those of channels. Takes out the attribute

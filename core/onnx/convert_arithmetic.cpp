@@ -9,7 +9,7 @@ namespace {
 
 /// Before opset 13 the axes from `axis` on count as one.
 std::optional<Values> softmax(Source& source) {
-  const char* op = "Softmax";
+  const std::string& op = source.node.op_type();
   if (source.opset >= 13) return convert_as_is(source);
   const TensorType& type = source.type(0);
   const int64_t given = source.attributes.integer("axis", 1);
@@ -40,6 +40,20 @@ std::optional<Values> chain(Source& source, const char* op) {
   return Values{result};
 }
 
+/// As the second input.
+std::optional<Values> cast_like(Source& source) {
+  if (!source.has_input(1)) throw InputError("has no input to be like");
+  return source.add("Cast", {source.inputs[0]},
+                    {{"to", std::string(name_of(source.type(1).dtype))}});
+}
+
+std::optional<Values> mean(Source& source) {
+  const auto sum = chain(source, "Add");
+  const auto count = static_cast<double>(source.inputs.size());
+  const Tensor divisor = Tensor::of<double>({}, {count}).cast(source.graph.type(sum->at(0)).dtype);
+  return source.add("Div", {sum->at(0), source.graph.add_constant(Weight::dense(divisor))});
+}
+
 std::optional<Values> sum(Source& source) { return chain(source, "Add"); }
 std::optional<Values> minimum(Source& source) { return chain(source, "Min"); }
 std::optional<Values> maximum(Source& source) { return chain(source, "Max"); }
@@ -48,7 +62,10 @@ std::optional<Values> maximum(Source& source) { return chain(source, "Max"); }
 
 Converter arithmetic_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"Softmax", softmax}, {"Cast", cast}, {"Sum", sum}, {"Min", minimum}, {"Max", maximum}};
+      {"Softmax", softmax}, {"LogSoftmax", softmax},
+      {"Cast", cast},       {"CastLike", cast_like}, {"Sum", sum},
+      {"Mean", mean},       {"Min", minimum},        {"Max", maximum},
+      {"Einsum", convert_einsum}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

@@ -40,7 +40,7 @@ ValueId hard_swish(Graph& graph, NodeId node) {
   return graph.add("Mul", {x, graph.add("HardSigmoid", {x}, slope)});
 }
 
-/// Along the last axis, which every opset has.
+/// And LogSoftmax: along the last axis, which every opset has.
 ValueId softmax(Graph& graph, NodeId node) {
   const ValueId x = graph.inputs(node)[0];
   const int64_t axis = graph.attributes(node).integer("axis");
@@ -49,7 +49,7 @@ ValueId softmax(Graph& graph, NodeId node) {
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[static_cast<size_t>(axis)], perm.back());
   const ValueId turned = graph.add("Transpose", {x}, {{"perm", perm}});
-  const ValueId result = graph.add("Softmax", {turned}, {{"axis", last}});
+  const ValueId result = graph.add(graph.op(node).name, {turned}, {{"axis", last}});
   return graph.add("Transpose", {result}, {{"perm", perm}});
 }
 
@@ -66,7 +66,7 @@ std::optional<ValueId> in_older_words(Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
   if (op.is("LayerNormalization")) return layer_normalization(graph, node);
   if (op.is("HardSwish")) return hard_swish(graph, node);
-  if (op.is("Softmax")) return softmax(graph, node);
+  if (op.is("Softmax") || op.is("LogSoftmax")) return softmax(graph, node);
   if (op.is("Gemm") && graph.inputs(node).size() == 2 && opset < kGemmWithoutTermSince)
     return gemm_with_term(graph, node);
   return std::nullopt;

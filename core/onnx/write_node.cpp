@@ -12,8 +12,20 @@
 namespace reverie::proto {
 namespace {
 
-const onnx::OpSchema* onnx_schema(const std::string& op, int opset) {
-  return onnx::OpSchemaRegistry::Schema(op, opset, "");
+/// What ONNX calls it at that opset.
+std::string name_at(const OpSchema& op, int opset) {
+  constexpr int kScatterElementsSince = 11;
+  if (op.is("ScatterElements") && opset < kScatterElementsSince) return "Scatter";
+  return op.is("Resize") && opset < kResizeSince ? "Upsample" : op.name;
+}
+
+const onnx::OpSchema* onnx_schema(const std::string& name, int opset) {
+  return onnx::OpSchemaRegistry::Schema(name, opset, "");
+}
+
+/// The place that ONNX has for an input.
+size_t onnx_place(const OpSchema& op, size_t input) {
+  return op.is("OneHot") && input == 1 ? 2 : input;
 }
 
 bool takes_type(const onnx::OpSchema& schema, size_t input, DType dtype) {
@@ -25,7 +37,7 @@ bool takes_type(const onnx::OpSchema& schema, size_t input, DType dtype) {
   return allowed.contains(onnx::Utils::DataTypeUtils::ToType(type));
 }
 
-enum class Elements { kIntegers, kFloats, kOneOfInput };
+enum class Elements { kIntegers, kOneInteger, kScalarInteger, kFloats, kOneOfInput };
 
 /// Attributes that become an input from the opset on, in the order of the inputs.
 struct MovedAttribute {
@@ -54,12 +66,11 @@ constexpr MovedAttribute kMoved[] = {
     {"Resize", "roi", 11, Elements::kFloats},  // of a mode that the table does not have
     {"Resize", "scales", 9, Elements::kFloats},
     {"Resize", "sizes", 11},
+    {"TopK", "k", 10, Elements::kOneInteger},
+    {"CumSum", "axis", 11, Elements::kScalarInteger},
+    {"Trilu", "k", 14, Elements::kScalarInteger},
+    {"OneHot", "depth", 9, Elements::kScalarInteger},
 };
-
-/// What the operator is called there.
-std::string name_at(const OpSchema& op, int opset) {
-  return op.is("Resize") && opset < kResizeSince ? "Upsample" : op.name;
-}
 
 bool moved(const OpSchema& op, const std::string& attribute, int opset) {
   return std::any_of(std::begin(kMoved), std::end(kMoved), [&](const MovedAttribute& row) {
@@ -101,13 +112,18 @@ bool broadcasts(const Graph& graph, NodeId node) {
   return std::ranges::any_of(graph.inputs(node), [&](ValueId input) { return graph.type(input).shape != shape; });
 }
 
+bool is_softmax(const OpSchema& op) {
+  return op.is("Softmax") || op.is("LogSoftmax");
+}
+
 /// What an older operator set cannot say although it has the operator and its attributes.
 bool has_meaning(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
-  if (op.is("Softmax")) return opset >= 13 || trailing_extents_are_one(graph, node);
+  if (is_softmax(op)) return opset >= 13 || trailing_extents_are_one(graph, node);
   if (op.is("Reshape")) return opset >= 14 || !keeps_zero_extent(graph, node);
   if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
   if (reduces_nothing(graph, node)) return op.is("ReduceSum") && opset >= 13;
+  if (op.is("OneHot")) return opset >= 11;
   if (op.is("Min") || op.is("Max")) return opset >= 8 || !broadcasts(graph, node);
   if (op.is("Resize")) return opset >= kNewerResizeSince || is_older_resize(graph.attributes(node));
   return true;
@@ -181,6 +197,10 @@ std::string add_moved(const Graph& graph, NodeId id, const MovedAttribute& row,
   }
   if (row.elements == Elements::kFloats)
     return target.add_constant(floats(std::get<std::vector<double>>(value)), row.attribute);
+  if (row.elements == Elements::kOneInteger)
+    return target.add_integers({std::get<int64_t>(value)}, row.attribute);
+  if (row.elements == Elements::kScalarInteger)
+    return target.add_constant(Tensor::of<int64_t>({}, {std::get<int64_t>(value)}), row.attribute);
   const DType dtype = graph.type(graph.inputs(id)[0]).dtype;
   return target.add_constant(scalar(std::get<double>(value), dtype), row.attribute);
 }
@@ -202,6 +222,7 @@ void write_moved_attributes(const Graph& graph, NodeId id, const Attributes& att
     const AttrValue* value = attributes.find(row.attribute);
     node->add_input(value == nullptr ? "" : add_moved(graph, id, row, *value, target));
   }
+  if (graph.op(id).is("OneHot")) node->mutable_input()->SwapElements(1, 2);
   while (node->input_size() > 0 && node->input(node->input_size() - 1).empty())
     node->mutable_input()->RemoveLast();
   fill_required_inputs(target.opset, node, target);
@@ -251,7 +272,9 @@ bool can_write(const Graph& graph, NodeId node, int opset) {
   if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
   const auto inputs = graph.inputs(node);
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].valid() && !takes_type(*schema, i, graph.type(inputs[i]).dtype)) return false;
+    if (inputs[i].valid() &&
+        !takes_type(*schema, onnx_place(op, i), graph.type(inputs[i]).dtype))
+      return false;
   for (const auto& [name, value] : graph.attributes(node).entries())
     if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
         !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))

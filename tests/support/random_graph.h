@@ -15,7 +15,7 @@
 namespace reverie {
 
 /// Builds well-typed float graphs at random: convolutions, products, pools, normalizations,
-/// elementwise operators, reductions and movement over one or two inputs, with weights large and
+/// elementwise operators, reductions, movement and indexing over one or two inputs, with weights large and
 /// small, dense and fill, shared and computed. Values stay finite and tensors small (at most
 /// kMaxElements), so that a graph runs in milliseconds. Equal seeds give equal graphs.
 class RandomGraph {
@@ -40,7 +40,8 @@ class RandomGraph {
         &RandomGraph::pool,      &RandomGraph::reduce,  &RandomGraph::softmax, &RandomGraph::layer_norm,
         &RandomGraph::transpose, &RandomGraph::reshape, &RandomGraph::concat,  &RandomGraph::split,
         &RandomGraph::slice,     &RandomGraph::pad,     &RandomGraph::repeat,  &RandomGraph::gather,
-        &RandomGraph::squeeze,   &RandomGraph::enlarge, &RandomGraph::normalize};
+        &RandomGraph::squeeze,   &RandomGraph::enlarge, &RandomGraph::normalize,
+        &RandomGraph::index};
     for (int tries = 0; work_ < nodes && tries < 100 * nodes; ++tries)
       (this->*makers[rng_.below(makers.size())])();
     int outputs = 0;
@@ -351,6 +352,35 @@ class RandomGraph {
     for (int64_t& index : indices.data<int64_t>()) index = between(0, shape(x)[axis] - 1);
     const ValueId at = graph_.add_constant(Weight::dense(indices, ""));
     keep("Gather", {x, at}, {{"axis", static_cast<int64_t>(axis)}});
+  }
+  ValueId indices(const Shape& shape, int64_t extent) {
+    Tensor places({DType::kInt64, shape});
+    for (int64_t& place : places.data<int64_t>()) place = between(-extent, extent - 1);
+    return graph_.add_constant(Weight::dense(places, ""));
+  }
+  void index() {
+    const ValueId x = any();
+    if (shape(x).empty()) return;
+    const auto at = rng_.below(shape(x).size());
+    const auto axis = static_cast<int64_t>(at);
+    const int64_t extent = shape(x)[at];
+    Shape rest(shape(x).begin() + 1, shape(x).end());
+    switch (rng_.below(8)) {
+      case 0: return keep("CumSum", {x}, {{"axis", axis}, {"reverse", between(0, 1)}});
+      case 1: return keep("LogSoftmax", {x}, {{"axis", axis}});
+      case 2: return keep("TopK", {x}, {{"axis", axis}, {"k", between(1, extent)}});
+      case 3: return keep("GatherElements", {x, indices(shape(x), extent)}, {{"axis", axis}});
+      case 4:
+        return keep("ScatterElements", {x, indices(shape(x), extent), other_of_shape(x)},
+                    {{"axis", axis}, {"reduction", one_of<std::string>({"none", "add"})}});
+      case 5: return keep("GatherND", {x, indices({2, 1}, shape(x)[0])});
+      case 6:
+        rest.insert(rest.begin(), 1);
+        return keep("ScatterND", {x, indices({1, 1}, shape(x)[0]), weight(rest)});
+      default:
+        if (shape(x).size() > 1)
+          keep("Trilu", {x}, {{"k", between(-1, 1)}, {"upper", between(0, 1)}});
+    }
   }
   void squeeze() {
     const ValueId x = any();

@@ -41,6 +41,24 @@ struct ReluOf { template <typename T> T operator()(T x) const { return x < 0 ? T
 struct AbsOf { template <typename T> T operator()(T x) const { return x < 0 ? negative(x) : x; } };
 struct NegOf { template <typename T> T operator()(T x) const { return negative(x); } };
 
+struct SignOf {
+  template <typename T>
+  T operator()(T x) const { return x > 0 ? T{1} : x < 0 ? T{-1} : x; }
+};
+
+double softsign(double x) { return x / (1.0 + std::fabs(x)); }
+double round_to_even(double x) { return std::nearbyint(x); }
+double sine(double x) { return std::sin(x); }
+double cosine(double x) { return std::cos(x); }
+double tangent(double x) { return std::tan(x); }
+double arc_sine(double x) { return std::asin(x); }
+double arc_cosine(double x) { return std::acos(x); }
+double arc_tangent(double x) { return std::atan(x); }
+double hyperbolic_sine(double x) { return std::sinh(x); }
+double hyperbolic_cosine(double x) { return std::cosh(x); }
+double area_sine(double x) { return std::asinh(x); }
+double area_cosine(double x) { return std::acosh(x); }
+double area_tangent(double x) { return std::atanh(x); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double reciprocal(double x) { return 1.0 / x; }
 double hard_swish(double x) { return x * std::min(1.0, std::max(0.0, x / 6.0 + 0.5)); }
@@ -80,6 +98,40 @@ To converted(From x) {
     if (x < -kLimit) return std::numeric_limits<int64_t>::min();
   }
   return static_cast<To>(x);
+}
+
+std::vector<Tensor> selu(const KernelCall& call) {
+  const double alpha = call.attributes.number("alpha");
+  const double gamma = call.attributes.number("gamma");
+  return mapped<double>(
+      call, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+}
+
+std::vector<Tensor> celu(const KernelCall& call) {
+  const double alpha = call.attributes.number("alpha");
+  return mapped<double>(call, [=](double x) { return x > 0 ? x : alpha * std::expm1(x / alpha); });
+}
+
+std::vector<Tensor> thresholded_relu(const KernelCall& call) {
+  const double alpha = call.attributes.number("alpha");
+  return mapped<double>(call, [=](double x) { return x > alpha ? x : 0; });
+}
+
+template <typename F>
+std::vector<Tensor> question(const KernelCall& call, F&& f) {
+  Tensor result = call.new_output();
+  std::ranges::transform(call.inputs[0].data<double>(), result.data<bool>().begin(), f);
+  return {result};
+}
+
+std::vector<Tensor> is_nan(const KernelCall& call) {
+  return question(call, [](double x) { return std::isnan(x); });
+}
+
+std::vector<Tensor> is_infinite(const KernelCall& call) {
+  const bool negative = call.attributes.integer("detect_negative") != 0;
+  const bool positive = call.attributes.integer("detect_positive") != 0;
+  return question(call, [=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 
 std::vector<Tensor> clip(const KernelCall& call) {
@@ -175,6 +227,37 @@ struct MaxOf {
   T operator()(T a, T b) const { return a > b || a != a ? a : b; }
 };
 
+/// ONNX operator specification, Mod: the sign is the divisor's, with fmod the dividend's.
+std::vector<Tensor> modulo(const KernelCall& call) {
+  const bool is_truncated = call.attributes.integer("fmod") != 0;
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return zipped<T, T, T>(call, [=](T a, T b) -> T {
+      if constexpr (std::is_same_v<T, double>) {
+        return std::fmod(a, b);
+      } else {
+        if (b == 0) throw InputError("integer division by zero");
+        const T rest = b == -1 ? 0 : a % b;
+        return !is_truncated && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      }
+    });
+  });
+}
+
+std::vector<Tensor> bit_shift(const KernelCall& call) {
+  const bool left = call.attributes.text("direction") == "LEFT";
+  return zipped<int64_t, int64_t, int64_t>(call, [=](int64_t value, int64_t by) {
+    const auto bits = static_cast<uint64_t>(value);
+    if (by < 0 || by > 63) return int64_t{0};
+    return static_cast<int64_t>(left ? bits << by : bits >> by);
+  });
+}
+
+std::vector<Tensor> parametric_relu(const KernelCall& call) {
+  return zipped<double, double, double>(call,
+                                        [](double x, double slope) { return x < 0 ? slope * x : x; });
+}
+
 int64_t integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
   int64_t result = 1;
@@ -257,6 +340,25 @@ std::vector<KernelRow> unary_kernels() {
           {"Ceil", map_real<round_up>},
           {"Not", negate},
           {"Cast", cast},
+          {"Sign", map_number<SignOf>},
+          {"Round", map_real<round_to_even>},
+          {"IsNaN", is_nan},
+          {"IsInf", is_infinite},
+          {"Softsign", map_real<softsign>},
+          {"Selu", selu},
+          {"Celu", celu},
+          {"ThresholdedRelu", thresholded_relu},
+          {"Sin", map_real<sine>},
+          {"Cos", map_real<cosine>},
+          {"Tan", map_real<tangent>},
+          {"Asin", map_real<arc_sine>},
+          {"Acos", map_real<arc_cosine>},
+          {"Atan", map_real<arc_tangent>},
+          {"Sinh", map_real<hyperbolic_sine>},
+          {"Cosh", map_real<hyperbolic_cosine>},
+          {"Asinh", map_real<area_sine>},
+          {"Acosh", map_real<area_cosine>},
+          {"Atanh", map_real<area_tangent>},
           {"Identity", pass_through, true},
           {"Dropout", pass_through, true}};
 }
@@ -271,6 +373,10 @@ std::vector<KernelRow> binary_kernels() {
           {"Max", zip_numbers<MaxOf>},
           {"And", zip_bools<std::logical_and<>>},
           {"Or", zip_bools<std::logical_or<>>},
+          {"Mod", modulo},
+          {"Xor", zip_bools<std::not_equal_to<>>},
+          {"BitShift", bit_shift},
+          {"PRelu", parametric_relu},
           {"Equal", compare<std::equal_to<>>},
           {"Greater", compare<std::greater<>>},
           {"GreaterOrEqual", compare<std::greater_equal<>>},

@@ -47,6 +47,8 @@ std::vector<KernelRow> sampling_kernels();
 std::vector<KernelRow> normalization_kernels();
 std::vector<KernelRow> quantization_kernels();
 std::vector<KernelRow> recurrent_kernels();
+std::vector<KernelRow> lane_kernels();
+std::vector<KernelRow> scatter_kernels();
 
 /// nullptr when there is none.
 const KernelRow* find_kernel(std::string_view op);

@@ -2,6 +2,7 @@
 
 #include "core/exec/reference/indexing.h"
 #include "core/exec/reference/kernels.h"
+#include "core/ir/einsum.h"
 
 namespace reverie::reference {
 namespace {
@@ -86,10 +87,63 @@ std::vector<Tensor> general_product(const KernelCall& call) {
   });
 }
 
+/// How a tensor moves with each letter; a repeated one runs along a diagonal.
+Strides letter_strides(const Shape& shape, const std::string& term, const std::string& letters,
+                       const Shape& extents) {
+  const Strides own = contiguous_strides(shape);
+  Strides strides(letters.size(), 0);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const size_t at = letters.find(term[axis]);
+    if (shape[axis] == extents[at]) strides[at] += own[axis];
+  }
+  return strides;
+}
+
+template <typename T>
+Tensor sum_of_products(const KernelCall& call, const Einsum& sum) {
+  std::vector<Shape> shapes;
+  for (const Tensor& input : call.inputs) shapes.push_back(input.shape());
+  std::string letters = sum.result;
+  Shape extents = call.outputs[0].shape;
+  for (const auto& [letter, extent] : einsum_extents(sum, shapes))
+    if (sum.result.find(letter) == std::string::npos) {
+      letters += letter;
+      extents.push_back(extent);
+    }
+  Tensor result = call.new_output();
+  std::fill(result.data<T>().begin(), result.data<T>().end(), T{});
+  std::vector<Strides> strides = {letter_strides(result.shape(), sum.result, letters, extents)};
+  std::vector<const T*> operands;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    strides.push_back(letter_strides(shapes[i], sum.operands[i], letters, extents));
+    operands.push_back(call.inputs[i].data<T>().data());
+  }
+  T* out = result.data<T>().data();
+  for_each_run(extents, strides, [&](const Run& run) {
+    for (int64_t n = 0; n < run.count; ++n) {
+      T product = 1;
+      for (size_t i = 0; i < operands.size(); ++i)
+        product = times(product, operands[i][run.offsets[i + 1] + n * run.steps[i + 1]]);
+      T& to = out[run.offsets[0] + n * run.steps[0]];
+      to = plus(to, product);
+    }
+  });
+  return result;
+}
+
+std::vector<Tensor> einsum(const KernelCall& call) {
+  std::vector<int> ranks;
+  for (const Tensor& input : call.inputs) ranks.push_back(input.type().rank());
+  const Einsum sum = parse_einsum(call.attributes.text("equation"), ranks);
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    return std::vector<Tensor>{sum_of_products<decltype(zero)>(call, sum)};
+  });
+}
+
 }  // namespace
 
 std::vector<KernelRow> linear_kernels() {
-  return {{"MatMul", matmul}, {"Gemm", general_product}};
+  return {{"MatMul", matmul}, {"Gemm", general_product}, {"Einsum", einsum}};
 }
 
 }  // namespace reverie::reference

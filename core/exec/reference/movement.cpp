@@ -153,6 +153,79 @@ std::vector<Tensor> expand(const KernelCall& call) {
   return copied(call, axes);
 }
 
+Tensor nought(DType dtype) { return Tensor::of<double>({}, {0}).cast(dtype); }
+
+std::vector<Tensor> trilu(const KernelCall& call) {
+  const TensorType& type = call.inputs[0].type();
+  const int64_t rows = type.shape.end()[-2], columns = type.shape.end()[-1];
+  const int64_t k = call.attributes.integer("k");
+  const bool upper = call.attributes.integer("upper") != 0;
+  AxisOffsets offsets(static_cast<size_t>(type.elements()));
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const int64_t diagonal = at % columns - at / columns % rows;
+    offsets[i] = (upper ? diagonal >= k : diagonal <= k) ? at : -1;
+  }
+  return copied(call, {offsets}, nought(type.dtype).bytes().data());
+}
+
+/// Positions along an axis that is made of blocks.
+AxisOffsets block_offsets(int64_t blocks, int64_t step, int64_t size, int64_t step_within) {
+  AxisOffsets offsets;
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t within = 0; within < size; ++within)
+      offsets.push_back(block * step + within * step_within);
+  return offsets;
+}
+
+std::vector<Tensor> depth_to_space(const KernelCall& call) {
+  const Shape& shape = call.inputs[0].shape();
+  const Strides strides = contiguous_strides(shape);
+  const int64_t size = call.attributes.integer("blocksize");
+  const int64_t channels = call.outputs[0].shape[1];
+  const bool channel_first = call.attributes.text("mode") == "CRD";
+  const int64_t across = (channel_first ? 1 : channels) * strides[1];
+  std::vector<AxisOffsets> axes = identity_map(shape);
+  axes[1] = block_offsets(channels, (channel_first ? size * size : 1) * strides[1], 1, 0);
+  axes[2] = block_offsets(shape[2], strides[2], size, size * across);
+  axes[3] = block_offsets(shape[3], strides[3], size, across);
+  return copied(call, axes);
+}
+
+std::vector<Tensor> space_to_depth(const KernelCall& call) {
+  const Shape& shape = call.inputs[0].shape();
+  const Strides strides = contiguous_strides(shape);
+  const int64_t size = call.attributes.integer("blocksize");
+  std::vector<AxisOffsets> axes = identity_map(shape);
+  const AxisOffsets channels = std::exchange(axes[1], {});
+  for (const int64_t within : block_offsets(size, strides[2], size, strides[3]))
+    for (const int64_t channel : channels) axes[1].push_back(within + channel);
+  axes[2] = block_offsets(shape[2] / size, size * strides[2], 1, 0);
+  axes[3] = block_offsets(shape[3] / size, size * strides[3], 1, 0);
+  return copied(call, axes);
+}
+
+std::vector<Tensor> reverse_sequence(const KernelCall& call) {
+  const Shape& shape = call.inputs[0].shape();
+  const auto batch = static_cast<size_t>(call.attributes.integer("batch_axis"));
+  const int64_t times = shape[1 - batch];
+  const std::vector<int64_t> lengths = call.inputs[1].to_integers();
+  for (const int64_t length : lengths)
+    if (length < 0 || length > times)
+      throw InputError("ReverseSequence: length {} is out of range for an extent of {}", length,
+                       times);
+  const int64_t inner = element_count(Shape(shape.begin() + 2, shape.end()));
+  AxisOffsets rows;
+  for (int64_t i = 0; i < shape[0]; ++i)
+    for (int64_t j = 0; j < shape[1]; ++j) {
+      const int64_t time = batch == 0 ? j : i;
+      const int64_t length = lengths[static_cast<size_t>(batch == 0 ? i : j)];
+      const int64_t from = time < length ? length - 1 - time : time;
+      rows.push_back(inner * (batch == 0 ? i * shape[1] + from : from * shape[1] + j));
+    }
+  return copied(call, {rows, block_offsets(inner, 1, 1, 0)});
+}
+
 std::vector<Tensor> view(const KernelCall& call) {
   return {call.inputs[0].reshaped(call.outputs[0].shape)};
 }
@@ -200,6 +273,10 @@ std::vector<KernelRow> movement_kernels() {
           {"Pad", pad, true},
           {"Tile", tile, true},
           {"Expand", expand, true},
+          {"Trilu", trilu, true},
+          {"DepthToSpace", depth_to_space, true},
+          {"SpaceToDepth", space_to_depth, true},
+          {"ReverseSequence", reverse_sequence, true},
           {"Reshape", view, true},
           {"Flatten", view, true},
           {"Squeeze", view, true},

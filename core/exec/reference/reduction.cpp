@@ -129,6 +129,59 @@ std::vector<Tensor> layer_normalization(const KernelCall& call) {
   return {result};
 }
 
+std::vector<Tensor> product(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    return std::vector<Tensor>{reduced(call, decltype(zero){1}, times)};
+  });
+}
+
+std::vector<Tensor> sum_of_squares(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    return std::vector<Tensor>{reduced(
+        call, zero, [](auto sum, auto x) { return plus(sum, times(x, x)); })};
+  });
+}
+
+std::vector<Tensor> sum_of_sizes(const KernelCall& call) {
+  return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
+    return std::vector<Tensor>{reduced(call, zero, [](auto sum, auto x) {
+      return x < 0 ? minus(sum, x) : plus(sum, x);
+    })};
+  });
+}
+
+std::vector<Tensor> mapped(Tensor result, double (*f)(double)) {
+  std::ranges::transform(result.data<double>(), result.data<double>().begin(), f);
+  return {result};
+}
+
+std::vector<Tensor> length(const KernelCall& call) {
+  return mapped(sum_of_squares(call)[0], [](double x) { return std::sqrt(x); });
+}
+
+std::vector<Tensor> log_of_sum(const KernelCall& call) {
+  return mapped(sum(call)[0], [](double x) { return std::log(x); });
+}
+
+/// Of exp(x - greatest), so that nothing overflows.
+std::vector<Tensor> log_of_sum_of_exponentials(const KernelCall& call) {
+  const Tensor greatest = extreme<true>(call)[0];
+  Tensor result = call.new_output();
+  const auto top = greatest.data<double>();
+  const auto out = result.data<double>();
+  std::fill(out.begin(), out.end(), 0.0);
+  const double* in = call.inputs[0].data<double>().data();
+  const auto shift = [&](size_t at) { return std::isfinite(top[at]) ? top[at] : 0.0; };
+  for_each_run(call.inputs[0].shape(), {reducing_strides(call)}, [&](const Run& run) {
+    for (int64_t i = 0; i < run.count; ++i) {
+      const auto at = static_cast<size_t>(run.offsets[0] + i * run.steps[0]);
+      out[at] += std::exp(in[run.first + i] - shift(at));
+    }
+  });
+  for (size_t at = 0; at < out.size(); ++at) out[at] = std::log(out[at]) + shift(at);
+  return {result};
+}
+
 }  // namespace
 
 std::vector<KernelRow> reduction_kernels() {
@@ -136,6 +189,12 @@ std::vector<KernelRow> reduction_kernels() {
           {"ReduceSum", sum},
           {"ReduceMax", extreme<true>},
           {"ReduceMin", extreme<false>},
+          {"ReduceProd", product},
+          {"ReduceL1", sum_of_sizes},
+          {"ReduceL2", length},
+          {"ReduceSumSquare", sum_of_squares},
+          {"ReduceLogSum", log_of_sum},
+          {"ReduceLogSumExp", log_of_sum_of_exponentials},
           {"Softmax", softmax},
           {"BatchNormalization", batch_normalization},
           {"LayerNormalization", layer_normalization}};

@@ -34,7 +34,7 @@ const KernelRow* find_kernel(std::string_view op) {
     for (const auto family :
          {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
           movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
-          quantization_kernels, recurrent_kernels})
+          quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels})
       for (const KernelRow& row : family()) rows.emplace(row.op, row);
     return rows;
   }();
@@ -77,7 +77,9 @@ bool holds_every(DType to, DType from) {
 /// Whether a rounding error of what goes in can become a whole step of what comes out.
 bool is_step(const Graph& graph, NodeId node) {
   static const std::unordered_set<std::string_view> steps = {
-      "Floor", "Ceil", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"};
+      "Floor",   "Ceil",           "Round", "Sign",        "Mod",   "ThresholdedRelu", "Equal",
+      "Greater", "GreaterOrEqual", "Less",  "LessOrEqual", "IsNaN", "IsInf",           "ArgMax",
+      "ArgMin",  "TopK"};
   const OpSchema& op = graph.op(node);
   if (!op.is("Cast")) return steps.contains(op.name);
   const DType from = graph.type(graph.inputs(node)[0]).dtype;

@@ -50,7 +50,7 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
                                   std::span<const Tensor> inputs, ReferenceOptions options = {});
 
 /// The tensor of a constant value (graph.is_constant(value)), computed in double precision and
-/// rounded once to its type. What leads to a Floor, a Ceil, a comparison or a Cast that is not to a
+/// rounded once to its type. What leads to a Floor, a Ceil, a comparison, an order or a Cast that is not to a
 /// wider floating type is computed in its declared types, as the model itself would: there a rounding
 /// error is a whole step.
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights = materialized);

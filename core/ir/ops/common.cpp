@@ -58,6 +58,10 @@ void require_activation(const Attributes& attributes) {
 
 AttrSpec required(std::string name) { return {.name = std::move(name), .fallback = {}}; }
 
+AttrSpec number(std::string name, double fallback) {
+  return {.name = std::move(name), .fallback = fallback};
+}
+
 AttrSpec optional(std::string name) {
   return {.name = std::move(name), .fallback = {}, .optional = true};
 }
@@ -103,6 +107,19 @@ int64_t epilogue_flops(const OpContext& node, size_t bias, size_t residual) {
   const int64_t passes = node.has_input(bias) + node.has_input(residual) +
                          (node.attributes.text("activation") != "none");
   return passes * node.outputs[0].elements();
+}
+
+OpSchema value_shaped(std::string name, int inputs, std::vector<AttrSpec> attributes) {
+  OpSchema row;
+  row.name = std::move(name);
+  row.min_inputs = row.max_inputs = inputs;
+  row.attributes = std::move(attributes);
+  row.value_shaped = true;
+  row.infer = [](const OpContext&) -> Types {
+    throw InputError(
+        "the values of its inputs decide its shape, so that it has to be evaluated at import");
+  };
+  return row;
 }
 
 }  // namespace reverie::ops

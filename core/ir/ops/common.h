@@ -37,6 +37,12 @@ void normalize_axis_attribute(Attributes& attributes, std::string_view name, int
 void normalize_axes_attribute(Attributes& attributes, std::string_view name, int rank);
 void set_if_absent(Attributes& attributes, std::string_view name, AttrValue value);
 
+// Rows.
+/// The values of its inputs decide the output's shape (OpSchema::value_shaped).
+OpSchema value_shaped(std::string name, int inputs, std::vector<AttrSpec> attributes);
+/// An attribute that is a number.
+AttrSpec number(std::string name, double fallback);
+
 // FLOPs and bytes.
 int64_t total_elements(std::span<const TensorType> types);
 int64_t total_bytes(std::span<const TensorType> types);

@@ -9,6 +9,10 @@ namespace {
 using Check = void (*)(const TensorType&);
 void anything(const TensorType&) {}
 void require_bool(const TensorType& type) { require_dtype(type, DType::kBool, "input"); }
+void require_unsigned(const TensorType& type) {
+  if (!name_of(type.dtype).starts_with("uint"))
+    throw InputError("needs unsigned integers, not {}", name_of(type.dtype));
+}
 
 OpSchema unary(std::string name, Check check, std::vector<AttrSpec> attributes = {}) {
   OpSchema row;
@@ -101,8 +105,46 @@ OpSchema pass_through(std::string name) {
   return row;
 }
 
-AttrSpec number(std::string name, double fallback) {
-  return {.name = std::move(name), .fallback = fallback};
+OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
+  OpSchema row = unary(std::move(name), require_floating, std::move(attributes));
+  row.infer = [infer = row.infer](const OpContext& node) {
+    return Types{{DType::kBool, infer(node)[0].shape}};
+  };
+  return row;
+}
+
+OpSchema modulo() {
+  OpSchema row = binary("Mod", require_numeric, false);
+  row.attributes = {{.name = "fmod", .fallback = int64_t{0}}};
+  row.infer = [infer = row.infer](const OpContext& node) {
+    if (is_floating(node.inputs[0].dtype) && node.attributes.integer("fmod") == 0)
+      throw InputError("needs fmod=1 for floating-point elements");
+    return infer(node);
+  };
+  return row;
+}
+
+OpSchema bit_shift() {
+  OpSchema row = binary("BitShift", require_unsigned, false);
+  row.attributes = {required("direction")};
+  row.infer = [infer = row.infer](const OpContext& node) {
+    const std::string& direction = node.attributes.text("direction");
+    if (direction != "LEFT" && direction != "RIGHT")
+      throw InputError("direction '{}' is neither LEFT nor RIGHT", direction);
+    return infer(node);
+  };
+  return row;
+}
+
+OpSchema parametric_relu() {
+  OpSchema row = binary("PRelu", require_numeric, false);
+  row.infer = [](const OpContext& node) {
+    require_same_dtype(node);
+    require_floating(node.inputs[0]);
+    require_broadcasts_to(node.inputs[1], node.inputs[0].shape, "the slope");
+    return Types{node.inputs[0]};
+  };
+  return row;
 }
 
 }  // namespace
@@ -152,6 +194,28 @@ std::vector<OpSchema> binary_elementwise() {
       comparison("LessOrEqual", require_numeric, false),
       where(),
   };
+}
+
+std::vector<OpSchema> further_elementwise() {
+  std::vector<OpSchema> rows = {
+      modulo(),
+      binary("Xor", require_bool, true),
+      bit_shift(),
+      parametric_relu(),
+      unary("Sign", require_numeric),
+      unary("Round", require_floating),
+      question("IsNaN"),
+      question("IsInf", {{.name = "detect_negative", .fallback = int64_t{1}},
+                         {.name = "detect_positive", .fallback = int64_t{1}}}),
+      unary("Softsign", require_floating),
+      unary("Selu", require_floating, {number("alpha", 1.6732632), number("gamma", 1.050701)}),
+      unary("Celu", require_floating, {number("alpha", 1.0)}),
+      unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)}),
+  };
+  for (const char* name : {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
+                           "Acosh", "Atanh"})
+    rows.push_back(unary(name, require_floating));
+  return rows;
 }
 
 }  // namespace reverie::ops

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/ir/einsum.h"
 #include "core/ir/ops/common.h"
 
 namespace reverie::ops {
@@ -91,8 +92,53 @@ OpSchema gemm() {
   return row;
 }
 
+Einsum sum_of(const Attributes& attributes, std::span<const TensorType> inputs) {
+  std::vector<int> ranks;
+  for (const TensorType& type : inputs) ranks.push_back(type.rank());
+  return parse_einsum(attributes.text("equation"), ranks);
+}
+
+std::map<char, int64_t> extents_of(const OpContext& node, const Einsum& sum) {
+  std::vector<Shape> shapes;
+  for (const TensorType& type : node.inputs) shapes.push_back(type.shape);
+  return einsum_extents(sum, shapes);
+}
+
+OpSchema einsum() {
+  OpSchema row;
+  row.name = "Einsum";
+  row.min_inputs = 1;
+  row.max_inputs = OpSchema::kVariadic;
+  row.attributes = {required("equation")};
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    attributes.set("equation", to_string(sum_of(attributes, inputs)));
+  };
+  row.infer = [](const OpContext& node) {
+    require_same_dtype(node);
+    require_numeric(node.inputs[0]);
+    for (const TensorType& type : node.inputs)
+      if (!type.known()) throw InputError("an input is absent");
+    const Einsum sum = sum_of(node.attributes, node.inputs);
+    const std::map<char, int64_t> extents = extents_of(node, sum);
+    Shape every, result;
+    for (const auto& [letter, extent] : extents) every.push_back(extent);
+    element_count(every);  // throws where there are too many terms
+    for (const char letter : sum.result) result.push_back(extents.at(letter));
+    return Types{{node.inputs[0].dtype, std::move(result)}};
+  };
+  row.flops = [](const OpContext& node) {
+    auto flops = static_cast<int64_t>(node.inputs.size());
+    for (const auto& [letter, extent] : extents_of(node, sum_of(node.attributes, node.inputs)))
+      flops *= extent;
+    return flops;
+  };
+  return row;
+}
+
 }  // namespace
 
 std::vector<OpSchema> linear() { return {matmul(), gemm()}; }
+
+std::vector<OpSchema> further_linear() { return {einsum()}; }
 
 }  // namespace reverie::ops

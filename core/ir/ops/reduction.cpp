@@ -34,9 +34,19 @@ OpSchema reduce(std::string name) {
   return row;
 }
 
-OpSchema softmax() {
+/// What is computed in floating point whatever goes in.
+OpSchema reduce_floats(std::string name) {
+  OpSchema row = reduce(std::move(name));
+  row.infer = [infer = row.infer](const OpContext& node) {
+    require_floating(node.inputs[0]);
+    return infer(node);
+  };
+  return row;
+}
+
+OpSchema softmax(std::string name) {
   OpSchema row;
-  row.name = "Softmax";
+  row.name = std::move(name);
   row.min_inputs = row.max_inputs = 1;
   row.attributes = {{.name = "axis", .fallback = int64_t{-1}}};
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
@@ -96,12 +106,92 @@ OpSchema layer_normalization() {
   return row;
 }
 
+/// The place of the greatest or least element along an axis.
+OpSchema place_of_extreme(std::string name) {
+  OpSchema row;
+  row.name = std::move(name);
+  row.min_inputs = row.max_inputs = 1;
+  row.attributes = {{.name = "axis", .fallback = int64_t{0}},
+                    {.name = "keepdims", .fallback = int64_t{1}},
+                    {.name = "select_last_index", .fallback = int64_t{0}}};
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    normalize_axis_attribute(attributes, "axis", inputs[0].rank());
+  };
+  row.infer = [](const OpContext& node) {
+    const TensorType& x = node.inputs[0];
+    require_numeric(x);
+    const int axis = normalize_axis(node.attributes.integer("axis"), x.rank());
+    Shape result = x.shape;
+    const auto at = result.begin() + axis;
+    if (*at == 0) throw InputError("axis {} of {} has no elements", axis, to_string(x.shape));
+    if (node.attributes.integer("keepdims") != 0) *at = 1;
+    else result.erase(at);
+    return Types{{DType::kInt64, std::move(result)}};
+  };
+  row.flops = one_flop_per_input;
+  return row;
+}
+
+OpSchema top_k() {
+  OpSchema row;
+  row.name = "TopK";
+  row.min_inputs = row.max_inputs = 1;
+  row.min_outputs = row.max_outputs = 2;
+  row.attributes = {required("k"),
+                    {.name = "axis", .fallback = int64_t{-1}},
+                    {.name = "largest", .fallback = int64_t{1}},
+                    {.name = "sorted", .fallback = int64_t{1}}};
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    normalize_axis_attribute(attributes, "axis", inputs[0].rank());
+  };
+  row.infer = [](const OpContext& node) {
+    TensorType values = node.inputs[0];
+    require_numeric(values);
+    const int axis = normalize_axis(node.attributes.integer("axis"), values.rank());
+    int64_t& extent = values.shape[static_cast<size_t>(axis)];
+    const int64_t k = node.attributes.integer("k");
+    if (k < 0 || k > extent)
+      throw InputError("k is {}, but axis {} has {} elements", k, axis, extent);
+    extent = k;
+    return Types{values, {DType::kInt64, values.shape}};
+  };
+  row.flops = one_flop_per_input;
+  return row;
+}
+
+OpSchema cumulative_sum() {
+  OpSchema row;
+  row.name = "CumSum";
+  row.min_inputs = row.max_inputs = 1;
+  row.attributes = {required("axis"),
+                    {.name = "exclusive", .fallback = int64_t{0}},
+                    {.name = "reverse", .fallback = int64_t{0}}};
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    normalize_axis_attribute(attributes, "axis", inputs[0].rank());
+  };
+  row.infer = [](const OpContext& node) {
+    require_numeric(node.inputs[0]);
+    normalize_axis(node.attributes.integer("axis"), node.inputs[0].rank());
+    return Types{node.inputs[0]};
+  };
+  row.flops = one_flop_per_output;
+  return row;
+}
+
 }  // namespace
 
 std::vector<OpSchema> reduction() {
   return {reduce("ReduceMean"), reduce("ReduceSum"),   reduce("ReduceMax"),
-          reduce("ReduceMin"),  softmax(),             batch_normalization(),
+          reduce("ReduceMin"),  softmax("Softmax"),    batch_normalization(),
           layer_normalization()};
+}
+
+std::vector<OpSchema> further_reductions() {
+  return {place_of_extreme("ArgMax"), place_of_extreme("ArgMin"), top_k(),
+          cumulative_sum(),           softmax("LogSoftmax"),
+          reduce("ReduceProd"),       reduce("ReduceL1"),         reduce_floats("ReduceL2"),
+          reduce("ReduceSumSquare"),  reduce_floats("ReduceLogSum"),
+          reduce_floats("ReduceLogSumExp")};
 }
 
 }  // namespace reverie::ops

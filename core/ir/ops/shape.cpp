@@ -127,19 +127,6 @@ OpSchema shape() {
   return row;
 }
 
-OpSchema value_shaped(std::string name, int inputs, std::vector<AttrSpec> attributes) {
-  OpSchema row;
-  row.name = std::move(name);
-  row.min_inputs = row.max_inputs = inputs;
-  row.attributes = std::move(attributes);
-  row.value_shaped = true;
-  row.infer = [](const OpContext&) -> Types {
-    throw InputError(
-        "the values of its inputs decide its shape, so that it has to be evaluated at import");
-  };
-  return row;
-}
-
 }  // namespace
 
 std::vector<OpSchema> shapes() {

@@ -369,7 +369,8 @@ std::vector<TensorTerm> OperatorTerms::make(const OpSchema& op,
   if (op.is("Softmax")) return {softmax(in.at(0), attributes)};
   if (op.is("MaxPool") || op.is("AveragePool")) return {pool(op, in.at(0), attributes)};
   if (op.name.starts_with("Reduce")) return {reduce(op, in.at(0), attributes)};
-  if (op.elementwise && in.size() == 2) return {elementwise(op.name, in[0], in[1])};
+  if (op.elementwise && op.attributes.empty() && in.size() == 2)
+    return {elementwise(op.name, in[0], in[1])};
   if (op.elementwise && in.size() == 1 && !op.is("Cast")) return {unary(op.name, in[0], attributes)};
   throw InputError("no axiom speaks of {}", op.name);
 }

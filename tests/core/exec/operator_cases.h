@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -394,11 +395,55 @@ inline std::vector<OperatorCase> movement_cases() {
   };
 }
 
+/// Operators for which only the reference executor has kernels.
+inline std::vector<OperatorCase> uncommon_cases() {
+  std::vector<OperatorCase> cases;
+  for (const char* op : {"Sin", "Cos", "Tan", "Atan", "Sinh", "Cosh", "Asinh", "Asin", "Acos",
+                         "Atanh", "Round", "Sign", "Softsign", "Selu", "Celu", "ThresholdedRelu",
+                         "IsNaN", "IsInf"})
+    cases.push_back(CaseBuilder(op, {f32({3, 5})}).within(-0.9, 0.9));
+  cases.push_back(CaseBuilder("Acosh", {f32({3, 5})}).within(1.5, 3));
+  for (const char* op : {"ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum",
+                         "ReduceLogSumExp"})
+    cases.push_back(CaseBuilder(op, {f32({2, 3, 4})}).with("axes", Ints{1}).within(0.5, 2));
+  const TensorType index = of(DType::kInt64, {2, 3});
+  const std::string add = "add";
+  cases.insert(
+      cases.end(),
+      {CaseBuilder("PRelu", {f32({2, 3, 4}), f32({3, 1})}).constant(1),
+       CaseBuilder("Mod", {f32({5}), f32({5})}).with("fmod", int64_t{1}).within(0.5, 3),
+       CaseBuilder("Xor", {of(DType::kBool, {4, 1}), of(DType::kBool, {3})}),
+       CaseBuilder("BitShift", {of(DType::kUInt8, {4}), of(DType::kUInt8, {4})})
+           .with("direction", std::string("LEFT")),
+       CaseBuilder("LogSoftmax", {f32({2, 5})}),
+       CaseBuilder("ArgMax", {f32({3, 4})}).with("axis", int64_t{-1}),
+       CaseBuilder("ArgMin", {f32({3, 4})}).with("keepdims", int64_t{0}),
+       CaseBuilder("TopK", {f32({2, 6})}).with("k", int64_t{3}),
+       CaseBuilder("CumSum", {f32({2, 3, 4})}).with("axis", int64_t{1}),
+       CaseBuilder("GatherElements", {f32({4, 3}), index}),
+       CaseBuilder("GatherND", {f32({4, 4, 4, 2}), index}),
+       CaseBuilder("ScatterElements", {f32({4, 3}), index, f32({2, 3})}),
+       CaseBuilder("ScatterND", {f32({4, 4, 4, 2}), index, f32({2, 2})}).with("reduction", add),
+       CaseBuilder("Einsum", {f32({2, 3, 4}), f32({4, 2, 5})}).with("equation", std::string("bik,kbj->ijb")),
+       CaseBuilder("OneHot", {index, f32({2})}).with("depth", int64_t{4}),
+       CaseBuilder("Trilu", {f32({2, 3, 4})}).with("k", int64_t{1}),
+       CaseBuilder("DepthToSpace", {f32({1, 8, 2, 3})}).with("blocksize", int64_t{2}),
+       CaseBuilder("SpaceToDepth", {f32({1, 2, 4, 6})}).with("blocksize", int64_t{2}),
+       CaseBuilder("ReverseSequence", {f32({4, 3, 2}), of(DType::kInt64, {3})})});
+  return cases;
+}
+
+inline std::set<std::string> uncommon_names() {
+  std::set<std::string> names;
+  for (const OperatorCase& one : uncommon_cases()) names.insert(one.name);
+  return names;
+}
+
 /// Many shapes, attributes and element types of every family of operators.
 inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
   for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases,
-                      image_cases, recurrent_cases, quantized_cases})
+                      image_cases, recurrent_cases, quantized_cases, uncommon_cases})
     for (OperatorCase& one : family()) all.push_back(std::move(one));
   return all;
 }

@@ -337,5 +337,61 @@ TEST(Schema, ValueShapedOperatorsStandInNoGraph) {
               HasSubstr("evaluated at import"));
 }
 
+TEST(Schema, Indexing) {
+  const TensorType x = floats({4, 3, 2});
+  EXPECT_EQ(shape_of("GatherElements", {x, integers({9, 1, 2})}), (Shape{9, 1, 2}));
+  EXPECT_THAT(refusal("GatherElements", {x, integers({1, 9, 2})}), HasSubstr("do not fit"));
+  EXPECT_EQ(shape_of("GatherND", {x, integers({7, 2})}), (Shape{7, 2}));
+  EXPECT_EQ(shape_of("GatherND", {x, integers({4, 1})}, {{"batch_dims", int64_t{1}}}), (Shape{4, 2}));
+  EXPECT_THAT(refusal("GatherND", {x, floats({7, 2})}), HasSubstr("int32 or int64"));
+  EXPECT_EQ(shape_of("ScatterND", {x, integers({5, 1}), floats({5, 3, 2})}), x.shape);
+  EXPECT_THAT(refusal("ScatterND", {x, integers({5, 1}), integers({5, 3, 2})}), HasSubstr("updates"));
+  EXPECT_THAT(refusal("ScatterND", {x, integers({5, 1}), floats({5, 3, 2})},
+                      {{"reduction", std::string("max")}}),
+              HasSubstr("'max'"));
+  EXPECT_EQ(infer("OneHot", {integers({5}), bools({2})}, {{"depth", int64_t{7}}}).at(0), bools({5, 7}));
+  EXPECT_EQ(shape_of("OneHot", {integers({5}), floats({2})}, {{"depth", int64_t{7}}, {"axis", int64_t{-2}}}),
+            (Shape{7, 5}));
+  EXPECT_THAT(refusal("NonZero", {x}), HasSubstr("evaluated at import"));
+}
+
+TEST(Schema, OrdersAndSumsAlongAnAxis) {
+  const TensorType x = floats({4, 3, 2});
+  const auto best = infer("TopK", {x}, {{"k", int64_t{2}}, {"axis", int64_t{-2}}});
+  EXPECT_EQ(best.at(0), floats({4, 2, 2}));
+  EXPECT_EQ(best.at(1), integers({4, 2, 2}));
+  EXPECT_EQ(infer("ArgMax", {x}, {{"axis", int64_t{-1}}}).at(0), integers({4, 3, 1}));
+  EXPECT_EQ(shape_of("ArgMin", {x}, {{"keepdims", int64_t{0}}}), (Shape{3, 2}));
+  EXPECT_EQ(shape_of("CumSum", {x}, {{"axis", int64_t{-3}}}), x.shape);
+  EXPECT_THAT(refusal("CumSum", {x}, {{"axis", int64_t{3}}}), HasSubstr("3"));
+}
+
+TEST(Schema, Rearranging) {
+  const TensorType x = floats({1, 8, 4, 6});
+  const Attributes two = {{"blocksize", int64_t{2}}};
+  EXPECT_EQ(shape_of("DepthToSpace", {x}, two), (Shape{1, 2, 8, 12}));
+  EXPECT_EQ(shape_of("SpaceToDepth", {x}, two), (Shape{1, 32, 2, 3}));
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
+    EXPECT_THAT(refusal(op, {x}, {{"blocksize", int64_t{0}}}), HasSubstr("blocksize 0"));
+    EXPECT_THAT(refusal(op, {x}, {{"blocksize", int64_t{1} << 40}}), HasSubstr("blocksize"));
+    EXPECT_THAT(refusal(op, {floats({4, 4})}, two), HasSubstr("height and width"));
+  }
+  EXPECT_EQ(shape_of("ReverseSequence", {floats({5, 3, 2}), integers({3})}), (Shape{5, 3, 2}));
+  EXPECT_THAT(refusal("ReverseSequence", {floats({5, 3}), integers({5})}), HasSubstr("lengths"));
+}
+
+TEST(Schema, EinsteinSums) {
+  const auto canonical = [](const std::string& equation, std::vector<TensorType> inputs) {
+    return op_named("Einsum").resolve({{"equation", equation}}, inputs).text("equation");
+  };
+  const TensorType a = floats({2, 3, 4}), b = floats({4, 5});
+  EXPECT_EQ(canonical("b i k, k j", {a, b}), "bik,kj->bij");
+  EXPECT_EQ(canonical("...k,kj->...j", {a, b}), "abk,kj->abj");
+  EXPECT_EQ(canonical("ii", {floats({3, 3})}), "ii->");
+  EXPECT_EQ(shape_of("Einsum", {a, b}, {{"equation", std::string("bik,kj")}}), (Shape{2, 3, 5}));
+  EXPECT_EQ(flops("Einsum", {a, b}, {{"equation", std::string("bik,kj->bij")}}), 2 * 2 * 3 * 4 * 5);
+  EXPECT_THAT(refusal("Einsum", {a, b}, {{"equation", std::string("bik,kj->bb")}}), HasSubstr("twice"));
+}
+
 }  // namespace
 }  // namespace reverie

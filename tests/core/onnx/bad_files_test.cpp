@@ -159,7 +159,7 @@ TEST_F(BadFile, UnboundAndMisboundDimensions) {
 TEST_F(BadFile, UntouchedNodesThatOnnxRejectsAreNotWritten) {
   onnx::ModelProto model = parse(R"(
       <ir_version: 8, opset_import: ["" : 17]>
-      g (float[2, 3] x) => (float[4] y) { y = Selu(x) })");
+      g (float[2, 3] x) => (float[4] y) { y = Shrink(x) })");
   testing::write_message(model, path_);
   const ImportedModel imported = import_onnx(path_);
   Graph graph;
@@ -167,7 +167,7 @@ TEST_F(BadFile, UntouchedNodesThatOnnxRejectsAreNotWritten) {
   const TensorType wrong = {DType::kFloat32, {4}};
   onnx::NodeProto node = model.graph().node(0);
   const auto attributes = std::make_shared<const Attributes>(
-      Attributes{{"op", std::string("Selu")}, {"domain", std::string()},
+      Attributes{{"op", std::string("Shrink")}, {"domain", std::string()},
                  {"proto", node.SerializeAsString()}});
   const ValueId inputs[] = {x};
   graph.add_output("y", graph.output(graph.add_node(opaque_op(), inputs, attributes, {&wrong, 1})));

@@ -74,13 +74,13 @@ TEST_F(Names, OfBranchesGiveWayToThoseAroundThem) {
   }
 }
 
-/// Both Selus are alike; which of them comes first depends on the order of the sum.
+/// Both Shrinks are alike; which of them comes first depends on the order of the sum.
 TEST_F(Names, TellUnnamedOpaqueNodesApart) {
   const auto sum = [&](const char* last) {
     return import(parse(R"(
         <ir_version: 8, opset_import: ["" : 17]>
         g (float[2] x) => (float[2] y) {
-          a = Relu(x) b = Tanh(x) p = Selu(a) q = Selu(b) )" + std::string(last) + "}"));
+          a = Relu(x) b = Tanh(x) p = Shrink(a) q = Shrink(b) )" + std::string(last) + "}"));
   };
   const ImportedModel original = sum("y = Add(p, q)");
   const Agreement swapped = compare(original.graph, sum("y = Add(q, p)").graph);
@@ -95,7 +95,7 @@ TEST_F(Names, OfTheStandardDomainMayBeSpelledOut) {
     <ir_version: 8, opset_import: ["" : 17]>
     g (bool c, float[2] x) => (float[2] y) {
       r = Relu(x)
-      s = Selu(r)
+      s = Shrink(r)
       i = If(c)
       y = Add(s, i)
     })");

@@ -77,6 +77,32 @@ TEST(OldOpsets, AxesWereAttributes) {
               ElementsAre(0, 1, 2, 3));
 }
 
+TEST(OldOpsets, ScatterHadAnotherName) {
+  EXPECT_THAT(run(9, "4", R"(
+                  i = Constant <value = int64[2] {3, 1}> ()
+                  u = Constant <value = float[2] {7, 8}> ()
+                  y = Scatter(x, i, u))"),
+              ElementsAre(0, 8, 2, 7));
+}
+
+TEST(OldOpsets, TopKHadAnAttribute) {
+  EXPECT_THAT(run(9, "4", "y, i = TopK <k = 2> (x)"), ElementsAre(3, 2));
+  EXPECT_THAT(run(10, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK(x, k)"), ElementsAre(3));
+  EXPECT_THAT(run(11, "4", "k = Constant <value = int64[1] {1}> () y, i = TopK <largest = 0> (x, k)"),
+              ElementsAre(0));
+}
+
+TEST(OldOpsets, LogSoftmaxTookTheAxesFromAxisOnAsOne) {
+  const double e = std::exp(1.0);
+  EXPECT_NEAR(run(12, "1, 2, 2", "y = LogSoftmax(x)")[0], -std::log(1 + e + e * e + e * e * e), 1e-6);
+  EXPECT_NEAR(run(13, "1, 2, 2", "y = LogSoftmax(x)")[0], -std::log(1 + e), 1e-6);
+}
+
+TEST(OldOpsets, BlocksHadOneOrder) {
+  EXPECT_THAT(run(10, "1, 4, 1, 2", "y = DepthToSpace <blocksize = 2> (x)"),
+              ElementsAre(0, 2, 1, 3, 4, 6, 5, 7));
+}
+
 TEST(OldOpsets, SliceHadAttributes) {
   EXPECT_THAT(run(9, "4", "y = Slice <starts = [-3], ends = [100]> (x)"), ElementsAre(1, 2, 3));
   EXPECT_THAT(run(10, "4", R"(

@@ -46,16 +46,16 @@ TEST_F(Opaque, UnknownOperatorKeepsItsAttributesAndType) {
     <ir_version: 8, opset_import: ["" : 17]>
     g (float[2, 3] x) => (float[2, 3] y) {
       a = Relu(x)
-      b = Selu <alpha = 1.5, gamma = 0.25> (a)
+      b = Shrink <bias = 1.5, lambd = 0.25> (a)
       y = Tanh(b)
     })"));
   EXPECT_THAT(model.warnings, ElementsAre(HasSubstr("1 node is carried through untouched")));
-  EXPECT_THAT(model.warnings[0], HasSubstr("1 Selu"));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Shrink"));
   const NodeId last = model.graph.producer(model.graph.outputs()[0].value);
   EXPECT_EQ(model.graph.op(last).name, "Tanh");
   const onnx::ModelProto copy = expect_round_trip(model);
   ASSERT_EQ(copy.graph().node_size(), 3);
-  EXPECT_EQ(copy.graph().node(1).op_type(), "Selu");
+  EXPECT_EQ(copy.graph().node(1).op_type(), "Shrink");
   EXPECT_FLOAT_EQ(copy.graph().node(1).attribute(0).f(), 1.5);
 }
 
@@ -268,7 +268,7 @@ TEST_F(Opaque, StringsPassThroughBesideWhatIsRewritten) {
   classes->add_dims(3);
   for (const char* text : {"cat", "dog", "bird"}) classes->add_string_data(text);
   const ImportedModel model = import(proto);
-  EXPECT_THAT(model.warnings[0], HasSubstr("1 ArgMax, 1 Constant, 2 Gather"));
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Constant, 2 Gather"));
   expect_round_trip(model);
   Graph better = model.graph;
   const ValueId y = better.outputs()[0].value;
@@ -276,7 +276,7 @@ TEST_F(Opaque, StringsPassThroughBesideWhatIsRewritten) {
   better.erase_dead();
   const Agreement agreement = compare(model.graph, better);
   EXPECT_TRUE(agreement.agree) << agreement.reason;
-  EXPECT_EQ(agreement.unverified_nodes, 4);
+  EXPECT_EQ(agreement.unverified_nodes, 3);
 }
 
 /// An untouched node that means something else from opset 13 on, beside an input x.
@@ -382,10 +382,11 @@ TEST_F(Opaque, NamesThatNobodyReadsAreNoOutputs) {
 
 TEST_F(Opaque, AnOldOpsetThatANodePinsHasMaxOfEqualShapes) {
   expect_round_trip(import(parse(R"(
-    <ir_version: 3, opset_import: ["" : 7]>
+    <ir_version: 3, opset_import: ["" : 7, "com.example" : 1]>
     g (float[2, 3] a, float[2, 3] b) => (float[2, 3] y) {
       m = Max(a, b)
-      y = Mean(m, a)
+      n = com.example.Unknown(m)
+      y = Mean(n, a)
     })")));
 }
 
