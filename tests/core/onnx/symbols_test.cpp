@@ -327,6 +327,28 @@ TEST_F(RewrittenConstants, FoldedWeightsHoldForOtherExtents) {
   EXPECT_THAT(replaced(model), IsEmpty());
 }
 
+/// A table that the model computes from extents that have no symbol is known by its value, also in the
+/// file that is tried.
+TEST_F(RewrittenConstants, KnownTablesHoldForOtherExtents) {
+  const ImportedModel model = import_body(R"(
+      s = Shape(x) one = Constant <value = int64[1] {1}> () n = Gather(s, one)
+      square = Concat <axis = 0> (n, n)
+      ones = ConstantOfShape <value = float[1] {1}> (square)
+      axis = Constant <value = int64 {1}> ()
+      table = CumSum(ones, axis)
+      h = MatMul(x, table) y = Add(h, h))");
+  const WeightPtr table = weight_named(model.graph, "table");
+  ASSERT_NE(table, nullptr);
+  EXPECT_TRUE(table->is_small());
+  const ValueId t = graph_.add_constant(table);
+  Tensor twos({DType::kFloat32, {16, 16}});
+  for (size_t i = 0; i < 256; ++i) twos.data<float>()[i] = static_cast<float>(2 * (i % 16 + 1));
+  const ValueId same = graph_.add("MatMul", {x_, graph_.add_constant(Weight::known(twos, "twos"))});
+  const ValueId both = graph_.add("Sub", {graph_.add("MatMul", {x_, graph_.add("Add", {t, t})}), same});
+  graph_.add_output("y", graph_.add("Add", {both, same}));
+  EXPECT_THAT(replaced(model), IsEmpty());
+}
+
 TEST_F(RewrittenConstants, FoldedFillsHoldForOtherExtents) {
   const ImportedModel model = import_body(R"(
       extents = Constant <value = int64[2] {16, 16}> ()
