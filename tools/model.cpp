@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/models/models.h"
+#include "core/models/zoo/zoo.h"
 #include "core/onnx/export.h"
 #include "core/onnx/fill_weights.h"
 #include "tools/command.h"
@@ -24,6 +26,22 @@ struct OptionAdder {
 
 void list_models() {
   for (const ModelKind& kind : all_models()) fmt::print("{:<18}{}\n", kind.name, kind.description);
+  fmt::print("\nAs exporters write them, with all that is clumsy about it:\n");
+  for (const ZooKind& kind : all_zoo_models())
+    fmt::print("zoo/{:<22}{} (opset {})\n", kind.name, kind.description, kind.opset);
+}
+
+bool has_sizes(const ModelOptions& options) {
+  ModelOptions sizes = options;
+  sizes.seed = 0;
+  return sizes != ModelOptions{};
+}
+
+void write_zoo_model(const std::string& name, const ModelOptions& options, const std::string& out) {
+  if (has_sizes(options)) throw InputError("{} has no option but seed", name);
+  const std::string bytes = build_zoo_model(name, options.seed);
+  write_file(out, bytes);
+  fmt::print("{}: {} bytes\n", out, bytes.size());
 }
 
 void write_model(const std::string& name, const ModelOptions& options, const std::string& out) {
@@ -69,7 +87,8 @@ void register_model(CLI::App& app) {
       throw InputError("model needs either a name (see reverie model --list) or --fill FILE");
     if (arguments->out.empty()) throw InputError("model needs --out FILE");
     if (!arguments->fill.empty()) return write_filled(*arguments);
-    write_model(arguments->name, arguments->options, arguments->out);
+    const bool zoo = arguments->name.starts_with("zoo/");
+    (zoo ? write_zoo_model : write_model)(arguments->name, arguments->options, arguments->out);
   });
 }
 

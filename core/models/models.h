@@ -25,6 +25,8 @@ struct ModelOptions {
   /// Large weights are fills, so that a file is small while every operator and shape stays.
   bool light = false;
 
+  bool operator==(const ModelOptions&) const = default;
+
   template <class V>
   void fields(V& v) {
     v.field("image", image, "Side of the input image");

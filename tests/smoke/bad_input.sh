@@ -87,6 +87,8 @@ refuses 'epsiodes' reverie collect good.onnx --out new --set collect.epsiodes=4
 refuses 'broken.yaml' reverie collect good.onnx --out new --config broken.yaml
 refuses 'missing.yaml' reverie collect good.onnx --out new --config missing.yaml
 refuses 'nonsense' reverie model nonsense --out new
+refuses 'the zoo has no model .quagga.' reverie model zoo/quagga --out new
+refuses 'no option but seed' reverie model zoo/mlp --image 32 --out new
 absent new new.onnx new.h5
 
 # Models and rules

@@ -29,6 +29,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"core/ort", {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx"}},
     {"core/rules", {"core/base", "core/ir", "core/exec", "core/cost"}},
     {"core/models", {"core/base", "core/ir", "core/exec"}},
+    {"core/models/zoo", {"core/base", "core/ir"}},
     {"core/search", {"core"}},
     {"env", {"core"}},
     {"datasets", {"core", "env"}},
