@@ -34,16 +34,21 @@ ValueRange product(const RangeContext& node) {
 ValueRange maximum(const RangeContext& node) { return greatest(node.inputs[0], node.inputs[1]); }
 ValueRange choice(const RangeContext& node) { return least(node.inputs[1], node.inputs[2]); }
 
-/// The elements of a small weight.
-std::vector<double> elements_of(const Weight* weight) {
-  if (weight == nullptr || !weight->is_small()) return {};
-  if (weight->is_fill()) return {weight->fill_value()};
-  return weight->materialize().to_doubles();
+/// Of a weight that is known by its value; empty for another.
+std::vector<double> known_elements(const Weight& weight) {
+  if (!weight.is_small()) return {};
+  if (weight.is_fill()) return {weight.fill_value()};
+  return weight.materialize().to_doubles();
+}
+
+std::vector<double> few_elements(const Weight* weight) {
+  if (weight == nullptr || weight->type().elements() > Weight::kSmallWeight) return {};
+  return known_elements(*weight);
 }
 
 ValueRange quotient(const RangeContext& node) {
   if (node.inputs[1] == ValueRange::kPositive) return least(node.inputs[0], ValueRange::kNonNegative);
-  const std::vector<double> divisors = elements_of(node.second);
+  const std::vector<double> divisors = few_elements(node.second);
   const bool safe = !divisors.empty() && std::ranges::all_of(divisors, [](double x) { return x != 0; });
   return safe ? ValueRange::kFinite : ValueRange::kUnknown;
 }
@@ -53,7 +58,7 @@ ValueRange reciprocal(const RangeContext& node) {
 }
 
 ValueRange power(const RangeContext& node) {
-  const std::vector<double> exponents = elements_of(node.second);
+  const std::vector<double> exponents = few_elements(node.second);
   const auto all = [&](auto holds) { return !exponents.empty() && std::ranges::all_of(exponents, holds); };
   if (all([](double e) { return e >= 0 && std::fmod(e, 2) == 0; })) return ValueRange::kNonNegative;
   if (all([](double e) { return e >= 0 && std::fmod(e, 1) == 0; })) return ValueRange::kFinite;
@@ -110,17 +115,20 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Max", maximum}, {"Min", as_all}, {"Concat", as_all}, {"Where", choice},
         {"MaxPool", max_pool}, {"LayerNormalization", normalized},
         {"InstanceNormalization", normalized}, {"BatchNormalization", finite}};
-    for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax"})
+    for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax", "ReduceL1",
+                           "ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"})
       all[op] = non_negative;
     for (const char* op : {"Identity", "Dropout", "Cast", "Transpose", "Split", "Slice", "Gather", "Tile",
                            "Expand", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "ReduceMean",
                            "ReduceSum", "ReduceMax", "ReduceMin", "AveragePool", "GlobalAveragePool",
-                           "GlobalMaxPool", "DepthToSpace", "GatherND", "GatherElements", "TopK"})
+                           "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "GatherND",
+                           "GatherElements", "TopK"})
       all[op] = as_first;
-    for (const char* op : {"Sub", "Neg", "Erf", "Tanh", "LeakyRelu", "Elu", "HardSwish", "Floor", "Ceil",
-                           "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum", "Resize", "CumSum",
-                           "Trilu", "ScatterND", "ScatterElements", "LogSoftmax", "LSTM", "GRU",
-                           "DequantizeLinear"})
+    for (const char* op : {"Sub", "Neg", "Erf", "Tanh", "Sin", "Cos", "Atan", "Asinh", "Sign", "Floor", "Ceil",
+                           "Round", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "ThresholdedRelu",
+                           "Softsign", "HardSwish", "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum",
+                           "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
+                           "ScatterElements", "LogSoftmax", "LSTM", "GRU", "RNN", "DequantizeLinear"})
       all[op] = finite;
     return all;
   }();
@@ -152,7 +160,7 @@ ValueRange range_of(const RangeContext& node) {
 
 ValueRange range_of(const Weight& weight) {
   if (!is_floating(weight.type().dtype)) return ValueRange::kFinite;
-  const std::vector<double> elements = elements_of(&weight);
+  const std::vector<double> elements = known_elements(weight);
   if (elements.empty()) return ValueRange::kFinite;
   ValueRange range = ValueRange::kPositive;
   for (const double element : elements) range = least(range, sign_of(element));
