@@ -67,7 +67,23 @@ std::optional<Values> convert_as_is(Source& source) {
   return source.add(row->name, source.inputs, source.attributes);
 }
 
+/// Some take other numbers for true, and others for false.
+void check_flags(const Attributes& attributes) {
+  constexpr std::string_view kFlags[] = {
+      "align_corners", "allowzero", "ceil_mode",    "count_include_pad",   "exclude_outside",
+      "exclusive",     "fmod",      "input_forget", "keepdims",            "largest",
+      "reverse",       "sorted",    "spatial",      "linear_before_reset", "noop_with_empty_axes",
+      "transA",        "transB",    "upper",        "select_last_index",   "training_mode"};
+  for (const std::string_view flag : kFlags) {
+    const auto* value = attributes.find(flag);
+    const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    if (number != nullptr && *number != 0 && *number != 1)
+      throw InputError("attribute '{}' is {}, neither 0 nor 1", flag, *number);
+  }
+}
+
 std::optional<Values> convert(Source& source) {
+  check_flags(source.attributes);
   const std::string_view op = source.node.op_type();
   for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule,
                             recurrent_rule, indexing_rule})

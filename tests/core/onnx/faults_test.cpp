@@ -133,6 +133,14 @@ TEST_F(Faults, ReshapeToAnotherNumberOfElementsIsRefused) {
   EXPECT_THAT(refusal(model), AllOf(HasSubstr("Reshape"), HasSubstr("6 elements do not make")));
 }
 
+TEST_F(Faults, FlagsThatAreNeitherZeroNorOneAreCarriedThrough) {
+  const ImportedModel imported = import(parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[3, 2, 2] x) => (float[1, 1, 1] y) { y = ReduceMax<keepdims = 16>(x) })"));
+  EXPECT_THAT(imported.warnings, ElementsAre(HasSubstr("1 ReduceMax")));
+  export_onnx(imported.graph, imported.info, folder_ / "again.onnx");
+}
+
 /// x + a sparse [4, 5] with values and indices as given.
 onnx::ModelProto with_sparse(const std::vector<int64_t>& indices, int64_t values) {
   onnx::ModelProto model = parse(R"(<ir_version: 8, opset_import: ["" : 13, "com.x" : 1]>
