@@ -37,7 +37,8 @@ double fan_in(const Graph& graph, NodeId node, size_t index) {
     return count(element_count(shape) / std::max<int64_t>(shape[0], 1)) / 2;
   if (op.is("ConvTranspose") && index == 1) {
     double strides = 1;
-    for (const int64_t stride : graph.attributes(node).integers("strides")) strides *= count(stride);
+    for (const int64_t stride : graph.attributes(node).integers("strides"))
+      strides *= count(stride);
     const int64_t groups = graph.attributes(node).integer("group");
     return count(element_count(shape) / std::max<int64_t>(shape[1] * groups, 1)) / strides / 2;
   }

@@ -77,8 +77,8 @@ Converter indexing_rule(std::string_view op);
 std::optional<Values> convert_einsum(Source& source);
 /// At least `least`, and so small that arithmetic with extents does not overflow.
 bool are_usual(std::span<const int64_t> numbers, int64_t least);
-/// Extents of the filter, which is input `filter`, without those of channels. Takes out the attribute
-/// `kernel_shape`. InputError when that differs, or there is no filter.
+/// Extents of the filter, which is input `filter`, without those of channels. Takes out the
+/// attribute `kernel_shape`. InputError when that differs, or there is no filter.
 Shape take_kernel(Source& source, size_t filter = 1);
 /// Operators whose meaning the table shares.
 std::optional<Values> convert_as_is(Source& source);

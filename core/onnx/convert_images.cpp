@@ -34,6 +34,7 @@ bool resolve_output_shape(Source& source, const Shape& kernel) {
   if (!are_usual(x, 0) || x.size() != rank + 2 || !are_usual(padding, 0) || padding.size() != rank)
     return false;
   const std::optional<Shape> wanted = wanted_extents(source, mode, strides);
+  const bool is_given = source.attributes.has("output_shape");
   source.attributes.erase("auto_pad");
   source.attributes.erase("output_shape");
   if (mode == "VALID") source.attributes.erase("pads");
@@ -45,6 +46,7 @@ bool resolve_output_shape(Source& source, const Shape& kernel) {
                             (kernel[i] - 1) * dilations[i] + 1 - (*wanted)[i];
     constexpr int kHalvesSettledSince = 11;
     if (surplus % 2 > 0 && source.opset < kHalvesSettledSince) return false;
+    if (surplus < 0 && !is_given) return false;
     padding[i] += std::max<int64_t>(-surplus, 0);  // what is missing is added at the end
     const int64_t total = std::max<int64_t>(surplus, 0);
     pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;

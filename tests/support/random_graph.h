@@ -41,7 +41,7 @@ class RandomGraph {
         &RandomGraph::transpose, &RandomGraph::reshape, &RandomGraph::concat,  &RandomGraph::split,
         &RandomGraph::slice,     &RandomGraph::pad,     &RandomGraph::repeat,  &RandomGraph::gather,
         &RandomGraph::squeeze,   &RandomGraph::enlarge, &RandomGraph::normalize,
-        &RandomGraph::index};
+        &RandomGraph::index,     &RandomGraph::recur,   &RandomGraph::quantize};
     for (int tries = 0; work_ < nodes && tries < 100 * nodes; ++tries)
       (this->*makers[rng_.below(makers.size())])();
     int outputs = 0;
@@ -239,6 +239,30 @@ class RandomGraph {
     const Shape channels = {shape(x)[1]};
     if (rng_.below(3) == 0) return keep("LRN", {x}, {{"size", between(1, 4)}});
     keep("InstanceNormalization", {x, weight(channels), weight(channels)}, {{"epsilon", 0.1}});
+  }
+  void recur() {
+    const ValueId x = of_rank(3);
+    if (!x.valid()) return;
+    const bool is_gru = flip(), both = rng_.below(3) == 0;
+    const int64_t rows = is_gru ? 12 : 16, directions = both ? 2 : 1, width = shape(x)[2];
+    std::vector<ValueId> inputs = {x, weight({directions, rows, width}, static_cast<double>(width)),
+                                   weight({directions, rows, 4}, 4)};
+    if (flip()) inputs.push_back(weight({directions, 2 * rows}));
+    const NodeId id = graph_.add_node(
+        op_named(is_gru ? "GRU" : "LSTM"), inputs,
+        {{"direction", both ? std::string("bidirectional") : one_of<std::string>({"forward", "reverse"})}});
+    ++work_;
+    add(graph_.output(id));
+    if (flip()) add(graph_.output(id, 1));
+  }
+  /// To bytes and back.
+  void quantize() {
+    const ValueId x = any();
+    if (rng_.below(3) != 0) return;
+    const ValueId scale = scalar(static_cast<float>(rng_.uniform(0.01, 0.1)));
+    const ValueId zero =
+        graph_.add_constant(Weight::dense(Tensor::of<double>({}, {3}).cast(DType::kInt8), ""));
+    keep("DequantizeLinear", {node("QuantizeLinear", {x, scale, zero}), scale, zero});
   }
   void batch_norm() {
     const ValueId x = any();

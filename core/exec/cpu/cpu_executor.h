@@ -56,8 +56,8 @@ class CpuPlan {
   std::unique_ptr<Impl> impl_;
 };
 
-/// float32 on oneDNN: convolution and its transposition, matrix products, pooling, the usual ways to
-/// resize, normalizations, softmax, elementwise,
+/// float32 on oneDNN: convolution and its transposition, matrix products, pooling, the usual ways
+/// to resize, normalizations, softmax, elementwise,
 /// concatenation, transposition and slices (of 8 and 32 bit integers too), reductions. The rest
 /// runs on the reference kernels, is counted, and is said once per operator on stderr.
 class CpuExecutor : public Executor {

@@ -20,6 +20,7 @@ const std::unordered_map<std::string_view, Lowering>& table() {
       {"GlobalMaxPool", lower_global_pool},
       {"Resize", lower_resize},
       {"BatchNormalization", lower_batch_normalization},
+      {"InstanceNormalization", lower_batch_normalization},
       {"LayerNormalization", lower_layer_normalization},
       {"Softmax", lower_softmax},
       {"ReduceMean", lower_reduction},

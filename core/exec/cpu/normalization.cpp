@@ -8,11 +8,12 @@ namespace {
 
 using BatchNormalization = dnnl::batch_normalization_forward;
 
-BatchNormalization::primitive_desc choose_batch_normalization(const Desc& desc, float epsilon) {
-  using dnnl::normalization_flags;
+using dnnl::normalization_flags;
+
+BatchNormalization::primitive_desc choose_batch_normalization(const Desc& desc, float epsilon,
+                                                              normalization_flags statistics) {
   return {{dnnl::prop_kind::forward_inference, desc, epsilon,
-           normalization_flags::use_global_stats | normalization_flags::use_scale |
-               normalization_flags::use_shift},
+           statistics | normalization_flags::use_scale | normalization_flags::use_shift},
           engine()};
 }
 
@@ -22,25 +23,31 @@ bool is_slow(const dnnl::primitive_desc_base& chosen) {
 
 }  // namespace
 
+/// InstanceNormalization of one image is a batch normalization that takes its batch's statistics.
 bool lower_batch_normalization(Builder& builder, NodeId node) {
   if (!all_float(builder, node)) return false;
   const auto inputs = builder.graph().inputs(node);
+  const bool of_instance = builder.graph().op(node).is("InstanceNormalization");
+  if (of_instance && builder.type(inputs[0]).shape[0] != 1) return false;
+  const auto statistics =
+      of_instance ? normalization_flags::none : normalization_flags::use_global_stats;
   const ValueId output = builder.graph().output(node);
   const auto epsilon = static_cast<float>(builder.graph().attributes(node).number("epsilon"));
   Slot source = builder.at(inputs[0]);
-  auto chosen = choose_batch_normalization(source.desc, epsilon);
+  auto chosen = choose_batch_normalization(source.desc, epsilon, statistics);
   if (is_slow(chosen)) {  // no fast kernel for this layout
     source = builder.in_layout(inputs[0], natural_desc(builder.type(inputs[0])));
-    chosen = choose_batch_normalization(source.desc, epsilon);
+    chosen = choose_batch_normalization(source.desc, epsilon, statistics);
+  }
+  std::vector<Argument> reads = {{DNNL_ARG_SRC, source},
+                                 {DNNL_ARG_SCALE, builder.plain(inputs[1])},
+                                 {DNNL_ARG_SHIFT, builder.plain(inputs[2])}};
+  if (!of_instance) {
+    reads.push_back({DNNL_ARG_MEAN, builder.plain(inputs[3])});
+    reads.push_back({DNNL_ARG_VARIANCE, builder.plain(inputs[4])});
   }
   const Slot result = builder.fresh(chosen.dst_desc());
-  builder.add(BatchNormalization(chosen),
-              {{DNNL_ARG_SRC, source},
-               {DNNL_ARG_SCALE, builder.plain(inputs[1])},
-               {DNNL_ARG_SHIFT, builder.plain(inputs[2])},
-               {DNNL_ARG_MEAN, builder.plain(inputs[3])},
-               {DNNL_ARG_VARIANCE, builder.plain(inputs[4])}},
-              {{DNNL_ARG_DST, result}});
+  builder.add(BatchNormalization(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
   builder.define(output, result);
   return true;
 }
@@ -58,7 +65,6 @@ bool lower_layer_normalization(Builder& builder, NodeId node) {
   for (size_t i = 1; i < inputs.size(); ++i)
     if (builder.type(inputs[i]).elements() != width) return false;
 
-  using dnnl::normalization_flags;
   const Desc desc = dense({rows, width});
   const auto flags = has_shift ? normalization_flags::use_scale | normalization_flags::use_shift
                                : normalization_flags::use_scale;

@@ -32,8 +32,8 @@ bool has_exact_scales(const Attributes& attributes, const Shape& x, const Shape&
   return true;
 }
 
-/// oneDNN resizes images by half pixels, and takes the nearest element, which is the one that `floor`
-/// takes where extents grow by whole factors.
+/// oneDNN resizes images by half pixels, and takes the nearest element, which is the one that
+/// `floor` takes where extents grow by whole factors.
 std::optional<algorithm> algorithm_of(const Attributes& attributes, const Shape& x,
                                       const Shape& y) {
   if (x.size() < 3 || x.size() > 5 || x[0] != y[0] || x[1] != y[1]) return std::nullopt;

@@ -155,7 +155,8 @@ std::vector<FieldTensor> transposed_convolution(const Call& call) {
     uint64_t* first = out + (plane / x[1] * channels + c / inputs * filter[1]) * window.in_size();
     for (int64_t f = 0; f < filter[1]; ++f)
       spread(window, call.data(kA).data() + plane * window.out_size(),
-             call.data(kB).data() + (c * filter[1] + f) * window.taps(), first + f * window.in_size());
+             call.data(kB).data() + (c * filter[1] + f) * window.taps(),
+             first + f * window.in_size());
   }
   if (call.has_input(kBias)) add_bias(call, result, window.in_size());
   return {result};

@@ -97,7 +97,8 @@ std::vector<Tensor> global_lp_pool(const KernelCall& call) {
   const size_t size = out.empty() ? 0 : in.size() / out.size();
   for (size_t plane = 0; plane < out.size(); ++plane) {
     std::vector<double> powers;
-    for (const double x : in.subspan(plane * size, size)) powers.push_back(std::pow(std::abs(x), p));
+    for (const double x : in.subspan(plane * size, size))
+      powers.push_back(std::pow(std::abs(x), p));
     out[plane] = norm_of(powers, p);
   }
   return {result};

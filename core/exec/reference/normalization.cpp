@@ -23,7 +23,8 @@ std::vector<Tensor> instance_normalization(const KernelCall& call) {
     for (const double value : x) mean += value / static_cast<double>(size);
     double variance = 0;
     for (const double value : x) variance += (value - mean) * (value - mean);
-    const double factor = scale[channel] / std::sqrt(variance / static_cast<double>(size) + epsilon);
+    variance /= static_cast<double>(size);
+    const double factor = scale[channel] / std::sqrt(variance + epsilon);
     for (size_t i = 0; i < size; ++i)
       out[plane * size + i] = (x[i] - mean) * factor + bias[channel];
   }

@@ -111,8 +111,8 @@ Tensor product(const KernelCall& call, size_t a, size_t zero_a, size_t b, size_t
   const auto axis = [&](size_t input, size_t from_back) {
     return call.inputs[input].shape().size() - from_back;
   };
-  return exactly("MatMul", shifted(call, a, zero_a, axis(a, 2)), shifted(call, b, zero_b, axis(b, 1)),
-                 call);
+  return exactly("MatMul", shifted(call, a, zero_a, axis(a, 2)),
+                 shifted(call, b, zero_b, axis(b, 1)), call);
 }
 
 /// The result of real number sums * scale_a * scale_b, quantized for the output.
@@ -139,7 +139,8 @@ std::vector<Tensor> qlinear_matmul(const KernelCall& call) {
 }
 
 std::vector<Tensor> conv_integer(const KernelCall& call) {
-  return {exactly("Conv", shifted(call, 0, 2, 1), shifted(call, 1, 3, 0), call).cast(DType::kInt32)};
+  const Tensor sums = exactly("Conv", shifted(call, 0, 2, 1), shifted(call, 1, 3, 0), call);
+  return {sums.cast(DType::kInt32)};
 }
 
 std::vector<Tensor> qlinear_conv(const KernelCall& call) {

@@ -30,7 +30,8 @@ struct Lane {
 
   size_t size() const { return static_cast<size_t>(hidden); }
   /// biases + recurrence * state, for `rows` rows of gates from `first` on.
-  std::vector<double> recurred(const std::vector<double>& state, int64_t first, int64_t rows) const {
+  std::vector<double> recurred(const std::vector<double>& state, int64_t first,
+                               int64_t rows) const {
     std::vector<double> sums(biases.begin() + first, biases.begin() + first + rows);
     gemm({.rows = 1, .columns = rows, .inner = hidden, .trans_b = true, .lda = hidden,
           .ldb = hidden, .ldc = rows, .beta = 1},
@@ -107,7 +108,8 @@ class Recurrence {
   const double* data(size_t input) const { return call_.inputs[input].data<double>().data(); }
 
   int64_t state_at(int64_t direction, int64_t sequence) const {
-    return (batch_first_ ? sequence * directions_ + direction : direction * batch_ + sequence) * hidden_;
+    return batch_first_ ? (sequence * directions_ + direction) * hidden_
+                        : (direction * batch_ + sequence) * hidden_;
   }
   int64_t result_at(int64_t step, int64_t direction, int64_t sequence) const {
     return batch_first_ ? ((sequence * steps_ + step) * directions_ + direction) * hidden_
@@ -168,6 +170,8 @@ class Recurrence {
     Lane lane = this->lane(direction, sequence);
     const bool backwards = direction == 1 || call_.attributes.text("direction") == "reverse";
     const int64_t length = length_of(sequence);
+    if (length == 0)  // as in ONNX Runtime, whatever the initial state
+      for (std::vector<double>* state : {&lane.h, &lane.c}) std::ranges::fill(*state, 0.0);
     for (int64_t i = 0; i < length; ++i) {
       const int64_t step = backwards ? length - 1 - i : i;
       kind_.step(lane, lane.inputs.data() + step * rows());

@@ -18,8 +18,8 @@ struct AxisMap {
   std::vector<double> weights;
 };
 
-/// Where an element of the result lies in the input. In single precision, as runtimes compute it: at
-/// a step a rounding error decides which element is the nearest.
+/// Where an element of the result lies in the input. In single precision, as runtimes compute it:
+/// at a step a rounding error decides which element is the nearest.
 float coordinate(std::string_view mode, float position, float scale, int64_t in, int64_t out) {
   if (mode == "asymmetric") return position / scale;
   if (mode == "tf_half_pixel_for_nn") return (position + 0.5F) / scale;
@@ -110,7 +110,8 @@ Tensor pick_nearest(const KernelCall& call, const std::vector<AxisMap>& maps) {
   for (size_t i = 0; i < maps.size(); ++i) {
     AxisOffsets& offsets = axes.emplace_back();
     for (int64_t at = 0; at < maps[i].out; ++at)
-      offsets.push_back((maps[i].changes ? maps[i].indices[static_cast<size_t>(at)] : at) * strides[i]);
+      offsets.push_back(strides[i] *
+                        (maps[i].changes ? maps[i].indices[static_cast<size_t>(at)] : at));
   }
   copy_mapped(call.inputs[0].bytes(), result.bytes(), size_of(result.type().dtype), axes, nullptr);
   return result;
@@ -149,6 +150,8 @@ Tensor interpolate(const KernelCall& call, const std::vector<AxisMap>& maps) {
 
 std::vector<Tensor> resize(const KernelCall& call) {
   if (element_count(call.outputs[0].shape) == 0) return {call.new_output()};
+  // As in ONNX Runtime, whatever the scales.
+  if (call.outputs[0].shape == call.inputs[0].shape()) return {call.inputs[0]};
   const std::vector<AxisMap> maps = maps_of(call);
   if (call.attributes.text("mode") == "nearest") return {pick_nearest(call, maps)};
   return {interpolate(call, maps)};

@@ -25,7 +25,8 @@ OpSchema instance_normalization() {
     const TensorType& x = node.inputs[0];
     require_same_dtype(node);
     require_floating(x);
-    if (x.rank() < 3) throw InputError("needs batch, channels and an extent, not rank {}", x.rank());
+    if (x.rank() < 3)
+      throw InputError("needs batch, channels and an extent, not rank {}", x.rank());
     require_shape(node.inputs[1], {x.shape[1]}, "the scale");
     require_shape(node.inputs[2], {x.shape[1]}, "the bias");
     return Types{x};

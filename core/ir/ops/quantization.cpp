@@ -8,7 +8,8 @@ namespace {
 bool is_byte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
 
 void require_bytes(const TensorType& type, std::string_view what) {
-  if (!is_byte(type.dtype)) throw InputError("{} should be int8 or uint8, not {}", what, name_of(type.dtype));
+  if (!is_byte(type.dtype))
+    throw InputError("{} should be int8 or uint8, not {}", what, name_of(type.dtype));
 }
 
 /// One number, or one for each of `count`.

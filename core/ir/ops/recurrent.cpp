@@ -42,7 +42,7 @@ void require_activations(const Kind& kind, const Attributes& attributes, int64_t
       throw InputError("activation '{}' is none of Sigmoid, Tanh, Relu", name);
 }
 
-/// Extents of a recurrence; the first two of `x` change places with layout 1, and those of the states.
+/// Extents of a recurrence. With layout 1 the first two of `x` change places, and of the states.
 struct Extents {
   int64_t steps, batch, inputs, hidden, directions;
   bool batch_first;
@@ -75,8 +75,13 @@ Types infer_recurrent(const Kind& kind, const OpContext& node) {
   if (node.attributes.integer("hidden_size", e.hidden) != e.hidden)
     throw InputError("hidden_size differs from the recurrence's {}", e.hidden);
   const std::array<Shape, 8> shapes = {
-      node.inputs[kX].shape, Shape{e.directions, rows, e.inputs}, Shape{e.directions, rows, e.hidden},
-      Shape{e.directions, 2 * rows}, Shape{e.batch}, e.state(), e.state(),
+      node.inputs[kX].shape,
+      Shape{e.directions, rows, e.inputs},
+      Shape{e.directions, rows, e.hidden},
+      Shape{e.directions, 2 * rows},
+      Shape{e.batch},
+      e.state(),
+      e.state(),
       Shape{e.directions, 3 * e.hidden}};
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     if (!node.has_input(i)) continue;
@@ -112,7 +117,8 @@ OpSchema recurrent_row(const Kind& kind, std::vector<AttrSpec> own = {}) {
   // The products; a sum, an activation and a multiplication for each element of a gate.
   row.flops = [kind](const OpContext& node) {
     const Extents e = extents_of(node);
-    return e.directions * e.steps * e.batch * kind.gates * e.hidden * (2 * (e.inputs + e.hidden) + 3);
+    const int64_t elements = e.directions * e.steps * e.batch * kind.gates * e.hidden;
+    return elements * (2 * (e.inputs + e.hidden) + 3);
   };
   return row;
 }

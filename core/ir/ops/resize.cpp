@@ -42,8 +42,8 @@ Shape scaled_extents(const Shape& shape, const std::vector<double>& scales) {
   return result;
 }
 
-/// Scales are of single precision, and a list of whole numbers reads as one of integers. What the mode
-/// does not use has its default.
+/// Scales are of single precision, and a list of whole numbers reads as one of integers. What the
+/// mode does not use has its default.
 void normalize_resize(Attributes& attributes, std::span<const TensorType>) {
   std::vector<double> scales;
   if (const AttrValue* given = attributes.find("scales")) {
@@ -93,7 +93,8 @@ OpSchema resize_row() {
   row.attributes = {optional("scales"),
                     optional("sizes"),
                     {.name = "mode", .fallback = std::string("nearest")},
-                    {.name = "coordinate_transformation_mode", .fallback = std::string("half_pixel")},
+                    {.name = "coordinate_transformation_mode",
+                     .fallback = std::string("half_pixel")},
                     {.name = "nearest_mode", .fallback = std::string("round_prefer_floor")},
                     {.name = "cubic_coeff_a", .fallback = -0.75},
                     {.name = "exclude_outside", .fallback = int64_t{0}}};
@@ -109,7 +110,7 @@ OpSchema resize_row() {
   return row;
 }
 
-/// Images, and for each element of the result where it lies in them, -1 to 1 along columns and rows.
+/// Images, and for each element of the result where it lies in them: -1 to 1 along columns, rows.
 Types infer_grid_sample(const OpContext& node) {
   const TensorType& x = node.inputs[0];
   const TensorType& grid = node.inputs[1];

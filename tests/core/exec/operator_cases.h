@@ -254,7 +254,9 @@ inline std::vector<OperatorCase> image_cases() {
       CaseBuilder("GridSample", {f32({1, 2, 5, 4}), f32({1, 3, 3, 2})})
           .within(-3, 3).with("padding_mode", std::string("border"))
           .with("mode", std::string("nearest")).named("border"),
-      CaseBuilder("InstanceNormalization", {f32({2, 4, 5, 6}), f32({4}), f32({4})}),
+      CaseBuilder("InstanceNormalization", {f32({1, 16, 5, 6}), f32({16}), f32({16})}),
+      CaseBuilder("InstanceNormalization", {f32({1, 3, 11}), f32({3}), f32({3})}).named("one_axis"),
+      CaseBuilder("InstanceNormalization", {f32({2, 4, 5, 6}), f32({4}), f32({4})}).named("batch"),
       CaseBuilder("LRN", {f32({2, 7, 3, 4})}).with("size", int64_t{3}).with("alpha", 0.5),
       CaseBuilder("LpNormalization", {f32({2, 7, 3})}).with("axis", int64_t{1}),
       CaseBuilder("LpNormalization", {f32({2, 7})}).with("p", int64_t{1}).named("absolute"),

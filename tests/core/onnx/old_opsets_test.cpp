@@ -164,8 +164,9 @@ TEST(OldOpsets, ResizeKnewOneCorrespondenceOfPositions) {
               ElementsAre(0, 2));
 }
 
-/// Which element is nearest to one of an extent of opset 10 that shrinks by a broken factor, runtimes
-/// do not agree on; nor on what opset 10 does with an odd difference from `output_shape`.
+/// Runtimes do not agree on which element is the nearest where opset 10 shrinks by a broken factor, nor
+/// on how opset 10 halves an odd difference from `output_shape`, nor on a result that is larger than
+/// what the filters reach.
 TEST(OldOpsets, WhatHasSeveralReadingsStaysUntouched) {
   EXPECT_THAT(warnings_of(10, "1, 1, 6", R"(
                   s = Constant <value = float[3] {1, 1, 0.6}> () y = Resize(x, s))"),
@@ -175,6 +176,10 @@ TEST(OldOpsets, WhatHasSeveralReadingsStaysUntouched) {
       y = ConvTranspose <strides = [2], output_shape = [4]> (x, w))";
   EXPECT_THAT(warnings_of(10, "1, 1, 2", spread), ElementsAre(HasSubstr("1 ConvTranspose")));
   EXPECT_THAT(run(11, "1, 1, 2", spread), ElementsAre(0, 1, 2, 4));
+  EXPECT_THAT(warnings_of(13, "1, 1, 2", R"(
+                  w = Constant <value = float[1, 1, 2] {1, 2}> ()
+                  y = ConvTranspose <strides = [3], auto_pad = "SAME_UPPER"> (x, w))"),
+              ElementsAre(HasSubstr("1 ConvTranspose")));
 }
 
 TEST(OldOpsets, InferenceDropsDropoutAndMomentum) {

@@ -191,7 +191,7 @@ TEST(CpuExecutor, FallbacksAreCounted) {
 /// Operators that run on the reference kernels, whatever their attributes.
 bool has_no_kernel(const OpSchema& op) {
   static const std::set<std::string> names = {
-      "LpPool", "GlobalLpPool", "GridSample", "InstanceNormalization", "LRN", "LpNormalization",
+      "LpPool", "GlobalLpPool", "GridSample", "LRN", "LpNormalization",
       "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
       "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
   return names.contains(op.name);
@@ -207,7 +207,8 @@ TEST(CpuExecutor, SupportsWhatItHasKernelsFor) {
       "Concat_int64", "Slice_steps",  "Gemm_beta",   "LayerNormalization_one_scale",
       "Transpose_int64", "AveragePool_ceil_include_pad",
       "Add_both", "Sub_both", "Mul_both", "Div_both", "Min_both", "Max_both",
-      "Resize_sizes", "Resize_int64", "Resize_broken_scale", "Resize_corners", "Resize_cubic"};
+      "Resize_sizes", "Resize_int64", "Resize_broken_scale", "Resize_corners", "Resize_cubic",
+      "InstanceNormalization_batch"};
   without.merge(testing::uncommon_names());
   const CpuExecutor executor;
   for (const testing::OperatorCase& one : testing::operator_cases()) {
