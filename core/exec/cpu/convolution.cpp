@@ -60,18 +60,26 @@ Desc transposed_filter(const Shape& filter, int64_t groups) {
 }
 
 Transposed::primitive_desc choose_transposed(const Window& window, const Dims& source,
-                                             const Dims& filter, const std::optional<Dims>& bias,
-                                             const Dims& target) {
-  const auto kind = dnnl::prop_kind::forward_inference;
-  const auto algorithm = dnnl::algorithm::deconvolution_direct;
-  const Transposed::desc desc =
-      bias ? Transposed::desc(kind, algorithm, any_layout(source), any_layout(filter),
-                              any_layout(*bias), any_layout(target), window.strides,
-                              window.dilations, window.before, window.after)
-           : Transposed::desc(kind, algorithm, any_layout(source), any_layout(filter),
-                              any_layout(target), window.strides, window.dilations, window.before,
-                              window.after);
-  return {desc, engine()};
+                                             const Dims& filter, const Dims& target) {
+  return {{dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct,
+           any_layout(source), any_layout(filter), any_layout(target), window.strides,
+           window.dilations, window.before, window.after},
+          engine()};
+}
+
+/// One number per channel, added by a kernel of its own: oneDNN's transposed convolutions take several
+/// times as long where they add it themselves.
+Slot with_bias(Builder& builder, const Slot& image, ValueId bias) {
+  Dims dims(image.desc.dims().size(), 1);
+  dims[1] = builder.type(bias).shape[0];
+  const Desc row = dense(dims);
+  const dnnl::binary::primitive_desc chosen(
+      {dnnl::algorithm::binary_add, image.desc, row, image.desc}, engine());
+  const Slot sum = builder.fresh(image.desc);
+  builder.add(dnnl::binary(chosen),
+              {{DNNL_ARG_SRC_0, image}, {DNNL_ARG_SRC_1, {builder.plain(bias).buffer, row}}},
+              {{DNNL_ARG_DST, sum}});
+  return sum;
 }
 
 }  // namespace
@@ -81,23 +89,20 @@ bool lower_transposed_convolution(Builder& builder, NodeId node) {
   const auto inputs = builder.graph().inputs(node);
   const Attributes& attributes = builder.graph().attributes(node);
   const ValueId output = builder.graph().output(node);
-  const bool has_bias = inputs.size() > 2;
   Window window = window_of(attributes);
   for (size_t i = 0; i < window.after.size(); ++i)
     window.after[i] -= attributes.integers("output_padding")[i];
   const Desc filter =
       transposed_filter(builder.type(inputs[1]).shape, attributes.integer("group"));
-  const auto bias = has_bias ? std::optional(builder.dims(inputs[2])) : std::nullopt;
-  const auto chosen = choose_transposed(window, builder.dims(inputs[0]), filter.dims(), bias,
-                                        builder.dims(output));
-  std::vector<Argument> reads = {
-      {DNNL_ARG_SRC, builder.in_layout(inputs[0], chosen.src_desc())},
-      {DNNL_ARG_WEIGHTS,
-       builder.converted({builder.plain(inputs[1]).buffer, filter}, chosen.weights_desc())}};
-  if (has_bias) reads.push_back({DNNL_ARG_BIAS, builder.plain(inputs[2])});
+  const auto chosen =
+      choose_transposed(window, builder.dims(inputs[0]), filter.dims(), builder.dims(output));
   const Slot result = builder.fresh(chosen.dst_desc());
-  builder.add(Transposed(chosen), std::move(reads), {{DNNL_ARG_DST, result}});
-  builder.define(output, result);
+  builder.add(Transposed(chosen),
+              {{DNNL_ARG_SRC, builder.in_layout(inputs[0], chosen.src_desc())},
+               {DNNL_ARG_WEIGHTS, builder.converted({builder.plain(inputs[1]).buffer, filter},
+                                                    chosen.weights_desc())}},
+              {{DNNL_ARG_DST, result}});
+  builder.define(output, inputs.size() > 2 ? with_bias(builder, result, inputs[2]) : result);
   return true;
 }
 
