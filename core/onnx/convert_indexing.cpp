@@ -1,3 +1,4 @@
+#include <cmath>
 #include <unordered_map>
 
 #include "core/base/error.h"
@@ -9,12 +10,15 @@
 namespace reverie::proto {
 namespace {
 
-/// The only integer of the constant input as the attribute `name`. False when it is not constant.
+/// The only element of the constant input as the attribute `name`. False when it is not constant, or no
+/// whole number; the depth of OneHot may have any type.
 bool take_integer(Source& source, std::string_view name, size_t input) {
   if (!source.has_input(input)) return true;
-  const auto values = source.constant_integers(input);
-  if (!values || values->size() != 1) return false;
-  source.attributes.set(name, values->front());
+  const auto value = source.constant(input);
+  if (!value || value->elements() != 1) return false;
+  const double number = value->to_doubles()[0];
+  if (!(std::abs(number) <= kExactIntegers) || number != std::trunc(number)) return false;
+  source.attributes.set(name, static_cast<int64_t>(number));
   return true;
 }
 

@@ -84,7 +84,7 @@ TEST(ReferenceIndexing, GatherElementsReadsOneElementPerIndex) {
   EXPECT_THAT(numbers("GatherElements", {x, integers({0, 3}, {})}), IsEmpty());
   EXPECT_THAT(refusal("GatherElements", {x, integers({1, 1}, {-4})}),
               HasSubstr("index -4 is out of range for an extent of 3"));
-  EXPECT_THAT(refusal("GatherElements", {x, integers({3, 4}, {})} ), HasSubstr("do not fit"));
+  EXPECT_THAT(refusal("GatherElements", {x, Tensor({DType::kInt64, {3, 4}})}), HasSubstr("do not fit"));
 }
 
 TEST(ReferenceIndexing, GatherNdReadsASlicePerTuple) {
