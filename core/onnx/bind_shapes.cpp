@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/onnx/newer_opsets.h"
 
 namespace reverie::proto {
 namespace {
@@ -95,7 +96,7 @@ void require_valid_type(const onnx::ValueInfoProto& value) {
   const auto& type = value.type();
   const int32_t element = type.tensor_type().elem_type();
   if (type.has_tensor_type() && (element == onnx::TensorProto::UNDEFINED ||
-                                 !onnx::TensorProto_DataType_IsValid(element)))
+                                 !is_element_type(element)))
     throw InputError("'{}' has elements of type {}, which ONNX does not know", value.name(),
                      element);
 }

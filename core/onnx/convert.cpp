@@ -6,6 +6,11 @@
 
 namespace reverie::proto {
 
+void Source::leave_out(std::string_view name, const AttrValue& value) {
+  const AttrValue* given = attributes.find(name);
+  if (given != nullptr && *given == value) attributes.erase(name);
+}
+
 std::optional<Tensor> Source::constant(size_t index) const {
   if (!has_input(index)) return std::nullopt;
   const WeightPtr& weight = graph.weight(graph.producer(inputs[index]));

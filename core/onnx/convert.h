@@ -42,6 +42,8 @@ struct Source {
     return index < node.output_size() && !node.output(index).empty() &&
            taken.contains(node.output(index));
   }
+  /// Takes out an attribute that the table does not have where it has the value that says nothing.
+  void leave_out(std::string_view name, const AttrValue& value);
   /// The value of a constant input; nullopt when it is absent or not known before run time.
   std::optional<Tensor> constant(size_t index) const;
   std::optional<std::vector<int64_t>> constant_integers(size_t index) const;

@@ -32,6 +32,13 @@ std::optional<Values> cast(Source& source) {
   return source.add("Cast", {source.inputs[0]}, {{"to", std::string(name_of(to))}});
 }
 
+/// Newer attributes are of types and blocks that the table does not have.
+std::optional<Values> quantizer(Source& source) {
+  source.attributes.erase("saturate");
+  for (const char* name : {"block_size", "output_dtype"}) source.leave_out(name, int64_t{0});
+  return convert_as_is(source);
+}
+
 /// Variadic operators as a chain of binary ones.
 std::optional<Values> chain(Source& source, const char* op) {
   ValueId result = source.inputs[0];
@@ -65,7 +72,9 @@ Converter arithmetic_rule(std::string_view op) {
       {"Softmax", softmax}, {"LogSoftmax", softmax},
       {"Cast", cast},       {"CastLike", cast_like}, {"Sum", sum},
       {"Mean", mean},       {"Min", minimum},        {"Max", maximum},
-      {"Einsum", convert_einsum}};
+      {"Einsum", convert_einsum},
+      {"QuantizeLinear", quantizer},
+      {"DequantizeLinear", quantizer}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/onnx/convert.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/older_resize.h"
 
 namespace reverie::proto {
@@ -88,15 +90,37 @@ std::optional<Values> older_resize(Source& source, std::vector<double> scales) {
   return source.add("Resize", {source.inputs[0]}, std::move(attributes));
 }
 
+/// Entries of some axes (since opset 18) as those of all, `others` elsewhere. InputError when they do
+/// not fit.
+template <typename T>
+std::vector<T> of_all_axes(const std::vector<T>& entries, const std::vector<int64_t>& axes,
+                           std::vector<T> others) {
+  if (entries.size() != axes.size())
+    throw InputError("has {} extents for {} axes", entries.size(), axes.size());
+  for (size_t i = 0; i < axes.size(); ++i)
+    others[static_cast<size_t>(normalize_axis(axes[i], static_cast<int>(others.size())))] = entries[i];
+  return others;
+}
+
 std::optional<Values> resize(Source& source) {
   if (source.opset < kNewerResizeSince) {
     const auto scales = floats_at(source, 1);
     return scales ? older_resize(source, *scales) : std::nullopt;
   }
-  const auto scales = floats_at(source, 2);
+  auto scales = floats_at(source, 2);
   if (!scales) return std::nullopt;
   source.attributes.erase("extrapolation_value");  // of a mode that the table does not have
+  source.leave_out("antialias", int64_t{0});
+  source.leave_out("keep_aspect_ratio_policy", std::string("stretch"));
+  if (source.attributes.has("antialias") || source.attributes.has("keep_aspect_ratio_policy"))
+    return std::nullopt;
+  const Shape& shape = source.type(0).shape;
+  std::vector<int64_t> axes(shape.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = source.attributes.integers("axes", axes);
+  source.attributes.erase("axes");
   if (!scales->empty()) {
+    *scales = of_all_axes(*scales, axes, std::vector<double>(shape.size(), 1));
     if (source.attributes.text("coordinate_transformation_mode", "") == "align_corners" &&
         breaks_extents(source.type(0).shape, *scales))
       return std::nullopt;
@@ -104,7 +128,7 @@ std::optional<Values> resize(Source& source) {
   } else {
     const auto sizes = source.constant_integers(3);
     if (!sizes) return std::nullopt;
-    source.attributes.set("sizes", *sizes);
+    source.attributes.set("sizes", of_all_axes(*sizes, axes, shape));
   }
   return source.add("Resize", {source.inputs[0]}, source.attributes);
 }
@@ -122,11 +146,22 @@ std::optional<Values> upsample(Source& source) {
   return older_resize(source, std::move(scales));
 }
 
+/// Opset 20 calls the modes what Resize calls them.
+std::optional<Values> grid_sample(Source& source) {
+  if (source.opset >= kRenamedGridModesSince) {
+    const std::string mode = source.attributes.text("mode", "linear");
+    if (mode != "linear" && mode != "nearest") return std::nullopt;
+    source.attributes.set("mode", mode == "linear" ? std::string("bilinear") : mode);
+  }
+  return convert_as_is(source);
+}
+
 }  // namespace
 
 Converter image_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"ConvTranspose", conv_transpose}, {"Resize", resize}, {"Upsample", upsample}};
+      {"ConvTranspose", conv_transpose}, {"Resize", resize}, {"Upsample", upsample},
+      {"GridSample", grid_sample}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

@@ -5,11 +5,9 @@ namespace {
 
 /// Of the attributes that the table does not have, those that say nothing are left out.
 std::optional<Values> recurrent(Source& source) {
-  if (source.attributes.integer("input_forget", 0) == 0) source.attributes.erase("input_forget");
+  source.leave_out("input_forget", int64_t{0});
   for (const char* name : {"activation_alpha", "activation_beta"})
-    if (const AttrValue* list = source.attributes.find(name);
-        list != nullptr && *list == AttrValue(std::vector<double>{}))
-      source.attributes.erase(name);
+    source.leave_out(name, std::vector<double>{});
   return convert_as_is(source);
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <unordered_map>
 
 #include "core/base/error.h"
@@ -97,10 +98,32 @@ bool take_number(Source& source, std::string_view name, size_t input) {
   return true;
 }
 
+/// Pads of some axes (since opset 18) as those of all. InputError when they do not fit.
+std::vector<int64_t> pads_of_all_axes(const std::vector<int64_t>& pads,
+                                      const std::vector<int64_t>& axes, int rank) {
+  if (pads.size() != 2 * axes.size())
+    throw InputError("has {} pads for {} axes", pads.size(), axes.size());
+  std::vector<int64_t> all(2 * static_cast<size_t>(rank), 0);
+  std::set<int> seen;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = normalize_axis(axes[i], rank);
+    if (!seen.insert(axis).second) throw InputError("pads axis {} twice", axis);
+    all[static_cast<size_t>(axis)] = pads[i];
+    all[static_cast<size_t>(axis + rank)] = pads[i + axes.size()];
+  }
+  return all;
+}
+
 std::optional<Values> pad(Source& source) {
   if (source.opset >= 11 &&
       (!take_integers(source, "pads", 1) || !take_number(source, "value", 2)))
     return std::nullopt;
+  if (source.has_input(3)) {
+    const auto axes = source.constant_integers(3);
+    if (!axes) return std::nullopt;
+    source.attributes.set("pads", pads_of_all_axes(source.attributes.integers("pads"), *axes,
+                                                   source.type(0).rank()));
+  }
   return with_first_input(source);
 }
 
@@ -110,17 +133,26 @@ std::optional<Values> clip(Source& source) {
   return with_first_input(source);
 }
 
+/// Equal parts; with `num_outputs`, which is there since opset 18, the last is what is left.
+std::vector<int64_t> even_split(const Source& source) {
+  const TensorType& type = source.type(0);
+  const int axis = normalize_axis(source.attributes.integer("axis", 0), type.rank());
+  const int64_t extent = type.shape[static_cast<size_t>(axis)];
+  const int64_t parts = source.node.output_size();
+  const bool may_differ = source.attributes.integer("num_outputs", 0) == parts;
+  const int64_t part = parts == 0 ? 0 : (extent + parts - 1) / parts;
+  const int64_t last = extent - part * (parts - 1);
+  if (parts == 0 || last < 0 || (last != part && !may_differ))
+    throw InputError("an extent of {} does not split into {} equal parts", extent, parts);
+  std::vector<int64_t> split(static_cast<size_t>(parts), part);
+  split.back() = last;
+  return split;
+}
+
 std::optional<Values> split(Source& source) {
   if (!take_integers(source, "split", 1)) return std::nullopt;
-  if (!source.attributes.has("split")) {
-    const TensorType& type = source.type(0);
-    const int axis = normalize_axis(source.attributes.integer("axis", 0), type.rank());
-    const int64_t extent = type.shape[static_cast<size_t>(axis)];
-    const int64_t parts = source.node.output_size();
-    if (parts == 0 || extent % parts != 0)
-      throw InputError("an extent of {} does not split into {} equal parts", extent, parts);
-    source.attributes.set("split", std::vector<int64_t>(static_cast<size_t>(parts), extent / parts));
-  }
+  if (!source.attributes.has("split")) source.attributes.set("split", even_split(source));
+  source.attributes.erase("num_outputs");
   const size_t parts = source.attributes.integers("split").size();
   if (parts != static_cast<size_t>(source.node.output_size()))
     throw InputError("it has {} outputs for {} parts", source.node.output_size(), parts);

@@ -47,9 +47,17 @@ std::optional<Values> convolution(Source& source, size_t filter) {
 std::optional<Values> conv(Source& source) { return convolution(source, 1); }
 std::optional<Values> quantized_conv(Source& source) { return convolution(source, 3); }
 
+/// Gaps between the elements of a window, which pools other than MaxPool got in newer opsets and the
+/// table does not know.
+void leave_out_dilations(Source& source) {
+  const size_t rank = source.attributes.integers("kernel_shape").size();
+  source.leave_out("dilations", std::vector<int64_t>(rank, 1));
+}
+
 std::optional<Values> lp_pool(Source& source) {
+  leave_out_dilations(source);
   resolve_auto_pad(source, source.attributes.integers("kernel_shape"));
-  source.attributes.erase("ceil_mode");
+  source.leave_out("ceil_mode", int64_t{0});
   return convert_as_is(source);
 }
 
@@ -58,6 +66,11 @@ std::optional<Values> pool(Source& source) {
   resolve_auto_pad(source, source.attributes.integers("kernel_shape"));
   source.attributes.erase("storage_order");  // it orders the second output only
   return convert_as_is(source);
+}
+
+std::optional<Values> average_pool(Source& source) {
+  leave_out_dilations(source);
+  return source.attributes.has("dilations") ? std::nullopt : pool(source);
 }
 
 /// Before opset 14 further outputs mean training mode, whether or not somebody reads them.
@@ -112,7 +125,7 @@ Converter window_rule(std::string_view op) {
       {"ConvInteger", conv},
       {"QLinearConv", quantized_conv},
       {"MaxPool", pool},
-      {"AveragePool", pool},
+      {"AveragePool", average_pool},
       {"LpPool", lp_pool},
       {"BatchNormalization", batch_normalization},
       {"LayerNormalization", layer_normalization}};

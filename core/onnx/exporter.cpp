@@ -27,7 +27,9 @@ std::string lower_case(std::string text) {
 int64_t ir_version_for(int opset) {
   if (opset <= 9) return 4;
   if (opset <= 11) return opset - 5;
-  return opset <= 14 ? 7 : 8;
+  if (opset <= 14) return 7;
+  if (opset <= 18) return 8;
+  return opset <= 20 ? 9 : 10;
 }
 
 bool is_stored_as_fill(const Weight& weight, int opset) {
@@ -139,7 +141,7 @@ void Exporter::write_header() {
   onnx::ModelProto& model = skeleton_.model;
   int64_t ir_version = std::max(info_.ir_version, ir_version_for(opset_));
   if (!info_.functions.empty()) ir_version = std::max<int64_t>(ir_version, 8);
-  model.set_ir_version(std::min<int64_t>(ir_version, onnx::IR_VERSION));
+  model.set_ir_version(ir_version);
   for (const auto& [domain, version] : info_.opset_imports) {
     auto* import = model.add_opset_import();
     import->set_domain(domain);

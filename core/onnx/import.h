@@ -23,9 +23,9 @@ struct ImportedModel {
 };
 
 constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 17;
+constexpr int kNewestOpset = 21;
 
-/// Reads an ONNX model (standard opset 7 to 17, external data included) and converts it up to the
+/// Reads an ONNX model (standard opset 7 to 21, external data included) and converts it up to the
 /// operator table:
 ///  - `Constant`, `ConstantOfShape` of a constant, initializers and Identity of them are constants;
 ///    large ones stay in their files until they are needed: the model's own, which must not be changed

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/base/child_process.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/read_model.h"
 
 namespace reverie::proto {
@@ -55,16 +56,20 @@ void check(onnx::ModelProto model, const std::string& folder) {
 
 std::string check(std::string_view request) {
   const size_t end = request.find('\0');
-  check(parse(request.substr(end + 1)), std::string(request.substr(0, end)));
+  onnx::ModelProto model = parse(request.substr(end + 1));
+  restate_for_library(&model);
+  check(std::move(model), std::string(request.substr(0, end)));
   return {};
 }
 
 std::string infer(std::string_view request) {
   const auto option = [&](size_t i) { return request[i] == '1'; };
   onnx::ModelProto model = parse(request.substr(3));
+  const bool is_newer = standard_opset(model) > kNewestInLibrary;  // and takes more element types
+  restate_for_library(&model);
   onnx::shape_inference::InferShapes(
       model, onnx::OpSchemaRegistry::Instance(),
-      onnx::ShapeInferenceOptions(option(0), option(1) ? 1 : 0, option(2)));
+      onnx::ShapeInferenceOptions(option(0) && !is_newer, option(1) ? 1 : 0, option(2)));
   onnx::GraphProto found;
   found.mutable_value_info()->Swap(model.mutable_graph()->mutable_value_info());
   return found.SerializeAsString();

@@ -1,10 +1,8 @@
 #include "core/onnx/opset.h"
 
-#include <onnx/defs/schema.h>
-
 #include "core/base/error.h"
-#include "core/onnx/import.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/write_node.h"
 
 namespace reverie::proto {
@@ -16,11 +14,8 @@ template <typename Nodes>
 std::string changed_operator(const Nodes& nodes, int a, int b) {
   for (const onnx::NodeProto& node : nodes) {
     if (is_standard_domain(node.domain())) {
-      const auto* old_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), a, "");
-      const auto* new_schema = onnx::OpSchemaRegistry::Schema(node.op_type(), b, "");
-      if (old_schema != nullptr && new_schema != nullptr &&
-          old_schema->SinceVersion() != new_schema->SinceVersion())
-        return node.op_type();
+      const int since = since_version(node.op_type(), a);
+      if (since != 0 && since != since_version(node.op_type(), b)) return node.op_type();
     }
     for (const auto& attribute : node.attribute()) {
       std::string found = changed_operator(attribute.g().node(), a, b);
@@ -61,7 +56,7 @@ OpsetRange opset_range(const Graph& graph, const ModelInfo& info) {
       imported != info.opset_imports.end() ? imported->second : ModelInfo().opset_imports.at(""));
   OpsetRange range = {original, original, {}};
   const std::vector<onnx::NodeProto> nodes = untouched_nodes(graph, info);
-  for (; range.newest < kNewestOpset; ++range.newest) {
+  for (; range.newest < kNewestInLibrary; ++range.newest) {
     range.fixed_by = changed_operator(nodes, original, range.newest + 1);
     if (!range.fixed_by.empty()) break;
   }
@@ -78,7 +73,7 @@ int common_opset(const Graph& graph, const OpsetRange& range) {
   if (const std::optional<int> opset = find_common_opset(graph, range)) return *opset;
   const std::string obstacle = obstacle_at(graph, range.newest);
   if (range.fixed_by.empty())
-    throw InputError("{} cannot be written for any opset up to {}", obstacle, kNewestOpset);
+    throw InputError("{} cannot be written for any opset up to {}", obstacle, range.newest);
   throw InputError(
       "{} needs a newer opset than {}, for which an untouched {} was written; convert the model to a "
       "newer opset first",

@@ -7,6 +7,7 @@
 #include "core/onnx/check_sparse.h"
 #include "core/onnx/import.h"
 #include "core/onnx/library.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/wire.h"
 
 namespace reverie::proto {
@@ -71,7 +72,7 @@ ModelFile read_model(const std::filesystem::path& path) {
 int standard_opset(const onnx::ModelProto& model) {
   for (const auto& import : model.opset_import())
     if (is_standard_domain(import.domain())) return static_cast<int>(import.version());
-  return kNewestOpset;
+  return kNewestInLibrary;
 }
 
 }  // namespace reverie::proto

@@ -18,7 +18,7 @@ struct ModelFile {
 /// Parses and checks a model file; InputError in one line when it is none or breaks ONNX's rules.
 ModelFile read_model(const std::filesystem::path& path);
 
-/// Version of the standard operator set that the model imports; the newest when it imports none.
+/// Version of the standard operator set that the model imports; kNewestInLibrary when it imports none.
 int standard_opset(const onnx::ModelProto& model);
 
 }  // namespace reverie::proto

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/older_resize.h"
 #include "core/onnx/tensors.h"
 
@@ -19,8 +20,9 @@ std::string name_at(const OpSchema& op, int opset) {
   return op.is("Resize") && opset < kResizeSince ? "Upsample" : op.name;
 }
 
+/// Newer opsets have the operators of the table in the same form, but for kMoved.
 const onnx::OpSchema* onnx_schema(const std::string& name, int opset) {
-  return onnx::OpSchemaRegistry::Schema(name, opset, "");
+  return onnx::OpSchemaRegistry::Schema(name, std::min(opset, kNewestInLibrary), "");
 }
 
 /// The place that ONNX has for an input.
@@ -70,6 +72,15 @@ constexpr MovedAttribute kMoved[] = {
     {"CumSum", "axis", 11, Elements::kScalarInteger},
     {"Trilu", "k", 14, Elements::kScalarInteger},
     {"OneHot", "depth", 9, Elements::kScalarInteger},
+    {"ReduceL1", "axes", 18},
+    {"ReduceL2", "axes", 18},
+    {"ReduceLogSum", "axes", 18},
+    {"ReduceLogSumExp", "axes", 18},
+    {"ReduceMax", "axes", 18},
+    {"ReduceMean", "axes", 18},
+    {"ReduceMin", "axes", 18},
+    {"ReduceProd", "axes", 18},
+    {"ReduceSumSquare", "axes", 18},
 };
 
 bool moved(const OpSchema& op, const std::string& attribute, int opset) {
@@ -122,7 +133,7 @@ bool has_meaning(const Graph& graph, NodeId node, int opset) {
   if (is_softmax(op)) return opset >= 13 || trailing_extents_are_one(graph, node);
   if (op.is("Reshape")) return opset >= 14 || !keeps_zero_extent(graph, node);
   if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
-  if (reduces_nothing(graph, node)) return op.is("ReduceSum") && opset >= 13;
+  if (reduces_nothing(graph, node)) return opset >= (op.is("ReduceSum") ? 13 : 18);
   if (op.is("OneHot")) return opset >= 11;
   if (op.is("Min") || op.is("Max")) return opset >= 8 || !broadcasts(graph, node);
   if (op.is("Resize")) return opset >= kNewerResizeSince || is_older_resize(graph.attributes(node));
@@ -271,10 +282,12 @@ bool can_write(const Graph& graph, NodeId node, int opset) {
   const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
   if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
   const auto inputs = graph.inputs(node);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].valid() &&
-        !takes_type(*schema, onnx_place(op, i), graph.type(inputs[i]).dtype))
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].valid()) continue;
+    const DType dtype = graph.type(inputs[i]).dtype;
+    if (!takes_type(*schema, onnx_place(op, i), dtype) && !takes_newer_type(op.name, opset, dtype))
       return false;
+  }
   for (const auto& [name, value] : graph.attributes(node).entries())
     if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
         !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))
@@ -299,6 +312,9 @@ void write_node(const Graph& graph, NodeId id, const std::vector<std::string>& i
     attributes.set("kernel_shape", Shape(filter->begin() + 2, filter->end()));
   if (op.is("Resize") && target.relative_shapes)
     attributes = with_scales(attributes, graph.type(graph.inputs(id)[0]).shape);
+  if (op.is("GridSample") && target.opset >= kRenamedGridModesSince &&
+      attributes.text("mode") == "bilinear")
+    attributes.set("mode", std::string("linear"));
   if (op.is("Reshape") && keeps_zero_extent(graph, id)) add_integer("allowzero", 1, &node);
   if (reduces_nothing(graph, id)) add_integer("noop_with_empty_axes", 1, &node);
   write_attributes(op, attributes, target.opset, &node);

@@ -49,7 +49,7 @@ int newest_opset(const ImportedModel& model) {
 }
 
 std::shared_ptr<CostModel> costs_as_written(std::shared_ptr<CostModel> costs, int newest_opset) {
-  if (newest_opset >= kNewestOpset) return costs;
+  if (newest_opset >= proto::kNewestInLibrary) return costs;
   return std::make_shared<WrittenCosts>(std::move(costs), newest_opset);
 }
 

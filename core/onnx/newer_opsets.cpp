@@ -1,0 +1,231 @@
+#include "core/onnx/newer_opsets.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace reverie::proto {
+namespace {
+
+constexpr char kHiddenDomain[] = "reverie.newer";
+constexpr int32_t kInt4 = 22;  // the last element type of opset 21 (ONNX, onnx.proto)
+
+bool is_zero(const onnx::AttributeProto& attribute) { return attribute.i() == 0; }
+bool is_stretch(const onnx::AttributeProto& attribute) { return attribute.s() == "stretch"; }
+bool are_ones(const onnx::AttributeProto& attribute) {
+  return std::ranges::all_of(attribute.ints(), [](int64_t entry) { return entry == 1; });
+}
+bool is_anything(const onnx::AttributeProto&) { return true; }
+bool is_nothing(const onnx::AttributeProto&) { return false; }
+
+/// An attribute that the library does not know, and values of it that do not matter to shapes.
+struct NewAttribute {
+  const char* name;
+  bool (*is_harmless)(const onnx::AttributeProto&);
+};
+
+/// What an operator is from an opset on (ONNX's changelog of operators).
+struct Change {
+  int since;
+  const char* stand_in = nullptr;  ///< of the same shapes in the library; nullptr: none
+  std::vector<NewAttribute> attributes = {};
+  int most_inputs = 1 << 20;
+  int again = 1 << 20;  ///< the opset of another change
+};
+
+using Changes = std::unordered_map<std::string_view, Change>;
+
+/// Operators whose form changed, or that were added, after kNewestInLibrary. Those that only take more
+/// element types are not among them.
+const Changes& changes() {
+  static const Changes table = {
+      {"AffineGrid", {20, nullptr}},
+      {"AveragePool", {19, "AveragePool", {{"dilations", are_ones}}}},
+      {"BitwiseAnd", {18, "Mod"}},
+      {"BitwiseNot", {18, "Abs"}},
+      {"BitwiseOr", {18, "Mod"}},
+      {"BitwiseXor", {18, "Mod"}},
+      {"Cast", {19, "Cast", {{"saturate", is_anything}}}},
+      {"CastLike", {19, "CastLike", {{"saturate", is_anything}}}},
+      {"CenterCropPad", {18, nullptr}},
+      {"Col2Im", {18, nullptr}},
+      {"DFT", {20, nullptr}},
+      {"DeformConv", {19, nullptr}},
+      {"DequantizeLinear",
+       {.since = 19,
+        .stand_in = "DequantizeLinear",
+        .attributes = {{"block_size", is_zero}},
+        .again = 21}},
+      {"Gelu", {20, "Sigmoid", {{"approximate", is_anything}}}},
+      {"GridSample", {20, nullptr}},
+      {"GroupNormalization",
+       {.since = 18,
+        .stand_in = "InstanceNormalization",
+        .attributes = {{"num_groups", is_anything}, {"stash_type", is_anything}},
+        .again = 21}},
+      {"ImageDecoder", {20, nullptr}},
+      {"LpPool", {18, "LpPool", {{"dilations", are_ones}, {"ceil_mode", is_zero}}}},
+      {"Mish", {18, "Sigmoid"}},
+      {"OptionalGetElement", {18, nullptr}},
+      {"OptionalHasElement", {18, nullptr}},
+      {"Pad", {.since = 18, .stand_in = "Pad", .most_inputs = 3, .again = 19}},
+      {"QuantizeLinear",
+       {.since = 19,
+        .stand_in = "QuantizeLinear",
+        .attributes = {{"saturate", is_anything}, {"block_size", is_zero}, {"output_dtype", is_zero}},
+        .again = 21}},
+      {"ReduceL1", {18, "ReduceSum"}},
+      {"ReduceL2", {18, "ReduceSum"}},
+      {"ReduceLogSum", {18, "ReduceSum"}},
+      {"ReduceLogSumExp", {18, "ReduceSum"}},
+      {"ReduceMax", {18, "ReduceSum"}},
+      {"ReduceMean", {18, "ReduceSum"}},
+      {"ReduceMin", {18, "ReduceSum"}},
+      {"ReduceProd", {18, "ReduceSum"}},
+      {"ReduceSumSquare", {18, "ReduceSum"}},
+      {"RegexFullMatch", {20, nullptr}},
+      {"Resize",
+       {.since = 18,
+        .stand_in = "Resize",
+        .attributes = {{"antialias", is_anything},
+                       {"keep_aspect_ratio_policy", is_stretch},
+                       {"axes", is_nothing}},
+        .again = 19}},
+      {"Split", {18, "Split", {{"num_outputs", is_anything}}}},
+      {"StringConcat", {20, nullptr}},
+      {"StringSplit", {20, nullptr}},
+  };
+  return table;
+}
+
+bool is_known_to_library(int32_t element_type) { return element_type <= onnx::TensorProto::BFLOAT16; }
+
+/// Bytes hold the narrow types as they lie in a tensor.
+void restate(onnx::TensorProto* tensor) {
+  if (!is_known_to_library(tensor->data_type())) tensor->set_data_type(onnx::TensorProto::UINT8);
+}
+
+/// Element types of the graph's inputs and initializers.
+using ElementTypes = std::map<std::string, int32_t>;
+
+ElementTypes element_types(const onnx::GraphProto& graph) {
+  ElementTypes types;
+  for (const auto& input : graph.input()) types[input.name()] = input.type().tensor_type().elem_type();
+  for (const auto& tensor : graph.initializer()) types[tensor.name()] = tensor.data_type();
+  return types;
+}
+
+class Restatement {
+ public:
+  Restatement(int opset, ElementTypes types) : opset_(opset), types_(std::move(types)) {}
+
+  void restate_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) const {
+    for (auto& node : *nodes) {
+      const bool is_hidden =
+          is_standard_domain(node.domain()) && (holds_narrow_tensor(node) || !restate_form(&node));
+      if (is_hidden) node.set_domain(kHiddenDomain);
+      for (auto& attribute : *node.mutable_attribute()) restate_attribute(&attribute);
+    }
+  }
+
+  void restate_graph(onnx::GraphProto* graph) const {
+    for (auto& tensor : *graph->mutable_initializer()) restate(&tensor);
+    for (auto& tensor : *graph->mutable_sparse_initializer()) restate(tensor.mutable_values());
+    restate_nodes(graph->mutable_node());
+  }
+
+ private:
+  static bool holds_narrow_tensor(const onnx::NodeProto& node) {
+    return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+      return (attribute.has_t() && !is_known_to_library(attribute.t().data_type())) ||
+             (attribute.has_sparse_tensor() &&
+              !is_known_to_library(attribute.sparse_tensor().values().data_type()));
+    });
+  }
+
+  void restate_attribute(onnx::AttributeProto* attribute) const {
+    if (attribute->has_t()) restate(attribute->mutable_t());
+    if (attribute->has_sparse_tensor()) restate(attribute->mutable_sparse_tensor()->mutable_values());
+    if (attribute->has_g()) restate_graph(attribute->mutable_g());
+    for (auto& tensor : *attribute->mutable_tensors()) restate(&tensor);
+    for (auto& graph : *attribute->mutable_graphs()) restate_graph(&graph);
+  }
+
+  /// What DequantizeLinear gives has the type of the scale; before, it was float32.
+  bool gives_another_type(const onnx::NodeProto& node) const {
+    if (node.op_type() != "DequantizeLinear" || node.input_size() < 2) return false;
+    const auto scale = types_.find(node.input(1));
+    return scale == types_.end() || scale->second != onnx::TensorProto::FLOAT;
+  }
+
+  /// False when the library has no operator of these shapes.
+  bool restate_form(onnx::NodeProto* node) const {
+    const auto at = changes().find(node->op_type());
+    if (at == changes().end() || opset_ < at->second.since) return true;
+    const Change& change = at->second;
+    if (change.stand_in == nullptr || node->input_size() > change.most_inputs) return false;
+    if (gives_another_type(*node)) return false;
+    auto* attributes = node->mutable_attribute();
+    for (const NewAttribute& row : change.attributes) {
+      const auto found = std::ranges::find(*attributes, row.name, &onnx::AttributeProto::name);
+      if (found == attributes->end()) continue;
+      if (!row.is_harmless(*found)) return false;
+      attributes->erase(found);
+    }
+    node->set_op_type(change.stand_in);
+    return true;
+  }
+
+  int opset_;
+  ElementTypes types_;
+};
+
+/// The opset that the imports had; 0 where the library knows it. They then import the newest that it knows.
+int restate_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports) {
+  for (auto& import : *imports) {
+    if (!is_standard_domain(import.domain()) || import.version() <= kNewestInLibrary) continue;
+    const auto opset = static_cast<int>(import.version());
+    import.set_version(kNewestInLibrary);
+    auto* hidden = imports->Add();
+    hidden->set_domain(kHiddenDomain);
+    hidden->set_version(1);
+    return opset;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_element_type(int32_t type) {
+  return onnx::TensorProto_DataType_IsValid(type) || (type > onnx::TensorProto::BFLOAT16 && type <= kInt4);
+}
+
+bool takes_newer_type(std::string_view op, int opset, DType dtype) {
+  static const std::unordered_map<std::string_view, int> halves_since = {
+      {"QuantizeLinear", 19}, {"DequantizeLinear", 19}, {"IsInf", 20}, {"IsNaN", 20}, {"QLinearMatMul", 21}};
+  const auto since = halves_since.find(op);
+  const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return is_half && since != halves_since.end() && opset >= since->second;
+}
+
+int since_version(const std::string& op, int opset) {
+  const auto change = changes().find(op);
+  if (change != changes().end() && opset >= change->second.again) return change->second.again;
+  if (change != changes().end() && opset >= change->second.since) return change->second.since;
+  const auto* schema = onnx::OpSchemaRegistry::Schema(op, std::min(opset, kNewestInLibrary), "");
+  return schema == nullptr ? 0 : schema->SinceVersion();
+}
+
+void restate_for_library(onnx::ModelProto* model) {
+  for (auto& function : *model->mutable_functions())
+    if (const int opset = restate_imports(function.mutable_opset_import()); opset > 0)
+      Restatement(opset, {}).restate_nodes(function.mutable_node());
+  if (const int opset = restate_imports(model->mutable_opset_import()); opset > 0)
+    Restatement(opset, element_types(model->graph())).restate_graph(model->mutable_graph());
+}
+
+}  // namespace reverie::proto
