@@ -4,94 +4,24 @@
 #include <cmath>
 #include <iostream>
 #include <map>
-#include <set>
 
 #include "core/exec/reference/reference.h"
 #include "core/onnx/import.h"
 #include "tests/core/onnx/onnx_files.h"
+#include "tests/support/onnx_cases.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::adapt;
+using testing::bake_shaping_inputs;
+using testing::Case;
+using testing::case_folders;
+using testing::has_only_tensors;
 using testing::read_message;
 using testing::tensor_of;
-
-/// One case of the ONNX project: a model with inputs and expected outputs.
-struct Case {
-  fs::path folder;
-  onnx::ModelProto model;
-  std::vector<onnx::TensorProto> inputs;
-  std::vector<onnx::TensorProto> outputs;
-
-  explicit Case(const fs::path& path) : folder(path) {
-    model = read_message<onnx::ModelProto>(path / "model.onnx");
-    inputs = tensors("input");
-    outputs = tensors("output");
-    declare(model.graph().input(), &inputs);
-    declare(model.graph().output(), &outputs);
-  }
-
-  /// The files hold bfloat16 as uint16.
-  template <typename Values>
-  static void declare(const Values& values, std::vector<onnx::TensorProto>* tensors) {
-    for (size_t i = 0; i < tensors->size() && static_cast<int>(i) < values.size(); ++i)
-      if (values.Get(static_cast<int>(i)).type().tensor_type().elem_type() ==
-          onnx::TensorProto::BFLOAT16)
-        (*tensors)[i].set_data_type(onnx::TensorProto::BFLOAT16);
-  }
-
-  std::vector<onnx::TensorProto> tensors(const std::string& stem) const {
-    std::vector<onnx::TensorProto> result;
-    for (int i = 0;; ++i) {
-      const fs::path file = folder / "test_data_set_0" / (stem + "_" + std::to_string(i) + ".pb");
-      if (!fs::exists(file)) return result;
-      result.push_back(read_message<onnx::TensorProto>(file));
-    }
-  }
-};
-
-/// Index of the first input that the table has as an attribute; -1 where all are values.
-int first_shaping_input(const std::string& op) {
-  static const std::set<std::string> from_first = {"ConstantOfShape", "Range", "NonZero"};
-  static const std::set<std::string> from_second = {
-      "Reshape", "Expand", "Slice",     "Pad",  "Clip",      "Split",
-      "Squeeze", "Tile",   "Unsqueeze", "ReduceSum", "Dropout",   "Resize",
-      "Upsample", "TopK",  "CumSum",    "Trilu",     "OneHot",    "Compress"};
-  if (from_first.contains(op)) return 0;
-  return from_second.contains(op) ? 1 : -1;
-}
-
-/// Makes inputs that shape the result constants, as they are in deployed models.
-void bake_shaping_inputs(Case* test) {
-  std::set<std::string> baked;
-  for (const auto& node : test->model.graph().node()) {
-    const int first = first_shaping_input(node.op_type());
-    for (int i = first; first >= 0 && i < node.input_size(); ++i) baked.insert(node.input(i));
-  }
-  std::vector<onnx::TensorProto> kept;
-  for (int i = 0; i < test->model.graph().input_size(); ++i) {
-    const std::string& name = test->model.graph().input(i).name();
-    onnx::TensorProto tensor = test->inputs.at(static_cast<size_t>(i));
-    tensor.set_name(name);
-    if (baked.contains(name)) *test->model.mutable_graph()->add_initializer() = tensor;
-    else kept.push_back(tensor);
-  }
-  test->inputs = kept;
-}
-
-/// Operators that opset 7 took over from older ones; and of LayerNormalization the one output that
-/// the table knows.
-void adapt(Case* test) {
-  for (auto& import : *test->model.mutable_opset_import())
-    if (import.version() < kOldestOpset) import.set_version(kOldestOpset);
-  auto* graph = test->model.mutable_graph();
-  if (graph->node(0).op_type() != "LayerNormalization") return;
-  graph->mutable_node(0)->mutable_output()->DeleteSubrange(1, graph->node(0).output_size() - 1);
-  graph->mutable_output()->DeleteSubrange(1, graph->output_size() - 1);
-  test->outputs.resize(1);
-}
 
 /// Empty when result and expectation agree.
 std::string difference(const Tensor& result, const Tensor& expected) {
@@ -123,13 +53,6 @@ struct Result {
   std::string reason;
 };
 
-bool has_only_tensors(const Case& test) {
-  const auto tensor = [](const auto& value) { return value.type().has_tensor_type(); };
-  const auto& graph = test.model.graph();
-  return std::all_of(graph.input().begin(), graph.input().end(), tensor) &&
-         std::all_of(graph.output().begin(), graph.output().end(), tensor);
-}
-
 Result run(Case test, const fs::path& scratch) {
   const std::string op = test.model.graph().node(0).op_type();
   bake_shaping_inputs(&test);
@@ -148,16 +71,6 @@ Result run(Case test, const fs::path& scratch) {
     if (!reason.empty()) return {Verdict::kFailed, reason};
   }
   return {Verdict::kPassed, ""};
-}
-
-std::vector<fs::path> case_folders(const std::string& collection) {
-  std::vector<fs::path> folders;
-  const fs::path root = fs::path(REVERIE_ONNX_TESTDATA) / "data" / collection;
-  if (!fs::exists(root)) return folders;
-  for (const auto& entry : fs::directory_iterator(root))
-    if (fs::exists(entry.path() / "model.onnx")) folders.push_back(entry.path());
-  std::sort(folders.begin(), folders.end());
-  return folders;
 }
 
 TEST(OnnxNodeCases, AgreeForEveryOperatorOfTheTable) {

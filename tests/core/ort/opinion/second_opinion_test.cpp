@@ -1,0 +1,147 @@
+#include "tests/core/ort/opinion/second_opinion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/exec/reference/reference.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/core/ort/opinion/forms.h"
+#include "tests/support/newer_opset_models.h"
+#include "tests/support/onnx_cases.h"
+#include "tests/support/random_graph.h"
+
+namespace reverie::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+class SecondOpinionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!ort::is_installed()) GTEST_SKIP() << "ONNX Runtime is not installed";
+    opinion_ = std::make_unique<SecondOpinion>();
+  }
+  void TearDown() override {
+    if (opinion_ == nullptr) return;
+    std::cout << opinion_->account();
+    EXPECT_THAT(opinion_->disagreements(), IsEmpty());
+  }
+
+  /// What a case asks is left out with the objection where there is one.
+  template <typename Function>
+  void try_to(const Function& function) {
+    try {
+      function();
+    } catch (const InputError& error) {
+      opinion_->leave_out(std::string("objection: ") + std::string(error.what()).substr(0, 120));
+    }
+  }
+
+  TemporaryDirectory folder_;
+  std::unique_ptr<SecondOpinion> opinion_;
+};
+
+std::vector<NamedTensor> inputs_of(const Case& test) {
+  std::vector<NamedTensor> inputs;
+  for (const onnx::TensorProto& tensor : test.inputs) inputs.push_back({tensor.name(), tensor_of(tensor)});
+  return inputs;
+}
+
+/// The graph of the case, where all of it is known.
+std::optional<Graph> graph_of(const std::filesystem::path& file, const std::vector<NamedTensor>& inputs) {
+  ImportedModel model = import_onnx(file);
+  if (!model.warnings.empty()) return std::nullopt;
+  for (const NamedTensor& input : inputs)
+    for (const NodeId node : model.graph.inputs())
+      if (model.graph.input_name(node) == input.name &&
+          model.graph.type(model.graph.output(node)) != input.tensor.type())
+        return std::nullopt;  // its data do not have the types that it declares
+  return std::move(model.graph);
+}
+
+TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
+  const auto folders = case_folders("node");
+  if (folders.empty()) GTEST_SKIP() << "libonnx-testdata is not installed";
+  for (const std::filesystem::path& folder : folders) {
+    Case test(folder);
+    if (!has_only_tensors(test)) continue;
+    adapt(&test);
+    try_to([&] {
+      bake_shaping_inputs(&test);
+      const std::string file = folder_ / "model.onnx";
+      write_message(test.model, file);
+      const std::vector<NamedTensor> inputs = inputs_of(test);
+      const auto graph = graph_of(file, inputs);
+      if (!graph) return;
+      const std::string name = folder.filename().string();
+      opinion_->ask(name, file, inputs);
+      for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+        opinion_->ask_at(name, *graph, opset, inputs);
+    });
+  }
+  EXPECT_GE(opinion_->compared(), 5000);
+}
+
+TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
+  constexpr int kGraphs = 40;
+  std::map<int, int> written;
+  for (uint64_t seed = 1; seed <= kGraphs; ++seed) {
+    const Graph graph = random_graph(seed, 12);
+    const auto inputs = ort::random_inputs(graph, seed);
+    for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+      try_to([&] {
+        written[opset] += opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
+      });
+  }
+  for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset) EXPECT_GE(written[opset], kGraphs / 2) << opset;
+  EXPECT_GE(opinion_->compared(), 15 * kGraphs);
+}
+
+TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
+  for (const NewerNodes& row : newer_nodes())
+    try_to([&] {
+      onnx::ModelProto model = parse(newer_model(row.opset, row.nodes));
+      model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+      write_message(model, folder_ / "model.onnx");
+      const std::string where = fmt::format("opset {}: {}", row.opset, row.nodes);
+      opinion_->ask(where, folder_ / "model.onnx");
+      const Graph graph = import_onnx(folder_ / "model.onnx").graph;
+      EXPECT_TRUE(opinion_->ask_at(where, graph, row.opset, ort::random_inputs(graph))) << where;
+    });
+  EXPECT_GE(opinion_->compared(), 4 * static_cast<int>(newer_nodes().size()) - 8);
+}
+
+/// Whether the text is a model at all; what an opset does not have is refused.
+std::optional<onnx::ModelProto> model_of(int opset, const std::string& nodes) {
+  onnx::ModelProto model;
+  if (!onnx::OnnxParser::Parse(model, newer_model(opset, nodes).c_str()).IsOK()) return std::nullopt;
+  model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  return model;
+}
+
+TEST_F(SecondOpinionTest, AgreesOnTheFormsOfEveryOpset) {
+  int refused = 0, known = 0;
+  for (const std::string& nodes : forms_of_operators())
+    for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset) {
+      const auto model = model_of(opset, nodes);
+      ASSERT_TRUE(model) << nodes;
+      write_message(*model, folder_ / "model.onnx");
+      try {
+        opinion_->ask(fmt::format("opset {}: {}", opset, nodes), folder_ / "model.onnx");
+        ++known;
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+  std::cout << known << " forms, " << refused << " that the opset does not have\n";
+  EXPECT_GE(opinion_->compared(), 3000);
+}
+
+}  // namespace
+}  // namespace reverie::testing
