@@ -10,6 +10,7 @@
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/extents.h"
 
 namespace reverie {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 struct CollectOptions {
   CommonOptions common;
   std::vector<std::string> models;
-  std::vector<std::string> shapes;
+  ImportOptions extents;
   std::vector<std::string> rules;
   std::string cost;
   int workers = 0;
@@ -26,7 +27,8 @@ struct CollectOptions {
 CollectStepConfig resolve(const CollectOptions& options) {
   auto config = resolve_config<CollectStepConfig>(options.common);
   if (!options.models.empty()) config.env.models = options.models;
-  if (!options.shapes.empty()) config.env.shapes = options.shapes;
+  if (!options.extents.shapes.empty()) config.env.shapes = options.extents.shapes;
+  if (!options.extents.dims.empty()) config.env.dims = options.extents.dims;
   if (!options.rules.empty()) config.env.rules = options.rules;
   if (!options.cost.empty()) config.env.cost = options.cost;
   return config;
@@ -38,7 +40,8 @@ void check_meant_for_models(const CollectOptions& options, const EnvironmentConf
   const auto refuse = [](const char* option) { throw InputError("toy takes no {}; leave it out", option); };
   if (!options.cost.empty()) refuse("--cost");
   if (!options.rules.empty()) refuse("--rules");
-  if (!options.shapes.empty()) refuse("--shape");
+  if (!options.extents.shapes.empty()) refuse("--shape");
+  if (!options.extents.dims.empty()) refuse("--dim");
 }
 
 /// Who plays, and what its training took, the real work of all and the time of this call.
@@ -162,8 +165,7 @@ void register_collect(CLI::App& app) {
   add_common_options<CollectStepConfig>(*command, options->common);
   command->add_option("models", options->models, "ONNX files, or toy")->type_name("MODEL");
   command->add_option("--cost", options->cost, "Cost source: " + known_cost_sources());
-  command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
-      ->type_name("NAME=DIMS")->expected(1)->take_all();
+  add_extent_options(*command, options->extents);
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
       ->type_name("FILE")->expected(1)->take_all();
   command->add_option("--workers", options->workers,

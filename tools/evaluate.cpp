@@ -12,6 +12,7 @@
 #include "env/factory/environment_factory.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/extents.h"
 #include "tools/policy_search.h"
 #include "tools/training.h"
 
@@ -34,7 +35,7 @@ struct EvaluateStepConfig {
 struct Options {
   CommonOptions common;
   std::vector<std::string> models;
-  std::vector<std::string> shapes;
+  ImportOptions extents;
   std::vector<std::string> rules;
   std::string cost;
   std::string policy;
@@ -49,7 +50,8 @@ EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& train
   config.env.cost = trained_cost;
   config = resolve_config(options.common, std::move(config));
   if (!options.models.empty()) config.env.models = options.models;
-  if (!options.shapes.empty()) config.env.shapes = options.shapes;
+  if (!options.extents.shapes.empty()) config.env.shapes = options.extents.shapes;
+  if (!options.extents.dims.empty()) config.env.dims = options.extents.dims;
   if (!options.rules.empty()) config.env.rules = options.rules;
   if (!options.cost.empty()) config.env.cost = options.cost;
   return config;
@@ -74,7 +76,7 @@ std::vector<ImportedModel> import_models(const EnvironmentConfig& env) {
   if (env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
   if (is_toy(env)) throw InputError("evaluate: toy is for collect alone; name ONNX files");
   std::vector<ImportedModel> models;
-  for (const std::string& path : env.models) models.push_back(import_onnx(path, {env.shapes}));
+  for (const std::string& path : env.models) models.push_back(import_onnx(path, {env.shapes, env.dims}));
   return models;
 }
 
@@ -146,8 +148,7 @@ void register_evaluate(CLI::App& app) {
       ->type_name("FILE")->required();
   command->add_option("--cost", options->cost,
                       "Cost source (default: that which the policy was trained with): " + known_cost_sources());
-  command->add_option("--shape", options->shapes, "Extents of an input: name=1,3,224,224")
-      ->type_name("NAME=DIMS")->expected(1)->take_all();
+  add_extent_options(*command, options->extents);
   command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
       ->type_name("FILE")->expected(1)->take_all();
   add_threads_option(*command);

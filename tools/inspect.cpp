@@ -10,6 +10,7 @@
 #include "core/ir/dot.h"
 #include "core/onnx/import.h"
 #include "tools/command.h"
+#include "tools/extents.h"
 #include "tools/inspect.h"
 
 namespace reverie {
@@ -18,7 +19,7 @@ namespace {
 struct InspectOptions {
   std::string file;
   std::string cost = "roofline:cpu";
-  std::vector<std::string> shapes;
+  ImportOptions extents;
   bool dot = false;
   bool json = false;
 };
@@ -90,7 +91,7 @@ void print_model(const std::string& file, const ImportedModel& model, const Grap
 }
 
 void inspect_model(const InspectOptions& options) {
-  const ImportedModel model = import_onnx(options.file, {options.shapes});
+  const ImportedModel model = import_onnx(options.file, options.extents);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   if (options.dot) {
     fmt::print("{}", to_dot(model.graph));
@@ -164,7 +165,7 @@ void register_inspect(CLI::App& app) {
       ->required();
   command->add_option("--cost", options->cost, "Where costs come from: " + known_cost_sources())
       ->capture_default_str();
-  command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
+  add_extent_options(*command, options->extents);
   command->add_flag("--dot", options->dot, "Draw the graph in Graphviz's language");
   command->add_flag("--json", options->json, "One object of JSON");
   command->callback([options] { inspect(*options); });

@@ -15,6 +15,7 @@
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/contenders.h"
+#include "tools/extents.h"
 #include "tools/inputs.h"
 #include "tools/interrupt.h"
 #include "tools/measured.h"
@@ -33,7 +34,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> given;  ///< keys with an option of their own
   std::vector<std::string> rule_files;
   std::vector<std::string> rules_left_out;
-  std::vector<std::string> shapes;
+  ImportOptions extents;
   std::string policy;
   std::string contenders_folder;
   std::string fit_out;
@@ -238,7 +239,7 @@ void run(const Options& options) {
     if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name()); !warning.empty())
       fmt::print(stderr, "{}\n", warning);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
-  const ImportedModel model = import_onnx(options.model, {options.shapes});
+  const ImportedModel model = import_onnx(options.model, options.extents);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
   if (!options.contenders_folder.empty()) create_directory(options.contenders_folder);
@@ -306,8 +307,7 @@ void register_optimize(CLI::App& app) {
   command->add_option("--without", options->rules_left_out,
                       "Leave out a rule, or with NAME* all that begin so; may be repeated")
       ->type_name("NAME")->expected(1)->take_all();
-  command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224")
-      ->expected(1)->take_all();
+  add_extent_options(*command, options->extents);
   add_input_options(*command, options->given_inputs);
   command->add_option("--config", options->config_files, "YAML file with settings")
       ->type_name("FILE")->expected(1)->take_all();

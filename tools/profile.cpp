@@ -9,6 +9,7 @@
 #include "env/factory/environment_factory.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/extents.h"
 #include "tools/interrupt.h"
 
 namespace reverie {
@@ -17,7 +18,8 @@ namespace {
 using Operators = std::map<std::string, OpSignature>;
 
 struct Options {
-  std::vector<std::string> models, shapes, rules;
+  std::vector<std::string> models, rules;
+  ImportOptions extents;
   std::string cost = "cpu", out, from;
   ReachOptions reach;
   double seconds = 0;
@@ -29,7 +31,7 @@ Operators operators_of_models(const Options& options, Progress& progress) {
   Operators all;
   for (const std::string& file : options.models) {
     if (options.reach.stop.requested()) return {};
-    const ImportedModel model = import_onnx(file, {options.shapes});
+    const ImportedModel model = import_onnx(file, options.extents);
     const size_t before = all.size();
     all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), options.reach));
     progress.say(fmt::format("{}: {} operators more", file, all.size() - before));
@@ -122,7 +124,7 @@ void register_profile(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "Begin nothing more after so long; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--rules", options->rules, "Rule files; by default the library that ships");
-  command->add_option("--shape", options->shapes, "Extents of an input: NAME=1,3,224,224");
+  add_extent_options(*command, options->extents);
   command->add_flag("--json", options->json, "End with one object of JSON");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->callback([options] { run(*options); });

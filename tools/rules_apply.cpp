@@ -7,6 +7,7 @@
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
 #include "tools/command.h"
+#include "tools/extents.h"
 #include "tools/inputs.h"
 #include "tools/rewritten.h"
 
@@ -19,6 +20,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string out;
   ApplyLimits limits;
+  ImportOptions extents;
   CompareOptions verify;
   GivenInputs given;
   bool json = false;
@@ -57,7 +59,7 @@ void verify_and_write(const Arguments& arguments, const ImportedModel& model, co
 
 void apply(const Arguments& arguments) {
   const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
-  const ImportedModel model = import_onnx(arguments.model);
+  const ImportedModel model = import_onnx(arguments.model, arguments.extents);
   RewriteState state(model.graph, rules, make_cost_model("roofline:cpu"));
   const Applied applied = apply_everywhere(state, arguments.limits);
   tell_end(applied, arguments.limits);
@@ -77,6 +79,7 @@ void register_rules_apply(CLI::App& group) {
   command->add_option("--rules", arguments->files,
                       "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
       ->type_name("FILE")->expected(1)->take_all();
+  add_extent_options(*command, arguments->extents);
   command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
   add_input_options(*command, arguments->given);
   command->add_option("--sets", arguments->verify.inputs, "Sets of random inputs on which it must")

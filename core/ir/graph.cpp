@@ -87,6 +87,10 @@ void Graph::add_output(const std::string& name, ValueId value) {
   ++values_.edit(at(value)).graph_output_uses;
 }
 
+void Graph::set_names(NodeId node, std::shared_ptr<const NodeNames> names) {
+  nodes_.edit(at(node)).names = std::move(names);
+}
+
 NodeId Graph::append_node(Node node, std::span<const TensorType> types) {
   const NodeId id{static_cast<int32_t>(nodes_.size())};
   for (const ValueId input : node.inputs)
@@ -211,6 +215,7 @@ Graph Graph::compacted() const {
     fresh.op = node.op;
     fresh.attributes = node.attributes;
     fresh.weight = node.weight;
+    fresh.names = node.names;
     fresh.constant = node.constant;
     fresh.range = node.range;
     for (const ValueId input : node.inputs)
@@ -330,6 +335,16 @@ int64_t Graph::weight_bytes() const {
     }
   }
   return total;
+}
+
+std::string described(const Graph& graph, NodeId node) {
+  constexpr size_t kLongest = 120;
+  const OpSchema& op = graph.op(node);
+  std::string text = &op == &opaque_op() ? graph.attributes(node).text("op") : op.name;
+  const std::shared_ptr<const NodeNames>& names = graph.names(node);
+  if (names == nullptr || names->node.empty()) return text;
+  text += " at " + names->node;
+  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
 }
 
 std::vector<TensorType> input_types(const Graph& graph, NodeId node) {

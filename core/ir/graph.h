@@ -37,6 +37,12 @@ struct GraphOutput {
   ValueId value;
 };
 
+/// What a node and its outputs are called in the file that they came from.
+struct NodeNames {
+  std::string node;
+  std::vector<std::string> outputs;  ///< may be shorter; empty where one has no name
+};
+
 /// A tensor program: a directed acyclic graph of operators over statically shaped values. A value
 /// type: it holds no device, timing or backend state, and copies are independent. A copy takes
 /// constant time; what both hold is shared until it is changed. Graph inputs and constants are nodes
@@ -63,6 +69,10 @@ class Graph {
   ValueId add(std::string_view op, std::initializer_list<ValueId> inputs,
               Attributes attributes = {});
   void add_output(const std::string& name, ValueId value);
+
+  /// For messages and files; no part of what the graph means, so that it is neither compared nor hashed.
+  /// Copies of the graph share the names. A node that a rewrite adds has none.
+  void set_names(NodeId node, std::shared_ptr<const NodeNames> names);
 
   // --- Changing -------------------------------------------------------------------------------
   /// Every use of `from`, graph outputs included, becomes a use of `to`. Their types must be equal.
@@ -95,6 +105,8 @@ class Graph {
   ValueId output(NodeId node, int index = 0) const { return nodes_[at(node)].outputs[index]; }
   /// nullptr unless the node is a Constant.
   const WeightPtr& weight(NodeId node) const { return nodes_[at(node)].weight; }
+  /// nullptr where it has none.
+  const std::shared_ptr<const NodeNames>& names(NodeId node) const { return nodes_[at(node)].names; }
   /// Computed from constants alone.
   bool is_constant(NodeId node) const { return nodes_[at(node)].constant; }
   /// Of each of its outputs.
@@ -138,6 +150,7 @@ class Graph {
     const OpSchema* op = nullptr;  // null: erased
     std::shared_ptr<const Attributes> attributes;
     WeightPtr weight;
+    std::shared_ptr<const NodeNames> names;
     SmallList<ValueId, 4> inputs;
     SmallList<ValueId, 2> outputs;
     bool constant = false;
@@ -166,6 +179,9 @@ class Graph {
   int live_nodes_ = 0;
 };
 
+/// A node as a message names it: "Gather at embedding", or "Gather" where it has no name; the operator of an
+/// opaque node is the one that it stands for. Long names are cut.
+std::string described(const Graph& graph, NodeId node);
 /// Types of a node's inputs; an absent one has known() == false.
 std::vector<TensorType> input_types(const Graph& graph, NodeId node);
 std::vector<TensorType> output_types(const Graph& graph, NodeId node);

@@ -104,7 +104,8 @@ const OpSchema& input_op();
 /// A weight or other constant; no inputs, one output; the node holds a Weight.
 const OpSchema& constant_op();
 /// Any node that the table does not describe; carried through untouched. Attributes: `op`,
-/// `domain`, `proto` (serialised NodeProto).
+/// `domain`, `proto` (serialised NodeProto), `opsets` (those that give it its meaning: for the standard domain
+/// the oldest at which its operators are what they are, "ai.onnx 13, com.microsoft 1").
 const OpSchema& opaque_op();
 
 }  // namespace reverie

@@ -1,9 +1,12 @@
 #include "core/onnx/bind_shapes.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/onnx/default_extents.h"
 #include "core/onnx/newer_opsets.h"
 
 namespace reverie::proto {
@@ -48,6 +51,11 @@ std::string symbolic(const onnx::TensorShapeProto& shape) {
 
 using Symbols = std::map<std::string, int64_t>;
 
+/// What the user calls dimension `axis`: its name, or its place "x[0]".
+std::string called(const onnx::ValueInfoProto& input, int axis) {
+  return dimension_symbols(input)[static_cast<size_t>(axis)];
+}
+
 void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbols) {
   const auto& tensor = input.type().tensor_type();
   if (!tensor.has_shape()) return;
@@ -60,10 +68,10 @@ void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbol
     const auto& dim = tensor.shape().dim(i);
     const int64_t extent = shape[static_cast<size_t>(i)];
     if (has_extent(dim) && dim.dim_value() != extent) throw mismatch();
-    if (dim.dim_param().empty()) continue;
-    const auto [known, added] = symbols->emplace(dim.dim_param(), extent);
+    if (has_extent(dim)) continue;
+    const auto [known, added] = symbols->emplace(called(input, i), extent);
     if (known->second != extent)
-      throw InputError("dimension '{}' is {} in one input and {} in '{}'", dim.dim_param(),
+      throw InputError("dimension '{}' is {} in one place and {} in input '{}'", known->first,
                        known->second, extent, input.name());
   }
 }
@@ -71,25 +79,41 @@ void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbol
 TensorType bound_type(const onnx::ValueInfoProto& input, const Symbols& symbols) {
   const auto& tensor = input.type().tensor_type();
   TensorType type = {dtype_of(tensor.elem_type()), {}};
-  if (!tensor.has_shape())
-    throw InputError("input '{}' has no shape; give it one with --shape {}=1,3,224,224",
-                     input.name(), input.name());
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
     const auto& dim = tensor.shape().dim(i);
-    const auto known = symbols.find(dim.dim_param());
-    if (has_extent(dim)) {
-      type.shape.push_back(dim.dim_value());
-    } else if (!dim.dim_param().empty() && known != symbols.end()) {
-      type.shape.push_back(known->second);
-    } else {
-      const std::string which = dim.dim_param().empty() ? std::to_string(i) : dim.dim_param();
-      throw InputError(
-          "input '{}' ({}) has no value for dimension '{}'; bind it with --shape {}=1,3,224,224",
-          input.name(), symbolic(tensor.shape()), which, input.name());
-    }
+    type.shape.push_back(has_extent(dim) ? dim.dim_value() : symbols.at(called(input, i)));
   }
   require_sane(type.shape);
   return type;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+/// "batch=1,seq=128" into `symbols`.
+void bind_dims(const std::string& text, const std::vector<std::string>& known, Symbols* symbols) {
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, end - at);
+    const size_t equals = part.rfind('=');
+    int64_t extent = -1;
+    const char* const last = part.data() + part.size();
+    const char* const first = equals == std::string::npos ? last : part.data() + equals + 1;
+    const auto result = std::from_chars(first, last, extent);
+    if (equals == 0 || result.ec != std::errc() || result.ptr != last || extent < 0)
+      throw InputError("dimension '{}' should look like batch=1 or batch=1,seq=128", part);
+    const std::string name = part.substr(0, equals);
+    if (std::ranges::find(known, name) == known.end())
+      throw InputError("no input has a dimension '{}'; those without an extent are: {}", name,
+                       quoted_list(known));
+    const auto [other, added] = symbols->emplace(name, extent);
+    if (!added && other->second != extent)
+      throw InputError("dimension '{}' is bound to {} and to {}", name, other->second, extent);
+    at = end + 1;
+  }
 }
 
 void require_valid_type(const onnx::ValueInfoProto& value) {
@@ -101,45 +125,107 @@ void require_valid_type(const onnx::ValueInfoProto& value) {
                      element);
 }
 
-}  // namespace
-
-std::map<std::string, TensorType> bind_inputs(const onnx::GraphProto& graph,
-                                              const std::set<std::string>& constants,
-                                              const std::vector<std::string>& bindings) {
-  for (const auto& input : graph.input()) require_valid_type(input);
-  for (const auto& output : graph.output()) require_valid_type(output);
-  std::map<std::string, Shape> given;
-  Symbols symbols;
-  for (const std::string& text : bindings) {
-    const Binding binding = parse(text);
-    const auto is_it = [&](const auto& input) {
-      return input.name() == binding.name && !constants.contains(input.name());
-    };
-    const auto input = std::find_if(graph.input().begin(), graph.input().end(), is_it);
-    if (input == graph.input().end() || !input->type().has_tensor_type()) {
-      std::string names;
-      for (const auto& known : graph.input())
-        if (!constants.contains(known.name())) names += (names.empty() ? "" : ", ") + known.name();
-      throw InputError("shape given for '{}', but the inputs are: {}", binding.name, names);
+/// Binds the inputs of one graph.
+class Binder {
+ public:
+  Binder(const onnx::GraphProto& graph, const std::set<std::string>& constants) {
+    for (const auto& input : graph.input()) {
+      require_valid_type(input);
+      if (!constants.contains(input.name())) inputs_.push_back(&input);
     }
-    bind(*input, binding.shape, &symbols);
-    if (!given.emplace(binding.name, binding.shape).second)
+    for (const auto& output : graph.output()) require_valid_type(output);
+  }
+
+  BoundInputs bind(const ImportOptions& options) {
+    for (const std::string& text : options.shapes) bind_shape(text);
+    for (const std::string& text : options.dims) bind_dims(text, symbols_in_order(), &symbols_);
+    for (const bool arithmetic : {false, true}) assume(arithmetic);
+    for (const auto* input : inputs_) add_type(*input);
+    if (!assumed_.empty()) warn_of_assumptions();
+    return std::move(result_);
+  }
+
+ private:
+  static bool is_tensor(const onnx::ValueInfoProto& input) {
+    return input.type().has_tensor_type() &&
+           dtype_of(input.type().tensor_type().elem_type()) != DType::kNone;
+  }
+
+  void bind_shape(const std::string& text) {
+    const Binding binding = parse(text);
+    std::vector<std::string> names;
+    const onnx::ValueInfoProto* found = nullptr;
+    for (const auto* input : inputs_) {
+      names.push_back(input->name());
+      if (input->name() == binding.name && input->type().has_tensor_type()) found = input;
+    }
+    if (found == nullptr)
+      throw InputError("shape given for '{}', but the inputs are: {}", binding.name,
+                       quoted_list(names));
+    proto::bind(*found, binding.shape, &symbols_);
+    if (!given_.emplace(binding.name, binding.shape).second)
       throw InputError("shape of '{}' is given twice", binding.name);
   }
-  std::map<std::string, TensorType> types;
-  for (const auto& input : graph.input()) {
-    if (constants.contains(input.name())) continue;
-    TensorType type;
-    const bool tensor = input.type().has_tensor_type() &&
-                        dtype_of(input.type().tensor_type().elem_type()) != DType::kNone;
-    const auto shape = given.find(input.name());
-    if (tensor && shape != given.end())
-      type = {dtype_of(input.type().tensor_type().elem_type()), shape->second};
-    else if (tensor)
-      type = bound_type(input, symbols);
-    types.emplace(input.name(), type);
+
+  std::vector<std::string> symbols_in_order() const {
+    std::vector<std::string> symbols;
+    for (const auto* input : inputs_)
+      for (const std::string& symbol : dimension_symbols(*input))
+        if (!symbol.empty() && std::ranges::find(symbols, symbol) == symbols.end())
+          symbols.push_back(symbol);
+    return symbols;
   }
-  return types;
+
+  void assume(bool arithmetic) {
+    for (const auto* input : inputs_) {
+      if (!is_tensor(*input)) continue;
+      const auto& shape = input->type().tensor_type().shape();
+      for (int axis = 0; axis < shape.dim_size(); ++axis) {
+        const auto& dim = shape.dim(axis);
+        const std::string symbol = called(*input, axis);
+        if (symbol.empty() || symbols_.contains(symbol) || is_arithmetic(symbol) != arithmetic) continue;
+        symbols_[symbol] = default_extent({dim.dim_param(), axis, shape.dim_size()}, symbols_);
+        assumed_.push_back(fmt::format("{}={}", symbol, symbols_[symbol]));
+        if (first_assumed_ == nullptr) first_assumed_ = input;
+      }
+    }
+  }
+
+  void add_type(const onnx::ValueInfoProto& input) {
+    TensorType& type = result_.types[input.name()];
+    if (!is_tensor(input)) return;
+    const auto given = given_.find(input.name());
+    if (given != given_.end()) {
+      type = {dtype_of(input.type().tensor_type().elem_type()), given->second};
+    } else if (input.type().tensor_type().has_shape()) {
+      type = bound_type(input, symbols_);
+    } else {
+      result_.warnings.push_back(fmt::format(
+          "input '{}' has no shape, so that what follows it stays untouched; give it one, such as --shape "
+          "{}=1,3,224,224", input.name(), input.name()));
+    }
+  }
+
+  void warn_of_assumptions() {
+    const Shape& shape = result_.types.at(first_assumed_->name()).shape;
+    result_.warnings.push_back(fmt::format(
+        "extents were assumed: {}; set others with --dim {}, or --shape {}={}", quoted_list(assumed_),
+        assumed_.front(), first_assumed_->name(), fmt::join(shape, ",")));
+  }
+
+  std::vector<const onnx::ValueInfoProto*> inputs_;
+  std::map<std::string, Shape> given_;
+  Symbols symbols_;
+  std::vector<std::string> assumed_;  // "batch=1"
+  const onnx::ValueInfoProto* first_assumed_ = nullptr;
+  BoundInputs result_;
+};
+
+}  // namespace
+
+BoundInputs bind_inputs(const onnx::GraphProto& graph, const std::set<std::string>& constants,
+                        const ImportOptions& options) {
+  return Binder(graph, constants).bind(options);
 }
 
 }  // namespace reverie::proto

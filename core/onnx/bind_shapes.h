@@ -6,15 +6,21 @@
 #include <vector>
 
 #include "core/ir/types.h"
+#include "core/onnx/import.h"
 #include "core/onnx/proto.h"
 
 namespace reverie::proto {
 
-/// Static types of the model's inputs (those named in `constants` excepted), with symbolic
-/// dimensions bound. An input that is no tensor has a type with known() == false. InputError names an
-/// input and dimension without a value, and bindings that do not fit.
-std::map<std::string, TensorType> bind_inputs(const onnx::GraphProto& graph,
-                                              const std::set<std::string>& constants,
-                                              const std::vector<std::string>& bindings);
+struct BoundInputs {
+  /// By name. An input that is no tensor, or has no shape, has a type with known() == false.
+  std::map<std::string, TensorType> types;
+  /// What was assumed or left unknown, each one line.
+  std::vector<std::string> warnings;
+};
+
+/// Static types of the model's inputs (those named in `constants` excepted), with symbolic dimensions bound
+/// as ImportOptions says. InputError for bindings that do not fit.
+BoundInputs bind_inputs(const onnx::GraphProto& graph, const std::set<std::string>& constants,
+                        const ImportOptions& options);
 
 }  // namespace reverie::proto

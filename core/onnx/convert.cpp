@@ -14,7 +14,10 @@ void Source::leave_out(std::string_view name, const AttrValue& value) {
 std::optional<Tensor> Source::constant(size_t index) const {
   if (!has_input(index)) return std::nullopt;
   const WeightPtr& weight = graph.weight(graph.producer(inputs[index]));
-  if (weight == nullptr) return std::nullopt;
+  if (weight == nullptr) {
+    obstacle = fmt::format("input {} is not constant", index);
+    return std::nullopt;
+  }
   return weight->materialize();
 }
 
@@ -61,14 +64,21 @@ Attributes read_attributes(const onnx::NodeProto& node, bool* has_others) {
 
 std::optional<Values> convert_as_is(Source& source) {
   const OpSchema* row = find_op(source.node.op_type());
-  if (row == nullptr || row->value_shaped || source.has_other_attributes) return std::nullopt;
-  if (row == &input_op() || row == &constant_op() || row == &opaque_op()) return std::nullopt;
+  const auto stays_out = [&](std::string reason) {
+    source.obstacle = std::move(reason);
+    return std::nullopt;
+  };
+  const bool is_special = row == &input_op() || row == &constant_op() || row == &opaque_op();
+  if (row == nullptr || row->value_shaped || is_special)
+    return stays_out("no such operator in the table");
+  if (source.has_other_attributes) return stays_out("an attribute is no number, text or list");
   for (const auto& [name, value] : source.attributes.entries()) {
     const auto same = [&](const AttrSpec& spec) { return spec.name == name; };
-    if (std::none_of(row->attributes.begin(), row->attributes.end(), same)) return std::nullopt;
+    if (std::none_of(row->attributes.begin(), row->attributes.end(), same))
+      return stays_out(fmt::format("the table does not know attribute '{}'", name));
   }
   for (int i = row->max_outputs; i < source.node.output_size(); ++i)
-    if (source.wants_output(i)) return std::nullopt;
+    if (source.wants_output(i)) return stays_out(fmt::format("output {} is used", i));
   return source.add(row->name, source.inputs, source.attributes);
 }
 

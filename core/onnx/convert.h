@@ -35,6 +35,8 @@ struct Source {
   bool has_other_attributes = false;
   ExternalFiles& files;
   const std::set<std::string>& taken;  ///< names that the model reads somewhere
+  /// Why the table cannot express it, for a person; empty where nobody has said.
+  mutable std::string obstacle = {};
 
   bool has_input(size_t index) const { return index < inputs.size() && inputs[index].valid(); }
   const TensorType& type(size_t index) const { return graph.type(inputs[index]); }

@@ -111,11 +111,41 @@ void Exporter::name_values() {
   for (const NodeId id : graph_.nodes())
     if (&graph_.op(id) == &opaque_op()) taken_.merge(local_names(opaque_node(graph_, id)));
   name_constants();
+  restore_names();
   for (const NodeId id : graph_.topological_order())
     for (const ValueId value : graph_.outputs(id)) {
       std::string& name = names_[static_cast<size_t>(value.index)];
-      if (name.empty()) name = fresh_name(lower_case(graph_.op(id).name));
+      if (name.empty()) name = fresh_name(operator_stem(id));
     }
+}
+
+/// What has a name in the original keeps it.
+void Exporter::restore_names() {
+  for (const NodeId id : graph_.topological_order()) {
+    if (graph_.names(id) == nullptr) continue;
+    const std::vector<std::string>& own = graph_.names(id)->outputs;
+    for (size_t i = 0; i < std::min(own.size(), graph_.outputs(id).size()); ++i) {
+      std::string& name = names_[static_cast<size_t>(graph_.outputs(id)[i].index)];
+      if (name.empty() && !own[i].empty() && claim(own[i])) name = own[i];
+    }
+  }
+}
+
+/// For names of what has none.
+std::string Exporter::operator_stem(NodeId node) const {
+  const bool is_opaque = &graph_.op(node) == &opaque_op();
+  return lower_case(is_opaque ? graph_.attributes(node).text("op") : graph_.op(node).name);
+}
+
+/// Nodes have names of their own kind.
+std::string Exporter::node_name(NodeId node, std::string own) {
+  if (graph_.names(node) != nullptr) own = graph_.names(node)->node;
+  if (!own.empty() && node_names_.insert(own).second) return own;
+  const std::string stem = "node_" + operator_stem(node);
+  while (true) {
+    std::string name = fmt::format("{}_{}", stem, next_node_number_[stem]++);
+    if (node_names_.insert(name).second) return name;
+  }
 }
 
 void Exporter::name_constants() {
@@ -125,7 +155,9 @@ void Exporter::name_constants() {
       if (weight == nullptr || is_stored_as_fill(*weight, opset_) != fills) continue;
       std::string& name = names_[static_cast<size_t>(graph_.output(id).index)];
       if (!name.empty()) continue;
-      const std::string& own = weight->name();
+      std::string own = weight->name();
+      if (own.empty() && graph_.names(id) != nullptr && !graph_.names(id)->outputs.empty())
+        own = graph_.names(id)->outputs[0];
       name = !own.empty() && claim(own) ? own : fresh_name(own.empty() ? "weight" : own);
     }
 }
@@ -242,6 +274,7 @@ std::map<std::string, std::string> Exporter::other_local_names(const onnx::NodeP
 
 void Exporter::write_opaque(NodeId id) {
   onnx::NodeProto node = opaque_node(graph_, id);
+  node.set_name(node_name(id, node.name()));
   rename_local(&node, other_local_names(node));
   const std::vector<std::string> inputs = names_of(graph_.inputs(id));
   const auto name_at = [&](size_t index) { return index < inputs.size() ? inputs[index] : ""; };
@@ -266,7 +299,7 @@ void Exporter::write_nodes() {
       write_opaque(id);
       skeleton_.has_opaque_nodes = true;
     } else {
-      write_node(graph_, id, names_of(graph_.inputs(id)), outputs, target);
+      write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);
     }
     in_scope_.insert(outputs.begin(), outputs.end());
   }

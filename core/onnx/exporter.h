@@ -37,6 +37,9 @@ class Exporter {
  private:
   void name_values();
   void name_constants();
+  void restore_names();
+  std::string operator_stem(NodeId node) const;
+  std::string node_name(NodeId node, std::string own = {});
   std::string fresh_name(const std::string& stem);
   bool claim(const std::string& name) { return taken_.insert(name).second; }
 
@@ -66,6 +69,8 @@ class Exporter {
   std::set<std::string> taken_;
   std::set<std::string> in_scope_;  // of constants and of the outputs of nodes that were written
   std::unordered_map<std::string, int> next_number_;
+  std::set<std::string> node_names_;
+  std::unordered_map<std::string, int> next_node_number_;
 };
 
 }  // namespace reverie::proto

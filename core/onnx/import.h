@@ -9,15 +9,29 @@
 
 namespace reverie {
 
+/// Extents of symbolic dimensions. Those that nothing binds get a plausible one (1 for a batch, 128 for a
+/// sequence, 224 for an image: core/onnx/default_extents.h), and one warning names them.
 struct ImportOptions {
-  /// Extents of inputs with symbolic dimensions: "name=1,3,224,224". A symbol that one binding
-  /// gives a value has it in every input.
-  std::vector<std::string> shapes;
+  /// Of whole inputs: "name=1,3,224,224". A symbol that one binding gives a value has it in every input.
+  std::vector<std::string> shapes = {};
+  /// By name: "batch=1,seq=128". A dimension without a name is called by its place: "x[0]=1".
+  std::vector<std::string> dims = {};
+};
+
+/// A node that the operator table cannot express.
+struct UntouchedNode {
+  std::string name;  ///< in the file; that of its first output where it has none
+  std::string op;    ///< "NonZero", or "com.example::Fused"
+  /// "no such operator in the table", "input 1 is not constant", "type of input 0 is unknown: it depends on
+  /// NonZero at mask", ...
+  std::string reason;
 };
 
 struct ImportedModel {
   Graph graph;
   ModelInfo info;
+  /// The opaque nodes of `graph` in the order of the file.
+  std::vector<UntouchedNode> untouched;
   /// Each one line for a person.
   std::vector<std::string> warnings;
 };
@@ -34,14 +48,16 @@ constexpr int kNewestOpset = 21;
 ///    one known element is known by its value, and so is what export_onnx wrote as a formula;
 ///  - Identity and Dropout vanish; shape computations are folded;
 ///  - inputs that are initializers too are constants.
-/// What the table cannot express (other operators, custom domains, model-local functions, strings, control
-/// flow, shapes that are not constant) becomes an Opaque node, whose `proto` attribute holds the
-/// serialised node with canonical names and with data of external files; one without a name has that
-/// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.
-/// One warning counts them by operator.
 ///
-/// InputError in one line when the file cannot be read, is no valid model, has an unsupported opset
-/// or a symbolic dimension without a binding.
+/// What the table cannot express (other operators, custom domains, model-local functions, strings, control
+/// flow, shapes that are not constant) becomes an Opaque node, whose `proto` attribute holds the serialised node with canonical names and with data of external files; one without a name has that
+/// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.
+/// One warning counts them by operator; `untouched` names each with the reason.
+///
+/// Nodes and values keep their names (Graph::names): what a node of the file became has its name.
+///
+/// InputError in one line when the file cannot be read, is no valid model or has an unsupported opset, and
+/// for bindings that do not fit.
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace reverie

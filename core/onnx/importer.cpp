@@ -8,6 +8,7 @@
 #include "core/onnx/captures.h"
 #include "core/onnx/fold_constants.h"
 #include "core/onnx/library.h"
+#include "core/onnx/opaque_node.h"
 #include "core/onnx/read_model.h"
 #include "core/onnx/tensors.h"
 
@@ -16,26 +17,6 @@ namespace {
 
 bool is_set(const onnx::TypeProto& type) {
   return type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
-}
-
-/// The name of its first output, which no other node of the graph has.
-std::string name_by_output(const onnx::NodeProto& node) {
-  for (const auto& output : node.output())
-    if (!output.empty()) return output;
-  return {};
-}
-
-/// The node with names that do not depend on the model around it.
-onnx::NodeProto canonical(onnx::NodeProto node, const std::vector<std::string>& captured) {
-  for (auto& input : *node.mutable_input())
-    if (!input.empty()) input = "x";
-  for (auto& output : *node.mutable_output())
-    if (!output.empty()) output = "y";
-  const std::vector<std::string> names = canonical_captures(node, captured.size());
-  std::map<std::string, std::string> renamed;
-  for (size_t i = 0; i < captured.size(); ++i) renamed.emplace(captured[i], names[i]);
-  rename_captured(&node, renamed);
-  return node;
 }
 
 }  // namespace
@@ -58,7 +39,7 @@ ImportedModel Importer::run(const ImportOptions& options) {
   add_outputs();
   warn_of_what_stays_out();
   graph_.erase_dead();
-  return {graph_.compacted(), model_info(), std::move(warnings_)};
+  return {graph_.compacted(), model_info(), live_untouched(), std::move(warnings_)};
 }
 
 void Importer::add_inputs(const ImportOptions& options) {
@@ -66,13 +47,16 @@ void Importer::add_inputs(const ImportOptions& options) {
   for (const auto& tensor : model_.graph().initializer()) constants.insert(tensor.name());
   for (const auto& tensor : model_.graph().sparse_initializer())
     constants.insert(tensor.values().name());
-  const auto types = bind_inputs(model_.graph(), constants, options.shapes);
+  BoundInputs bound = bind_inputs(model_.graph(), constants, options);
+  warnings_ = std::move(bound.warnings);
   for (const auto& input : model_.graph().input()) {
-    const auto type = types.find(input.name());
-    if (type == types.end()) continue;
+    const auto type = bound.types.find(input.name());
+    if (type == bound.types.end()) continue;
     const ValueId added = graph_.add_input(input.name(), type->second);
     values_[input.name()] = added;
-    if (!type->second.known()) other_types_[added.index] = input.type();
+    if (type->second.known()) continue;
+    other_types_[added.index] = input.type();
+    unknown_by_[added.index] = fmt::format("input '{}'", input.name());
   }
 }
 
@@ -116,34 +100,46 @@ void Importer::add_sparse_initializer(const onnx::SparseTensorProto& tensor) {
 }
 
 void Importer::add_node(const onnx::NodeProto& node) {
+  const int first = graph_.node_capacity();
+  std::string reason = reason_against(node);
   std::optional<Values> outputs;
-  if (is_candidate(node)) outputs = try_convert(node);
+  if (reason.empty()) outputs = try_convert(node, &reason);
   if (outputs) fold(node, &*outputs);
-  if (!outputs) outputs = add_opaque(node);
+  if (!outputs) outputs = add_opaque(node, reason);
+  set_names(node, first, *outputs);
   for (int i = 0; i < node.output_size(); ++i)
     if (taken_.contains(node.output(i))) values_[node.output(i)] = outputs->at(static_cast<size_t>(i));
 }
 
-/// Whether the table may know the node: a standard operator whose inputs are tensors of numbers.
-bool Importer::is_candidate(const onnx::NodeProto& node) const {
-  if (!is_standard_domain(node.domain())) return false;
+std::string Importer::reason_against(const onnx::NodeProto& node) const {
+  constexpr const char* kNone = "no such operator in the table";
+  if (!is_standard_domain(node.domain())) return kNone;
   for (const auto& function : model_.functions())
-    if (is_standard_domain(function.domain()) && function.name() == node.op_type()) return false;
-  if (node.op_type() == "Constant") return true;
-  if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return false;
-  if (node.op_type() == "Identity") return true;
-  return std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
-    return name.empty() || graph_.type(value(name)).has_numbers();
-  });
+    if (is_standard_domain(function.domain()) && function.name() == node.op_type()) return kNone;
+  if (node.op_type() == "Constant") return {};
+  if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return kNone;
+  if (node.op_type() == "Identity") return {};
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const ValueId input = value(node.input(i));
+    if (graph_.type(input).has_numbers()) continue;
+    if (graph_.type(input).known()) return fmt::format("input {} holds no numbers", i);
+    const auto origin = unknown_by_.find(input.index);
+    const std::string of = origin == unknown_by_.end() ? std::string() : ": it depends on " + origin->second;
+    return fmt::format("type of input {} is unknown{}", i, of);
+  }
+  return {};
 }
 
-std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
+std::optional<Values> Importer::try_convert(const onnx::NodeProto& node, std::string* reason) {
   Source source = {node, opset_, graph_, {}, {}, false, files_, taken_};
   for (const auto& input : node.input()) source.inputs.push_back(value(input));
   while (!source.inputs.empty() && !source.inputs.back().valid()) source.inputs.pop_back();
   source.attributes = read_attributes(node, &source.has_other_attributes);
   try {
-    return convert(source);
+    std::optional<Values> outputs = convert(source);
+    *reason = source.obstacle.empty() ? "the table has no such form of it" : source.obstacle;
+    return outputs;
   } catch (const WrongNode&) {
     throw;
   } catch (const InputError& objection) {
@@ -153,14 +149,15 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node) {
     } catch (const LibraryCrash&) {
       throw objection;
     }
+    *reason = objection.what();
     return std::nullopt;
   }
 }
 
-Values Importer::add_opaque(const onnx::NodeProto& original) {
+Values Importer::add_opaque(const onnx::NodeProto& original, const std::string& reason) {
   onnx::NodeProto node = original;
   embed_external_data(&node, files_);
-  if (node.name().empty()) node.set_name(name_by_output(node));
+  node.set_name(name_or_output(original));
   const std::vector<std::string> captured = captured_names(node);
   Values inputs;
   for (const auto& input : node.input()) inputs.push_back(value(input));
@@ -170,16 +167,42 @@ Values Importer::add_opaque(const onnx::NodeProto& original) {
   std::vector<TensorType> types;
   for (int i = 0; i < node.output_size(); ++i)
     types.push_back(output_type(node.output(i), inferred[static_cast<size_t>(i)]));
-  const auto attributes = std::make_shared<const Attributes>(
-      Attributes{{"op", node.op_type()},
-                 {"domain", node.domain()},
-                 {"proto", canonical(node, captured).SerializeAsString()}});
+  const auto attributes = std::make_shared<const Attributes>(opaque_attributes(node, model_));
   const NodeId added = graph_.add_node(opaque_op(), inputs, attributes, types);
+  untouched_.emplace_back(added, UntouchedNode{node.name(), qualified_name(node), reason});
+  std::string origin = fmt::format("{} at {}", qualified_name(node), node.name());
+  for (const ValueId input : inputs)
+    if (input.valid() && unknown_by_.contains(input.index)) origin = unknown_by_[input.index];
   const auto outputs = graph_.outputs(added);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (!types[i].known() && is_set(inferred[i])) other_types_[outputs[i].index] = inferred[i];
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (types[i].known()) continue;
+    unknown_by_[outputs[i].index] = origin;
+    if (is_set(inferred[i])) other_types_[outputs[i].index] = inferred[i];
+  }
   ++opaque_counts_[qualified_name(node)];
   return {outputs.begin(), outputs.end()};
+}
+
+void Importer::set_names(const onnx::NodeProto& node, int first, const Values& outputs) {
+  std::map<NodeId, NodeNames> names;
+  for (int i = first; i < graph_.node_capacity(); ++i) names[{i}].node = name_or_output(node);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].valid() || graph_.producer(outputs[i]).index < first) continue;
+    std::vector<std::string>& of_outputs = names.at(graph_.producer(outputs[i])).outputs;
+    const auto index = static_cast<size_t>(graph_.output_index(outputs[i]));
+    of_outputs.resize(std::max(of_outputs.size(), index + 1));
+    of_outputs[index] = node.output(static_cast<int>(i));
+  }
+  for (auto& [id, of_node] : names)
+    graph_.set_names(id, std::make_shared<const NodeNames>(std::move(of_node)));
+}
+
+/// Those on which an output depends; before ids change.
+std::vector<UntouchedNode> Importer::live_untouched() {
+  std::vector<UntouchedNode> live;
+  for (auto& [id, node] : untouched_)
+    if (graph_.alive(id)) live.push_back(std::move(node));
+  return live;
 }
 
 void Importer::fold(const onnx::NodeProto& node, Values* outputs) {

@@ -28,9 +28,15 @@ class Importer {
   void add_outputs();
   ModelInfo model_info() const;
 
-  bool is_candidate(const onnx::NodeProto& node) const;
-  std::optional<Values> try_convert(const onnx::NodeProto& node);
-  Values add_opaque(const onnx::NodeProto& original);
+  /// Why the table cannot know the node; empty when it may: a standard operator whose inputs are tensors
+  /// of numbers.
+  std::string reason_against(const onnx::NodeProto& node) const;
+  /// nullopt and the reason when the table cannot express it.
+  std::optional<Values> try_convert(const onnx::NodeProto& node, std::string* reason);
+  Values add_opaque(const onnx::NodeProto& original, const std::string& reason);
+  /// Nodes from `first` on are what `node` became.
+  void set_names(const onnx::NodeProto& node, int first, const Values& outputs);
+  std::vector<UntouchedNode> live_untouched();
   /// Replaces outputs that are computed from constants alone by their values.
   void fold(const onnx::NodeProto& node, Values* outputs);
 
@@ -52,6 +58,9 @@ class Importer {
   std::unordered_map<int32_t, onnx::TypeProto> other_types_;
   std::map<std::string, onnx::TensorProto> small_constants_;
   std::map<std::string, int> opaque_counts_;
+  std::vector<std::pair<NodeId, UntouchedNode>> untouched_;
+  /// The node on which a value of unknown type depends.
+  std::unordered_map<int32_t, std::string> unknown_by_;
   std::vector<std::string> warnings_;
 };
 

@@ -45,7 +45,11 @@ class Lowering {
   ValueId constant(ValueId value) {
     REVERIE_CHECK(graph_.is_constant(value));
     const WeightPtr& stored = graph_.weight(graph_.producer(value));
-    return shared(stored != nullptr ? stored : fold_constant(graph_, value, fresh_name()));
+    const ValueId added =
+        shared(stored != nullptr ? stored : fold_constant(graph_, value, fresh_name()));
+    if (stored != nullptr && result_.names(result_.producer(added)) == nullptr)
+      result_.set_names(result_.producer(added), graph_.names(graph_.producer(value)));
+    return added;
   }
 
   ValueId shared(const WeightPtr& weight) {
@@ -85,6 +89,7 @@ class Lowering {
     for (const ValueId input : graph_.inputs(node)) inputs.push_back(mapped(input));
     const NodeId added =
         result_.add_node(graph_.op(node), inputs, attributes, output_types(graph_, node));
+    result_.set_names(added, graph_.names(node));
     for (size_t i = 0; i < graph_.outputs(node).size(); ++i)
       set(node, static_cast<int>(i), result_.output(added, static_cast<int>(i)));
   }
@@ -111,7 +116,9 @@ class Lowering {
     const size_t own = op.is("MatMul") ? 2 : 3;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].valid()) (i < own ? kept : added).push_back(mapped(inputs[i]));
-    ValueId value = result_.output(result_.add_node(op, kept, attributes));
+    const NodeId product = result_.add_node(op, kept, attributes);
+    if (added.empty() && activation == "none") result_.set_names(product, graph_.names(node));
+    ValueId value = result_.output(product);
     for (const ValueId term : added) value = result_.add("Add", {value, term});
     if (activation == "relu") value = result_.add("Relu", {value});
     if (activation == "sigmoid") value = result_.add("Sigmoid", {value});

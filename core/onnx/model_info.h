@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/graph.h"
+
 namespace reverie {
 
 /// What an ONNX file holds besides its graph; carried from import to export.
@@ -29,5 +31,9 @@ struct ModelInfo {
   /// string or a type that TensorType cannot express.
   std::map<std::string, std::string> value_infos;
 };
+
+/// What a file needs that holds `graph` alone: the opsets that its opaque nodes were written for
+/// (attribute `opsets`), and defaults.
+ModelInfo info_for(const Graph& graph);
 
 }  // namespace reverie

@@ -295,12 +295,12 @@ bool can_write(const Graph& graph, NodeId node, int opset) {
   return true;
 }
 
-void write_node(const Graph& graph, NodeId id, const std::vector<std::string>& inputs,
-                const std::vector<std::string>& outputs, Target& target) {
+void write_node(const Graph& graph, NodeId id, const std::string& name,
+                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Target& target) {
   const OpSchema& op = graph.op(id);
   onnx::NodeProto node;
   node.set_op_type(name_at(op, target.opset));
-  node.set_name(target.fresh_name("node_" + op.name));
+  node.set_name(name);
   for (const std::string& input : inputs) node.add_input(input);
   name_outputs(graph, id, outputs, target.opset, &node);
   Attributes attributes = graph.attributes(id);

@@ -29,7 +29,7 @@ struct Target {
 bool can_write(const Graph& graph, NodeId node, int opset);
 
 /// Writes it; attributes that are inputs in ONNX become initializers.
-void write_node(const Graph& graph, NodeId node, const std::vector<std::string>& inputs,
-                const std::vector<std::string>& outputs, Target& target);
+void write_node(const Graph& graph, NodeId node, const std::string& name,
+                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Target& target);
 
 }  // namespace reverie::proto

@@ -73,7 +73,7 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
   std::vector<StartGraph> starts;
   int newest = kNewestOpset;
   for (const std::string& path : config.models) {
-    ImportedModel model = import_onnx(path, {config.shapes});
+    ImportedModel model = import_onnx(path, {config.shapes, config.dims});
     for (const std::string& warning : model.warnings)
       made.warnings.push_back(fmt::format("{}: {}", path, warning));
     newest = std::min(newest, newest_opset(model));

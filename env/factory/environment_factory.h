@@ -32,6 +32,7 @@ struct MeasureConfig {
 struct EnvironmentConfig {
   std::vector<std::string> models;
   std::vector<std::string> shapes;
+  std::vector<std::string> dims;
   std::vector<std::string> rules;
   std::string cost = "roofline:t4";
   RewriteEnvConfig rewrite;
@@ -42,6 +43,7 @@ struct EnvironmentConfig {
   void fields(V& v) {
     v.field("models", models, "ONNX files, each a start graph; or toy, the environment for tests");
     v.field("shapes", shapes, "Extents of inputs with symbolic dimensions: name=1,3,224,224");
+    v.field("dims", dims, "Extents of symbolic dimensions by name: batch=1,seq=128");
     v.field("rules", rules, "Rule files; empty for the library that ships");
     v.field("cost", cost, "Where costs come from: " + known_cost_sources());
     rewrite.fields(v);

@@ -17,7 +17,8 @@ std::vector<OpSchema> special() {
   opaque.keeps_constants = true;
   opaque.attributes = {{.name = "op", .fallback = {}},
                        {.name = "domain", .fallback = {}},
-                       {.name = "proto", .fallback = {}}};
+                       {.name = "proto", .fallback = {}},
+                       {.name = "opsets", .fallback = std::string()}};
   return {input, constant, opaque};
 }
 
