@@ -6,6 +6,7 @@
 #include "core/onnx/check_functions.h"
 #include "core/onnx/check_sparse.h"
 #include "core/onnx/import.h"
+#include "core/onnx/inline_functions.h"
 #include "core/onnx/library.h"
 #include "core/onnx/newer_opsets.h"
 #include "core/onnx/wire.h"
@@ -61,6 +62,7 @@ ModelFile read_model(const std::filesystem::path& path) {
     shorten_domains(&read.model);
     require_supported_opset(read.model);
     check_functions(read.model);
+    inline_functions(&read.model);
     require_external_files(read.model, read.files);
     embed_and_check_sparse_tensors(read.model.mutable_graph(), read.files);
     const std::string objection = check_model(&read.model, path.parent_path());
