@@ -27,7 +27,7 @@ Importer::Importer(const onnx::ModelProto& model, ExternalFiles files)
   for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
 }
 
-ImportedModel Importer::run(const ImportOptions& options) {
+ImportedModel Importer::run(const ImportOptions& options, Observations* seen) {
   add_inputs(options);
   add_initializers();
   for (const auto& node : model_.graph().node()) {
@@ -38,8 +38,16 @@ ImportedModel Importer::run(const ImportOptions& options) {
   }
   add_outputs();
   warn_of_what_stays_out();
+  if (seen != nullptr) observe(seen);
   graph_.erase_dead();
   return {graph_.compacted(), model_info(), live_untouched(), std::move(warnings_)};
+}
+
+void Importer::observe(Observations* seen) const {
+  for (const auto& [name, id] : values_)
+    (*seen)[name] = {graph_.type(id), graph_.weight(graph_.producer(id)), id};
+  for (const auto& tensor : model_.graph().initializer())
+    if (const auto at = seen->find(tensor.name()); at != seen->end()) at->second.weight = nullptr;
 }
 
 void Importer::add_inputs(const ImportOptions& options) {

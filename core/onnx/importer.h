@@ -11,6 +11,7 @@
 #include "core/onnx/external.h"
 #include "core/onnx/import.h"
 #include "core/onnx/infer_opaque.h"
+#include "core/onnx/observe.h"
 
 namespace reverie::proto {
 
@@ -18,7 +19,8 @@ namespace reverie::proto {
 class Importer {
  public:
   Importer(const onnx::ModelProto& model, ExternalFiles files);
-  ImportedModel run(const ImportOptions& options);
+  /// Adds what it made of each value to `seen` when that is given.
+  ImportedModel run(const ImportOptions& options, Observations* seen = nullptr);
 
  private:
   void add_inputs(const ImportOptions& options);
@@ -26,6 +28,7 @@ class Importer {
   void add_sparse_initializer(const onnx::SparseTensorProto& tensor);
   void add_node(const onnx::NodeProto& node);
   void add_outputs();
+  void observe(Observations* seen) const;
   ModelInfo model_info() const;
 
   /// Why the table cannot know the node; empty when it may: a standard operator whose inputs are tensors

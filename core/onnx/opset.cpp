@@ -1,5 +1,7 @@
 #include "core/onnx/opset.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/onnx/lower.h"
 #include "core/onnx/newer_opsets.h"
@@ -8,6 +10,24 @@
 namespace reverie::proto {
 namespace {
 
+/// Operators whose form of that opset means the same at every newer one up to kNewestOpset: only element types and
+/// attributes with a default were added (ONNX's changelog of operators).
+struct Lasting {
+  const char* op;
+  int since;
+};
+constexpr Lasting kLasting[] = {
+    {"Add", 7},     {"Cast", 9},    {"Concat", 4}, {"ConstantOfShape", 9}, {"Div", 7},
+    {"Equal", 7},   {"Expand", 8},  {"Gather", 11}, {"Greater", 9},        {"Identity", 1},
+    {"Less", 9},    {"Mul", 7},     {"Neg", 6},    {"Not", 1},             {"Pad", 11},
+    {"Reshape", 5}, {"Shape", 1},   {"Size", 1},   {"Slice", 10},          {"Sub", 7},
+    {"Tile", 6},    {"Transpose", 1}, {"Where", 9},
+};
+
+bool keeps_meaning(const std::string& op, int from) {
+  return std::ranges::any_of(kLasting, [&](const Lasting& row) { return op == row.op && from >= row.since; });
+}
+
 /// The operator of the first of `nodes`, subgraphs included, whose meaning differs between the
 /// opsets; empty when there is none.
 template <typename Nodes>
@@ -15,7 +35,8 @@ std::string changed_operator(const Nodes& nodes, int a, int b) {
   for (const onnx::NodeProto& node : nodes) {
     if (is_standard_domain(node.domain())) {
       const int since = since_version(node.op_type(), a);
-      if (since != 0 && since != since_version(node.op_type(), b)) return node.op_type();
+      if (since != 0 && since != since_version(node.op_type(), b) && !keeps_meaning(node.op_type(), a))
+        return node.op_type();
     }
     for (const auto& attribute : node.attribute()) {
       std::string found = changed_operator(attribute.g().node(), a, b);

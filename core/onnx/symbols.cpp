@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/onnx/proto.h"
+#include "core/onnx/shape_code.h"
 
 namespace reverie {
 namespace {
@@ -63,16 +63,6 @@ std::vector<std::string> input_symbols(const ImportedModel& model, NodeId input)
   std::vector<std::string> symbols = declared_symbols(model, model.graph.input_name(input));
   symbols.resize(input_shape(model, input).size());
   return symbols;
-}
-
-std::map<std::string, int64_t> bound_extents(const ImportedModel& model) {
-  std::map<std::string, int64_t> extents;
-  for (const NodeId input : model.graph.inputs()) {
-    const std::vector<std::string> symbols = input_symbols(model, input);
-    for (size_t axis = 0; axis < symbols.size(); ++axis)
-      if (!symbols[axis].empty()) extents.emplace(symbols[axis], input_shape(model, input)[axis]);
-  }
-  return extents;
 }
 
 /// Outputs may have symbols of their own for what follows from the inputs'.
@@ -156,7 +146,7 @@ class SymbolTrial {
     const std::vector<std::string> shapes = shapes_with(model_, symbols, other_extent);
     if (shapes == shapes_with(model_, {}, other_extent)) return Verdict::kUntried;
     const auto reference = import_at(original_, shapes);
-    if (!reference) return Verdict::kUntried;
+    if (!reference || reference->untouched.size() > model_.untouched.size()) return Verdict::kUntried;
     const auto other = import_at(scratch_.path(), shapes);
     if (other && other->warnings.size() <= reference->warnings.size() &&
         compare(reference->graph, other->graph, options_).agree)
@@ -175,36 +165,69 @@ class SymbolTrial {
 
 }  // namespace
 
+std::map<std::string, int64_t> bound_extents(const ImportedModel& model) {
+  std::map<std::string, int64_t> extents;
+  for (const NodeId input : model.graph.inputs()) {
+    const std::vector<std::string> symbols = input_symbols(model, input);
+    for (size_t axis = 0; axis < symbols.size(); ++axis)
+      if (!symbols[axis].empty()) extents.emplace(symbols[axis], input_shape(model, input)[axis]);
+  }
+  return extents;
+}
+
 std::set<std::string> symbols_of(const ImportedModel& model) {
   std::set<std::string> symbols;
   for (const auto& [symbol, extent] : bound_extents(model)) symbols.insert(symbol);
   return symbols;
 }
 
-std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
-                                     int64_t (*other)(int64_t)) {
+std::vector<std::string> shapes_at(const ImportedModel& model,
+                                   const std::map<std::string, int64_t>& extents) {
   std::vector<std::string> shapes;
   for (const NodeId input : model.graph.inputs()) {
     Shape shape = input_shape(model, input);
     const std::vector<std::string> names = input_symbols(model, input);
     for (size_t axis = 0; axis < names.size(); ++axis)
-      if (symbols.contains(names[axis])) shape[axis] = other(shape[axis]);
+      if (const auto at = extents.find(names[axis]); at != extents.end()) shape[axis] = at->second;
     if (!shape.empty())
       shapes.push_back(fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
   }
   return shapes;
 }
 
+std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
+                                     int64_t (*other)(int64_t)) {
+  std::map<std::string, int64_t> extents;
+  for (const auto& [symbol, extent] : bound_extents(model))
+    if (symbols.contains(symbol)) extents[symbol] = other(extent);
+  return shapes_at(model, extents);
+}
+
+namespace {
+
+std::set<std::string> without(std::set<std::string> symbols, const std::set<std::string>& kept) {
+  std::erase_if(symbols, [&](const std::string& symbol) { return kept.contains(symbol); });
+  return symbols;
+}
+
+}  // namespace
+
+std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
+                                   const Graph& graph, const std::filesystem::path& path,
+                                   const CompareOptions& compare) {
+  const Graph shaped = proto::with_shape_code(original, model, graph);
+  return without(symbols_of(model), SymbolTrial(original, model, shaped, path, compare).symbols_that_hold());
+}
+
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
                                           const CompareOptions& compare) {
+  const Graph shaped = proto::with_shape_code(original, model, graph);
   const std::set<std::string> kept =
-      SymbolTrial(original, model, graph, path, compare).symbols_that_hold();
-  export_onnx(graph, model.info, path, {.symbols = with_outputs(kept, model)});
-  std::set<std::string> replaced;
-  std::ranges::set_difference(symbols_of(model), kept, std::inserter(replaced, replaced.end()));
-  return replaced;
+      SymbolTrial(original, model, shaped, path, compare).symbols_that_hold();
+  export_onnx(kept.empty() ? graph : shaped, model.info, path, {.symbols = with_outputs(kept, model)});
+  return without(symbols_of(model), kept);
 }
 
 }  // namespace reverie

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,13 +17,19 @@ namespace reverie {
 /// symbol of its own, called by its place: "x[0]".
 std::set<std::string> symbols_of(const ImportedModel& model);
 
+/// The extents to which they were bound.
+std::map<std::string, int64_t> bound_extents(const ImportedModel& model);
+
+/// Bindings as for ImportOptions::shapes, of every input; symbols that `extents` leaves out have the model's own.
+std::vector<std::string> shapes_at(const ImportedModel& model, const std::map<std::string, int64_t>& extents);
+
 /// Bindings as for ImportOptions::shapes: the model's own, but the extents of `symbols` are what
 /// `other` makes of them.
 std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
                                      int64_t (*other)(int64_t));
 
-/// As export_onnx, but inputs and outputs keep those symbolic dimensions for which the written file
-/// holds: with other extents bound (a few more, half, one less, twice) it still agrees with the model
+/// As export_onnx, but what depends on symbolic dimensions is written back (core/onnx/shape_code.h), and inputs
+/// and outputs keep those symbolic dimensions for which the written file holds: with other extents bound (a few more, half, one less, twice) it still agrees with the model
 /// at `original`, wherever that itself can be run, which it must be able to at one of them; also with an
 /// extent of 1, which is broadcast and hence proves nothing of the others. Weights are drawn anew for
 /// that, and what is computed from them is computed again (core/exec/compare.h). `model` was imported
@@ -30,5 +38,10 @@ std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
                                           const CompareOptions& compare = {});
+
+/// What export_with_symbols would return; `path` names the file beside which it tries.
+std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
+                                   const Graph& graph, const std::filesystem::path& path,
+                                   const CompareOptions& compare = {});
 
 }  // namespace reverie

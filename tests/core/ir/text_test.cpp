@@ -34,7 +34,7 @@ TEST(Text, PrintsAndReadsBack) {
   const Graph graph = parse_graph(text);
   graph.validate();
   const std::string printed = to_text(graph);
-  EXPECT_THAT(printed, HasSubstr("{domain=\"d\", op=\"Odd\", proto=\"a\\\"\\x00\"}"));
+  EXPECT_THAT(printed, HasSubstr("{domain=\"d\", op=\"Odd\", opsets=\"\", proto=\"a\\\"\\x00\"}"));
   EXPECT_THAT(printed, HasSubstr("{value=[1, 2.5, -3, 1e-07], name=\"b\"} : float32 4\n"));
   EXPECT_THAT(printed, HasSubstr("\"odd name\" = Input : int64 scalar\n"));
   EXPECT_THAT(printed, HasSubstr("output \"z z\" = "));

@@ -39,6 +39,12 @@ class Symbols : public ::testing::Test {
   std::filesystem::path written_ = folder_ / "written.onnx";
 };
 
+/// As after rewrites that leave no node as it was: nothing tells how the file computes its shapes.
+Graph without_names(Graph graph) {
+  for (const NodeId node : graph.nodes()) graph.set_names(node, nullptr);
+  return graph;
+}
+
 /// Reshape to what Shape says, as exporters write a view with a dynamic batch.
 constexpr const char* kDynamic = R"(
     <ir_version: 8, opset_import: ["" : 13]>
@@ -122,7 +128,9 @@ constexpr const char* kSecondHalf = R"(
 
 TEST_F(Symbols, AreTriedWhereTheModelItselfCanBeRun) {
   const ImportedModel model = import_model(kSecondHalf, {"x=8"});
-  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("n"));
+  EXPECT_THAT(export_with_symbols(original_, model, without_names(model.graph), written_),
+              ElementsAre("n"));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
   const ImportedModel rows = import_model(R"(
       <ir_version: 8, opset_import: ["" : 13]>
       g (float[n] x) => (float[k,4] y)
@@ -148,7 +156,9 @@ TEST_F(Symbols, AreTriedBelowTheBoundExtent) {
         part = Slice(codes, zero, rows)
         y = Add(x, part)
       })", {"x=32,2"});
-  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("n"));
+  EXPECT_THAT(export_with_symbols(original_, model, without_names(model.graph), written_),
+              ElementsAre("n"));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
 /// Neither can have another extent than the other.
@@ -196,9 +206,11 @@ TEST_F(Symbols, WithoutANameHaveNothingToDoWithEachOther) {
   EXPECT_THAT(symbols_of(model), ElementsAre("x[0]", "x[1]"));
   EXPECT_THAT(shapes_with(model, {"x[1]"}, [](int64_t extent) { return extent + 3; }),
               ElementsAre("x=2,5,4"));
-  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), ElementsAre("x[0]", "x[1]"));
+  EXPECT_THAT(export_with_symbols(original_, model, without_names(model.graph), written_),
+              ElementsAre("x[0]", "x[1]"));
   EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("2", "2", "4"));
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("2", "2", "4"));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
 }
 
 TEST_F(Symbols, WithoutANameStayOneByOne) {
@@ -249,7 +261,7 @@ TEST_F(SymbolicTwins, WithoutANameStayTogether) {
 /// The original multiplies by its number of columns.
 TEST_F(SymbolicTwins, StayWhereOtherTwinsDoNot) {
   const ImportedModel model = import_twins("Mul(both, factor)");
-  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_),
+  EXPECT_THAT(export_with_symbols(original_, model, without_names(model.graph), written_),
               ElementsAre("ids[1]", "mask[1]"));
   const onnx::ModelProto file = written();
   for (const auto& input : file.graph().input())

@@ -37,7 +37,7 @@ std::string line(const UntouchedNode& node) {
 
 TEST_F(Untouched, NodesAreNamedWithTheReason) {
   const ImportedModel model = import(
-      "(float[2] x, int64[1] n) => (y, z) { s = Selu(x) r = Reshape(s, n) y = Relu(r) "
+      "(float[2] x, int64[1] n) => (float[2] y, float[2] z) { s = Selu(x) r = Reshape(s, n) y = Relu(r) "
       "z = com.example.Magic(x) }",
       "\"\" : 17, \"com.example\" : 3");
   ASSERT_EQ(model.untouched.size(), 4u);
@@ -80,7 +80,7 @@ TEST_F(Untouched, NewNodesGetFreshNames) {
 
 TEST_F(Untouched, NodesSayForWhichOpsetsTheyWereWritten) {
   const ImportedModel model = import(
-      "(float[2] x) => (y) { s = Selu(x) y = com.example.Magic(s) }", "\"\" : 12, \"com.example\" : 3");
+      "(float[2] x) => (float[2] y) { s = Selu(x) y = com.example.Magic(s) }", "\"\" : 12, \"com.example\" : 3");
   const ModelInfo info = info_for(model.graph);
   EXPECT_EQ(info.opset_imports, (std::map<std::string, int64_t>{{"", 7}, {"com.example", 3}}));
   const onnx::ModelProto copy = written(model.graph, info);
