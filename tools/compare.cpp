@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/search/compare_files.h"
 #include "tools/command.h"
+#include "tools/extents.h"
 #include "tools/interrupt.h"
 
 namespace reverie {
@@ -87,8 +88,7 @@ void register_compare(CLI::App& app) {
   command->add_option("--tolerance", options->tolerance,
                       "Largest error with which a model takes part, relative to an output's largest element")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--shape", options->shapes.shapes, "Extents of an input: NAME=1,3,224,224")
-      ->expected(1)->take_all();
+  add_extent_options(*command, options->shapes);
   command->add_option("--seed", options->seed, "Of inputs and of the order of turns");
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->callback([options] { run(*options); });

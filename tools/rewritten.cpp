@@ -18,10 +18,12 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
 
 void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
                      const std::string& out, const CompareOptions& verify) {
-  for (const std::string& symbol : export_with_symbols(original, model, graph, out, verify))
-    fmt::print(stderr,
-               "{}: dimension '{}' is fixed; with other extents the rewritten graph differs, or none could be tried\n",
-               out, symbol);
+  for (const std::string& symbol : export_with_symbols(original, model, graph, out, verify)) {
+    const bool depends_on_data = model.info.data_extents.contains(symbol);
+    fmt::print(stderr, "{}: {}; with other extents the rewritten graph differs, or none could be tried\n", out,
+               depends_on_data ? fmt::format("extent '{}' depends on data: written without rewrites", symbol)
+                               : fmt::format("dimension '{}' is fixed", symbol));
+  }
 }
 
 }  // namespace reverie

@@ -142,6 +142,8 @@ class Binder {
     for (const bool arithmetic : {false, true}) assume(arithmetic);
     for (const auto* input : inputs_) add_type(*input);
     if (!assumed_.empty()) warn_of_assumptions();
+    result_.has_assumed = !assumed_.empty();
+    result_.symbols = symbols_;
     return std::move(result_);
   }
 

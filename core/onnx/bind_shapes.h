@@ -14,6 +14,10 @@ namespace reverie::proto {
 struct BoundInputs {
   /// By name. An input that is no tensor, or has no shape, has a type with known() == false.
   std::map<std::string, TensorType> types;
+  /// The extents of symbolic dimensions.
+  std::map<std::string, int64_t> symbols;
+  /// Some of them were assumed.
+  bool has_assumed = false;
   /// What was assumed or left unknown, each one line.
   std::vector<std::string> warnings;
 };

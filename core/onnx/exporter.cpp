@@ -71,6 +71,10 @@ Exporter::Exporter(const Graph& graph, const ModelInfo& info, int opset,
       names_(static_cast<size_t>(graph.value_capacity())) {}
 
 ModelSkeleton Exporter::run() {
+  for (const auto& [name, number] : info_.data_extents)
+    if (!symbols_.contains(name))
+      throw InputError("extent '{}' depends on data, and {} only stands for it: the graph cannot be written with it",
+                       name, number);
   name_values();
   write_header();
   write_interface();
@@ -289,6 +293,18 @@ void Exporter::write_opaque(NodeId id) {
   *skeleton_.model.mutable_graph()->add_node() = std::move(node);
 }
 
+/// Of values whose type only the original tells.
+void Exporter::write_declared_types(const std::vector<std::string>& values) {
+  const auto is_output = [&](const std::string& name) {
+    return std::ranges::any_of(graph_.outputs(), [&](const GraphOutput& output) { return output.name == name; });
+  };
+  for (const std::string& name : values) {
+    const auto declared = info_.value_infos.find(name);
+    if (declared == info_.value_infos.end() || is_output(name)) continue;
+    REVERIE_CHECK(skeleton_.model.mutable_graph()->add_value_info()->ParseFromString(declared->second));
+  }
+}
+
 void Exporter::write_nodes() {
   Target target = {skeleton_.model.mutable_graph(), opset_,
                    [&](const std::string& stem) { return fresh_name(stem); }, !symbols_.empty()};
@@ -297,6 +313,7 @@ void Exporter::write_nodes() {
     const std::vector<std::string> outputs = names_of(graph_.outputs(id));
     if (&graph_.op(id) == &opaque_op()) {
       write_opaque(id);
+      write_declared_types(outputs);
       skeleton_.has_opaque_nodes = true;
     } else {
       write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);

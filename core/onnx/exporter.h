@@ -50,6 +50,7 @@ class Exporter {
   void write_expand(const std::string& name, const Weight& weight);
   std::map<std::string, std::string> other_local_names(const onnx::NodeProto& node);
   void write_opaque(NodeId node);
+  void write_declared_types(const std::vector<std::string>& values);
   void write_nodes();
   void write_outputs();
 

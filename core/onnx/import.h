@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,11 @@ struct ImportOptions {
   std::vector<std::string> shapes = {};
   /// By name: "batch=1,seq=128". A dimension without a name is called by its place: "x[0]=1".
   std::vector<std::string> dims = {};
+  /// What stands for extents that depend on data, by their names in ModelInfo::data_extents; others get a
+  /// number of their own.
+  std::map<std::string, int64_t> data_extents = {};
+  /// Otherwise a value with such an extent has an unknown type, and what follows it is untouched.
+  bool bind_data_extents = true;
 };
 
 /// A node that the operator table cannot express.
@@ -54,6 +61,11 @@ constexpr int kNewestOpset = 21;
 /// constant) becomes an Opaque node, whose `proto` attribute holds the serialised node with canonical names and with data of external files; one without a name has that
 /// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.
 /// One warning counts them by operator; `untouched` names each with the reason.
+///
+/// An output of an opaque node of known rank whose extents are not known (those of NonZero, TopK with a computed k,
+/// Loop, ...) has numbers in their place, which differ from each other, so that what follows is rewritten as for a
+/// symbolic dimension. ModelInfo::data_extents lists them. They must not come into a file: export_onnx refuses it,
+/// export_with_symbols (core/onnx/symbols.h) writes what holds for others, too.
 ///
 /// Nodes and values keep their names (Graph::names): what a node of the file became has its name.
 ///

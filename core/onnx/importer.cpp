@@ -57,6 +57,8 @@ void Importer::add_inputs(const ImportOptions& options) {
     constants.insert(tensor.values().name());
   BoundInputs bound = bind_inputs(model_.graph(), constants, options);
   warnings_ = std::move(bound.warnings);
+  has_assumed_ = bound.has_assumed;
+  opaque_types_ = OpaqueTypes(options, std::move(bound.symbols));
   for (const auto& input : model_.graph().input()) {
     const auto type = bound.types.find(input.name());
     if (type == bound.types.end()) continue;
@@ -153,7 +155,8 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node, std::st
   } catch (const InputError& objection) {
     // Either the node is wrong, or ONNX allows what the table does not.
     try {
-      infer_outputs(node, known_inputs(node), model_, true);
+      if (!has_assumed_ && opaque_types_.data_extents().empty())
+        infer_outputs(node, known_inputs(node), model_, true);
     } catch (const LibraryCrash&) {
       throw objection;
     }
@@ -174,7 +177,7 @@ Values Importer::add_opaque(const onnx::NodeProto& original, const std::string& 
       infer_outputs(node, known_inputs(node), model_, false);
   std::vector<TensorType> types;
   for (int i = 0; i < node.output_size(); ++i)
-    types.push_back(output_type(node.output(i), inferred[static_cast<size_t>(i)]));
+    types.push_back(output_type(node, i, inferred[static_cast<size_t>(i)]));
   const auto attributes = std::make_shared<const Attributes>(opaque_attributes(node, model_));
   const NodeId added = graph_.add_node(opaque_op(), inputs, attributes, types);
   untouched_.emplace_back(added, UntouchedNode{node.name(), qualified_name(node), reason});
@@ -260,12 +263,16 @@ std::vector<KnownValue> Importer::known_inputs(const onnx::NodeProto& node) {
   return known;
 }
 
-/// As inferred, or else as the model declares it.
-TensorType Importer::output_type(const std::string& name, const onnx::TypeProto& inferred) const {
-  if (const auto type = tensor_type(inferred)) return *type;
+TensorType Importer::output_type(const onnx::NodeProto& node, int output,
+                                 const onnx::TypeProto& inferred) {
+  const std::string& name = node.output(output);
+  if (!taken_.contains(name)) return tensor_type(inferred).value_or(TensorType{});
   const auto declared = declared_.find(name);
-  if (declared == declared_.end()) return {};
-  return tensor_type(declared->second->type()).value_or(TensorType{});
+  const bool is_declared = declared != declared_.end() && is_set(declared->second->type());
+  const TensorType type = opaque_types_.type(
+      name, inferred, is_declared ? declared->second->type() : declared_by_subgraphs(node, output));
+  if (is_declared && type.known() && !tensor_type(inferred)) only_declared_.insert(name);
+  return type;
 }
 
 void Importer::add_outputs() {
@@ -306,6 +313,9 @@ ModelInfo Importer::model_info() const {
   };
   std::for_each(model_.graph().input().begin(), model_.graph().input().end(), keep);
   std::for_each(model_.graph().output().begin(), model_.graph().output().end(), keep);
+  for (const std::string& name : only_declared_)
+    info.value_infos.try_emplace(name, declared_.at(name)->SerializeAsString());
+  info.data_extents = opaque_types_.data_extents();
   return info;
 }
 

@@ -12,6 +12,7 @@
 #include "core/onnx/import.h"
 #include "core/onnx/infer_opaque.h"
 #include "core/onnx/observe.h"
+#include "core/onnx/opaque_types.h"
 
 namespace reverie::proto {
 
@@ -46,7 +47,8 @@ class Importer {
   ValueId value(const std::string& name) const;
   std::vector<KnownValue> known_inputs(const onnx::NodeProto& node);
   KnownValue known_value(const std::string& name);
-  TensorType output_type(const std::string& name, const onnx::TypeProto& inferred) const;
+  /// Of an opaque node.
+  TensorType output_type(const onnx::NodeProto& node, int output, const onnx::TypeProto& inferred);
   void warn_of_what_stays_out();
 
   const onnx::ModelProto& model_;
@@ -64,6 +66,9 @@ class Importer {
   std::vector<std::pair<NodeId, UntouchedNode>> untouched_;
   /// The node on which a value of unknown type depends.
   std::unordered_map<int32_t, std::string> unknown_by_;
+  OpaqueTypes opaque_types_;
+  std::set<std::string> only_declared_;  // values whose type inference does not tell
+  bool has_assumed_ = false;
   std::vector<std::string> warnings_;
 };
 

@@ -49,7 +49,7 @@ ObservedFile::ObservedFile(const std::filesystem::path& path, const ImportedMode
   const auto observe = [&](const Extents& extents) {
     Observations seen;
     Importer importer(file_.model, file_.files);
-    const ImportedModel other = importer.run({.shapes = shapes_at(model, extents)}, &seen);
+    const ImportedModel other = importer.run(options_at(model, extents), &seen);
     if (other.untouched.size() <= model.untouched.size()) seen_.push_back(std::move(seen));
   };
   if (bound.empty()) return;
@@ -64,6 +64,7 @@ ObservedFile::ObservedFile(const std::filesystem::path& path, const ImportedMode
       continue;  // it has no such extents
     }
   }
+  file_.model.mutable_graph()->clear_initializer();
 }
 
 const Observed* ObservedFile::bound(const std::string& name) const {

@@ -26,6 +26,7 @@ class ObservedFile {
 
   /// Whether other extents were found.
   bool has_others() const { return seen_.size() > 1; }
+  /// Without initializers.
   const onnx::ModelProto& model() const { return file_.model; }
 
   /// At the first binding; nullptr for what the file does not have.

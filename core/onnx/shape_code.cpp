@@ -8,9 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/importer.h"
-#include "core/onnx/observed_file.h"
 #include "core/onnx/opaque_node.h"
-#include "core/onnx/symbols.h"
 
 namespace reverie::proto {
 namespace {
@@ -284,10 +282,8 @@ class ShapeCode {
 
 }  // namespace
 
-Graph with_shape_code(const std::filesystem::path& original, const ImportedModel& model,
-                      const Graph& graph) {
-  const ObservedFile file(original, model);
-  return file.has_others() ? ShapeCode(file, graph).run() : graph;
+Graph with_shape_code(const ObservedFile& original, const Graph& graph) {
+  return original.has_others() ? ShapeCode(original, graph).run() : graph;
 }
 
 }  // namespace reverie::proto

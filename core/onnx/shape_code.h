@@ -1,15 +1,13 @@
 #pragma once
 
-#include <filesystem>
-
-#include "core/onnx/import.h"
+#include "core/onnx/observed_file.h"
 
 namespace reverie::proto {
 
 /// Writes back what depends on symbolic dimensions, for an export in which these stay symbolic.
 ///
 /// An import binds every symbol, so that shapes that a model computes become numbers. Importing the
-/// file at `original` again with other extents shows which constants and attributes depend on symbols.
+/// file again with other extents shows which constants and attributes depend on symbols.
 /// In the result:
 ///  - a constant that depends on symbols is computed again: from the extents of graph inputs, where that
 ///    explains every element, else as the file computes it;
@@ -19,8 +17,7 @@ namespace reverie::proto {
 /// These are opaque nodes. What neither explains stays a number, and so does what rewrites have added: whether
 /// the result holds for other extents has to be tried (core/onnx/symbols.h).
 ///
-/// `graph` comes from `model`, which was imported from `original`.
-Graph with_shape_code(const std::filesystem::path& original, const ImportedModel& model,
-                      const Graph& graph);
+/// `graph` comes from the model that `original` was made with.
+Graph with_shape_code(const ObservedFile& original, const Graph& graph);
 
 }  // namespace reverie::proto

@@ -68,6 +68,7 @@ std::vector<std::string> input_symbols(const ImportedModel& model, NodeId input)
 /// Outputs may have symbols of their own for what follows from the inputs'.
 std::set<std::string> with_outputs(std::set<std::string> kept, const ImportedModel& model) {
   const std::map<std::string, int64_t> of_inputs = bound_extents(model);
+  for (const auto& [name, number] : model.info.data_extents) kept.insert(name);
   if (kept.empty()) return kept;
   for (const GraphOutput& output : model.graph.outputs())
     for (const std::string& symbol : declared_symbols(model, output.name))
@@ -75,13 +76,21 @@ std::set<std::string> with_outputs(std::set<std::string> kept, const ImportedMod
   return kept;
 }
 
-std::optional<ImportedModel> import_at(const std::filesystem::path& path,
-                                       const std::vector<std::string>& shapes) {
+std::optional<ImportedModel> import_at(const std::filesystem::path& path, const ImportOptions& options) {
   try {
-    return import_onnx(path, {shapes});
+    return import_onnx(path, options);
   } catch (const InputError&) {
     return std::nullopt;
   }
+}
+
+/// What `other` makes of the extents of those symbols.
+std::map<std::string, int64_t> others_for(const ImportedModel& model, const std::set<std::string>& symbols,
+                                          OtherExtent other) {
+  std::map<std::string, int64_t> extents;
+  for (const auto& [symbol, extent] : bound_extents(model))
+    if (symbols.contains(symbol)) extents[symbol] = other(extent);
+  return extents;
 }
 
 enum class Verdict { kFails, kUntried, kHolds };
@@ -143,11 +152,14 @@ class SymbolTrial {
 
   /// Untried where the original itself cannot be run, and where the extents are those that are bound.
   Verdict verdict_at(const std::set<std::string>& symbols, OtherExtent other_extent) const {
-    const std::vector<std::string> shapes = shapes_with(model_, symbols, other_extent);
-    if (shapes == shapes_with(model_, {}, other_extent)) return Verdict::kUntried;
-    const auto reference = import_at(original_, shapes);
+    const std::map<std::string, int64_t> extents = others_for(model_, symbols, other_extent);
+    const std::map<std::string, int64_t> bound = bound_extents(model_);
+    const auto is_bound = [&](const auto& entry) { return bound.at(entry.first) == entry.second; };
+    if (std::ranges::all_of(extents, is_bound)) return Verdict::kUntried;
+    const ImportOptions options = options_at(model_, extents);
+    const auto reference = import_at(original_, options);
     if (!reference || reference->untouched.size() > model_.untouched.size()) return Verdict::kUntried;
-    const auto other = import_at(scratch_.path(), shapes);
+    const auto other = import_at(scratch_.path(), options);
     if (other && other->warnings.size() <= reference->warnings.size() &&
         compare(reference->graph, other->graph, options_).agree)
       return Verdict::kHolds;
@@ -172,6 +184,7 @@ std::map<std::string, int64_t> bound_extents(const ImportedModel& model) {
     for (size_t axis = 0; axis < symbols.size(); ++axis)
       if (!symbols[axis].empty()) extents.emplace(symbols[axis], input_shape(model, input)[axis]);
   }
+  extents.insert(model.info.data_extents.begin(), model.info.data_extents.end());
   return extents;
 }
 
@@ -181,26 +194,34 @@ std::set<std::string> symbols_of(const ImportedModel& model) {
   return symbols;
 }
 
-std::vector<std::string> shapes_at(const ImportedModel& model,
-                                   const std::map<std::string, int64_t>& extents) {
-  std::vector<std::string> shapes;
+ImportOptions options_at(const ImportedModel& model, const std::map<std::string, int64_t>& extents) {
+  ImportOptions options;
   for (const NodeId input : model.graph.inputs()) {
     Shape shape = input_shape(model, input);
     const std::vector<std::string> names = input_symbols(model, input);
     for (size_t axis = 0; axis < names.size(); ++axis)
       if (const auto at = extents.find(names[axis]); at != extents.end()) shape[axis] = at->second;
     if (!shape.empty())
-      shapes.push_back(fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
+      options.shapes.push_back(fmt::format("{}={}", model.graph.input_name(input), fmt::join(shape, ",")));
   }
-  return shapes;
+  for (const auto& [name, number] : model.info.data_extents) {
+    const auto at = extents.find(name);
+    options.data_extents[name] = at == extents.end() ? number : at->second;
+  }
+  return options;
 }
 
 std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
                                      int64_t (*other)(int64_t)) {
-  std::map<std::string, int64_t> extents;
-  for (const auto& [symbol, extent] : bound_extents(model))
-    if (symbols.contains(symbol)) extents[symbol] = other(extent);
-  return shapes_at(model, extents);
+  return options_at(model, others_for(model, symbols, other)).shapes;
+}
+
+SymbolicFile::SymbolicFile(const std::filesystem::path& original, const ImportedModel& model)
+    : model_(model), original_(std::make_shared<const proto::ObservedFile>(original, model)) {}
+
+void SymbolicFile::write(const Graph& graph, const std::filesystem::path& path) const {
+  export_onnx(proto::with_shape_code(*original_, graph), model_.info, path,
+              {.symbols = with_outputs(symbols_of(model_), model_)});
 }
 
 namespace {
@@ -210,12 +231,24 @@ std::set<std::string> without(std::set<std::string> symbols, const std::set<std:
   return symbols;
 }
 
+/// The model as it is where values with extents that depend on data have no known type; what is lost then or was
+/// before.
+std::set<std::string> export_unbound(const std::filesystem::path& original, const ImportedModel& model,
+                                     const std::filesystem::path& path, const CompareOptions& compare,
+                                     std::set<std::string> lost) {
+  ImportOptions options = options_at(model, {});
+  options.bind_data_extents = false;
+  const ImportedModel unbound = import_onnx(original, options);
+  lost.merge(export_with_symbols(original, unbound, unbound.graph, path, compare));
+  return lost;
+}
+
 }  // namespace
 
 std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
                                    const Graph& graph, const std::filesystem::path& path,
                                    const CompareOptions& compare) {
-  const Graph shaped = proto::with_shape_code(original, model, graph);
+  const Graph shaped = proto::with_shape_code(proto::ObservedFile(original, model), graph);
   return without(symbols_of(model), SymbolTrial(original, model, shaped, path, compare).symbols_that_hold());
 }
 
@@ -223,11 +256,15 @@ std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
                                           const CompareOptions& compare) {
-  const Graph shaped = proto::with_shape_code(original, model, graph);
+  const Graph shaped = proto::with_shape_code(proto::ObservedFile(original, model), graph);
   const std::set<std::string> kept =
       SymbolTrial(original, model, shaped, path, compare).symbols_that_hold();
+  const std::set<std::string> lost = without(symbols_of(model), kept);
+  const bool loses_data = std::ranges::any_of(
+      model.info.data_extents, [&](const auto& extent) { return lost.contains(extent.first); });
+  if (loses_data) return export_unbound(original, model, path, compare, lost);
   export_onnx(kept.empty() ? graph : shaped, model.info, path, {.symbols = with_outputs(kept, model)});
-  return without(symbols_of(model), kept);
+  return lost;
 }
 
 }  // namespace reverie

@@ -77,10 +77,10 @@ Contestants::Contestants(const Subject& subject, std::vector<Contender>& contend
     : subject_(subject), contenders_(contenders), machine_(machine) {
   if (!machine.runs_files() || subject.model == nullptr) return;
   files_ = std::make_unique<Files>();
-  const ExportOptions options = {.symbols = symbols_of(*subject.model)};
+  const SymbolicFile file(subject.file, *subject.model);
   std::vector<Contender> written;
   for (Contender& contender : contenders) try {
-      export_onnx(contender.graph, subject.model->info, files_->of(written.size()), options);
+      file.write(contender.graph, files_->of(written.size()));
       written.push_back(std::move(contender));
     } catch (const InputError&) {
       continue;

@@ -8,6 +8,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/symbols.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -28,7 +29,7 @@ class Opaque : public ::testing::Test {
 
   /// Exports, imports again, and expects an equal graph.
   onnx::ModelProto expect_round_trip(const ImportedModel& model) {
-    export_onnx(model.graph, model.info, folder_ / "copy.onnx");
+    export_onnx(model.graph, model.info, folder_ / "copy.onnx", {.symbols = symbols_of(model)});
     const ImportedModel again = import_onnx(folder_ / "copy.onnx");
     EXPECT_TRUE(isomorphic(again.graph, lower(model.graph)));
     EXPECT_EQ(again.warnings, model.warnings);

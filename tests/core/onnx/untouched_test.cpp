@@ -37,15 +37,15 @@ std::string line(const UntouchedNode& node) {
 
 TEST_F(Untouched, NodesAreNamedWithTheReason) {
   const ImportedModel model = import(
-      "(float[2] x, int64[1] n) => (float[2] y, float[2] z) { s = Selu(x) r = Reshape(s, n) y = Relu(r) "
-      "z = com.example.Magic(x) }",
+      "(float[2] x, int64[1] n) => (float[2] y, float[2] z) { s = Selu(x) y = Reshape(s, n) "
+      "m = com.example.Magic(x) z = Relu(m) }",
       "\"\" : 17, \"com.example\" : 3");
   ASSERT_EQ(model.untouched.size(), 4u);
   EXPECT_EQ(line(model.untouched[0]), "s Selu: no such operator in the table");
-  EXPECT_EQ(line(model.untouched[1]), "r Reshape: input 1 is not constant");
-  EXPECT_EQ(line(model.untouched[2]),
-            "y Relu: type of input 0 is unknown: it depends on Reshape at r");
-  EXPECT_EQ(line(model.untouched[3]), "z com.example::Magic: no such operator in the table");
+  EXPECT_EQ(line(model.untouched[1]), "y Reshape: input 1 is not constant");
+  EXPECT_EQ(line(model.untouched[2]), "m com.example::Magic: no such operator in the table");
+  EXPECT_EQ(line(model.untouched[3]),
+            "z Relu: type of input 0 is unknown: it depends on com.example::Magic at m");
 }
 
 TEST_F(Untouched, NodesOnWhichNothingDependsAreNotListed) {
