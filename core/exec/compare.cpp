@@ -311,20 +311,25 @@ std::string nothing_to_check(const CutGraph& original, const CompareOptions& opt
   return {};
 }
 
-/// "Gather (computed from 'ids'): index 7 is out of range".
+/// "Gather at lookup (output 'rows', computed from 'ids'): index 7 is out of range".
 std::string described(const Graph& graph, const Refusal& refusal) {
-  const std::string& op = graph.op(refusal.node).name;
   std::vector<ValueId> inputs;
   for (const ValueId input : graph.inputs(refusal.node))
     if (input.valid()) inputs.push_back(input);
-  std::vector<std::string> names;
+  std::vector<std::string> sources;
   for (const NodeId from : graph.topological_order(inputs))
-    if (&graph.op(from) == &input_op()) names.push_back(fmt::format("'{}'", graph.input_name(from)));
-  const std::string prefix = op + ": ";
+    if (&graph.op(from) == &input_op()) sources.push_back(fmt::format("'{}'", graph.input_name(from)));
+  std::vector<std::string> facts;
+  const auto& names = graph.names(refusal.node);
+  if (names != nullptr && !names->outputs.empty() && !names->outputs[0].empty())
+    facts.push_back(fmt::format("output '{}'", names->outputs[0]));
+  if (!sources.empty()) facts.push_back(fmt::format("computed from {}", fmt::join(sources, ", ")));
+  const std::string prefix = graph.op(refusal.node).name + ": ";
   const std::string why =
       refusal.why.starts_with(prefix) ? refusal.why.substr(prefix.size()) : refusal.why;
-  if (names.empty()) return prefix + why;
-  return fmt::format("{} (computed from {}): {}", op, fmt::join(names, ", "), why);
+  const std::string node = described(graph, refusal.node);
+  return facts.empty() ? fmt::format("{}: {}", node, why)
+                       : fmt::format("{} ({}): {}", node, fmt::join(facts, ", "), why);
 }
 
 /// Runs the parts on both sides that are left between cuts.

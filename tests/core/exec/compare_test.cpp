@@ -413,6 +413,15 @@ TEST(Compare, WhatCannotBeRunIsNoDisagreement) {
   EXPECT_FALSE(none.agree);
 }
 
+TEST(Compare, WhatCannotBeRunIsNamedAsInTheFile) {
+  Graph graph = looked_up("h = Constant {value=[100]} : int64 1\na = Mul(ids, h)\ni = Add(a, h)");
+  for (const NodeId node : graph.nodes())
+    if (graph.op(node).is("Gather"))
+      graph.set_names(node, std::make_shared<const NodeNames>(NodeNames{"lookup", {"rows"}}));
+  EXPECT_THAT(compare(graph, graph).not_run,
+              HasSubstr("Gather at lookup (output 'rows', computed from 'ids'): index"));
+}
+
 TEST(Compare, RangesAndInputsCanBeGiven) {
   const std::string scaled = "h = Constant {value=[10]} : int64 1\ni = Div(ids, h)";
   const std::string clipped = "h = Constant {value=[10]} : int64 1\nj = Div(ids, h)\ni = Clip(j) {max=3}";
