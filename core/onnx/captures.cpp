@@ -1,6 +1,7 @@
 #include "core/onnx/captures.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reverie::proto {
 namespace {
@@ -29,23 +30,39 @@ std::set<std::string> defined_at_entry(const onnx::GraphProto& graph) {
   return names;
 }
 
-void collect_captured(const onnx::GraphProto& graph, std::set<std::string> defined,
-                      std::vector<std::string>* captured) {
-  defined.merge(defined_at_entry(graph));
-  const auto use = [&](const std::string& name) {
-    if (name.empty() || defined.contains(name)) return;
-    if (std::find(captured->begin(), captured->end(), name) == captured->end())
-      captured->push_back(name);
-  };
-  for (const auto& node : graph.node()) {
-    for (const auto& input : node.input()) use(input);
-    for_each_subgraph(node, [&](const onnx::GraphProto& inner) {
-      collect_captured(inner, defined, captured);
-    });
-    defined.insert(node.output().begin(), node.output().end());
+/// What a graph has defined so far, within what those around it have.
+struct Scope {
+  const Scope* outer = nullptr;
+  std::set<std::string> defined;
+
+  bool contains(const std::string& name) const {
+    return defined.contains(name) || (outer != nullptr && outer->contains(name));
   }
-  for (const auto& output : graph.output()) use(output.name());
-}
+};
+
+/// Names in the order of their first use.
+class Captured {
+ public:
+  void collect(const onnx::GraphProto& graph, const Scope* outer) {
+    Scope scope = {outer, defined_at_entry(graph)};
+    for (const auto& node : graph.node()) {
+      for (const auto& input : node.input()) use(input, scope);
+      for_each_subgraph(node, [&](const onnx::GraphProto& inner) { collect(inner, &scope); });
+      scope.defined.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& output : graph.output()) use(output.name(), scope);
+  }
+
+  std::vector<std::string> take() { return std::move(names_); }
+
+ private:
+  void use(const std::string& name, const Scope& scope) {
+    if (!name.empty() && !scope.contains(name) && known_.insert(name).second) names_.push_back(name);
+  }
+
+  std::vector<std::string> names_;
+  std::set<std::string> known_;
+};
 
 void collect_local(const onnx::GraphProto& graph, std::set<std::string>* names) {
   names->merge(defined_at_entry(graph));
@@ -91,11 +108,9 @@ void rename_all(onnx::GraphProto* graph, const std::map<std::string, std::string
 }  // namespace
 
 std::vector<std::string> captured_names(const onnx::NodeProto& node) {
-  std::vector<std::string> captured;
-  for_each_subgraph(node, [&](const onnx::GraphProto& graph) {
-    collect_captured(graph, {}, &captured);
-  });
-  return captured;
+  Captured captured;
+  for_each_subgraph(node, [&](const onnx::GraphProto& graph) { captured.collect(graph, nullptr); });
+  return captured.take();
 }
 
 std::set<std::string> names_taken(const onnx::GraphProto& graph) {
