@@ -39,8 +39,8 @@ struct Change {
 
 using Changes = std::unordered_map<std::string_view, Change>;
 
-/// Operators whose form changed, or that were added, after kNewestInLibrary. Those that only take more
-/// element types are not among them.
+/// Operators whose form changed, or that were added, after kNewestInLibrary. Those that only take
+/// more element types are not among them.
 const Changes& changes() {
   static const Changes table = {
       {"AffineGrid", {20, nullptr}},
@@ -76,7 +76,9 @@ const Changes& changes() {
       {"QuantizeLinear",
        {.since = 19,
         .stand_in = "QuantizeLinear",
-        .attributes = {{"saturate", is_anything}, {"block_size", is_zero}, {"output_dtype", is_zero}},
+        .attributes = {{"saturate", is_anything},
+                       {"block_size", is_zero},
+                       {"output_dtype", is_zero}},
         .again = 21}},
       {"ReduceL1", {18, "ReduceSum"}},
       {"ReduceL2", {18, "ReduceSum"}},
@@ -102,7 +104,9 @@ const Changes& changes() {
   return table;
 }
 
-bool is_known_to_library(int32_t element_type) { return element_type <= onnx::TensorProto::BFLOAT16; }
+bool is_known_to_library(int32_t element_type) {
+  return element_type <= onnx::TensorProto::BFLOAT16;
+}
 
 /// Bytes hold the narrow types as they lie in a tensor.
 void restate(onnx::TensorProto* tensor) {
@@ -114,7 +118,8 @@ using ElementTypes = std::map<std::string, int32_t>;
 
 ElementTypes element_types(const onnx::GraphProto& graph) {
   ElementTypes types;
-  for (const auto& input : graph.input()) types[input.name()] = input.type().tensor_type().elem_type();
+  for (const auto& input : graph.input())
+    types[input.name()] = input.type().tensor_type().elem_type();
   for (const auto& tensor : graph.initializer()) types[tensor.name()] = tensor.data_type();
   return types;
 }
@@ -149,7 +154,8 @@ class Restatement {
 
   void restate_attribute(onnx::AttributeProto* attribute) const {
     if (attribute->has_t()) restate(attribute->mutable_t());
-    if (attribute->has_sparse_tensor()) restate(attribute->mutable_sparse_tensor()->mutable_values());
+    if (attribute->has_sparse_tensor())
+      restate(attribute->mutable_sparse_tensor()->mutable_values());
     if (attribute->has_g()) restate_graph(attribute->mutable_g());
     for (auto& tensor : *attribute->mutable_tensors()) restate(&tensor);
     for (auto& graph : *attribute->mutable_graphs()) restate_graph(&graph);
@@ -184,7 +190,8 @@ class Restatement {
   ElementTypes types_;
 };
 
-/// The opset that the imports had; 0 where the library knows it. They then import the newest that it knows.
+/// The opset that the imports had; 0 where the library knows it. They then import the newest that
+/// it knows.
 int restate_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports) {
   for (auto& import : *imports) {
     if (!is_standard_domain(import.domain()) || import.version() <= kNewestInLibrary) continue;
@@ -201,12 +208,16 @@ int restate_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>
 }  // namespace
 
 bool is_element_type(int32_t type) {
-  return onnx::TensorProto_DataType_IsValid(type) || (type > onnx::TensorProto::BFLOAT16 && type <= kInt4);
+  return onnx::TensorProto_DataType_IsValid(type) ||
+         (type > onnx::TensorProto::BFLOAT16 && type <= kInt4);
 }
 
 bool takes_newer_type(std::string_view op, int opset, DType dtype) {
-  static const std::unordered_map<std::string_view, int> halves_since = {
-      {"QuantizeLinear", 19}, {"DequantizeLinear", 19}, {"IsInf", 20}, {"IsNaN", 20}, {"QLinearMatMul", 21}};
+  static const std::unordered_map<std::string_view, int> halves_since = {{"QuantizeLinear", 19},
+                                                                         {"DequantizeLinear", 19},
+                                                                         {"IsInf", 20},
+                                                                         {"IsNaN", 20},
+                                                                         {"QLinearMatMul", 21}};
   const auto since = halves_since.find(op);
   const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return is_half && since != halves_since.end() && opset >= since->second;

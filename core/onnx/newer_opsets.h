@@ -17,15 +17,16 @@ inline constexpr int kRenamedGridModesSince = 20;  ///< GridSample is "linear", 
 /// Whether the operator takes elements of that type at that opset, and not yet at kNewestInLibrary.
 bool takes_newer_type(std::string_view op, int opset, DType dtype);
 
-/// The opset at which the operator became what it is at `opset`; 0 where that has no such operator. Past
-/// kNewestInLibrary the operator is still what it was where it only takes more element types.
+/// The opset at which the operator became what it is at `opset`; 0 where that has no such operator.
+/// Past kNewestInLibrary the operator is still what it was where it only takes more element types.
 int since_version(const std::string& op, int opset);
 
-/// Restates a model of a newer opset at kNewestInLibrary, for the eyes of the library's checker and shape
-/// inference: names and shapes of values are those of the model, values are not. What has a node of the
-/// same shapes there becomes that (Gelu: Sigmoid); other nodes that are new or have a new form move
-/// to a domain that the library does not know, and tensors of its unknown element types become bytes. Other
-/// models stay as they are. Subgraphs and functions included, each function by the opset that it imports.
+/// Restates a model of a newer opset at kNewestInLibrary, for the eyes of the library's checker and
+/// shape inference: names and shapes of values are those of the model, values are not. What has a
+/// node of the same shapes there becomes that (Gelu: Sigmoid); other nodes that are new or have a
+/// new form move to a domain that the library does not know, and tensors of its unknown element
+/// types become bytes. Other models stay as they are. Subgraphs and functions included, each
+/// function by the opset that it imports.
 void restate_for_library(onnx::ModelProto* model);
 
 }  // namespace reverie::proto

@@ -7,15 +7,16 @@
 
 namespace reverie::testing {
 
-/// Nodes of a newer opset that the operator table knows, and the same at opset 17. They read x, of type
-/// float[2, 4, 5, 5], and make y. In ONNX's text form.
+/// Nodes of a newer opset that the operator table knows, and the same at opset 17. They read x, of
+/// type float[2, 4, 5, 5], and make y. In ONNX's text form.
 struct NewerNodes {
   int opset;
   std::string nodes;
   std::string at_17;
 };
 
-/// Nodes of a newer opset that stay as they are; `shape` is that of y, between two nodes of the table.
+/// Nodes of a newer opset that stay as they are; `shape` is that of y, between two nodes of the
+/// table.
 struct UntouchedNodes {
   int opset;
   std::string nodes;
@@ -56,20 +57,22 @@ inline const std::vector<NewerNodes>& newer_nodes() {
       {19, "i = Cast <to = 6, saturate = 1> (x) y = Cast <to = 1> (i)",
        "i = Cast <to = 6> (x) y = Cast <to = 1> (i)"},
       {19, "e = Equal(x, x) y = Cast <to = 1> (e)", "e = Equal(x, x) y = Cast <to = 1> (e)"},
-      {19, "s = Shape <start = 1> (x) n = Size(x) " + list("m", "-1") +
-               "t = Concat <axis = 0> (s, m) y = Reshape(x, t)",
+      {19,
+       "s = Shape <start = 1> (x) n = Size(x) " + list("m", "-1") +
+           "t = Concat <axis = 0> (s, m) y = Reshape(x, t)",
        list("t", "4, 5, 5, -1", 4) + "y = Reshape(x, t)"},
       {20, "s = Shape(x) c = ConstantOfShape <value = float[1] {2}> (s) y = Mul(x, c)",
        "s = Shape(x) c = ConstantOfShape <value = float[1] {2}> (s) y = Mul(x, c)"},
-      {21, list("a", "0") + "u = Unsqueeze(x, a) t = Transpose <perm = [0, 2, 1, 4, 3]> (u) " +
-               "y = Squeeze(t, a)",
+      {21,
+       list("a", "0") + "u = Unsqueeze(x, a) t = Transpose <perm = [0, 2, 1, 4, 3]> (u) " +
+           "y = Squeeze(t, a)",
        list("a", "0") + "u = Unsqueeze(x, a) t = Transpose <perm = [0, 2, 1, 4, 3]> (u) " +
            "y = Squeeze(t, a)"},
       {21, "f = Flatten <axis = 2> (x) i = Identity(f) y = Softmax(i)",
        "f = Flatten <axis = 2> (x) y = Softmax(f)"},
-      {18, list("s", "9, 3", 2) +
-               "y = Resize <axes = [2, -1], mode = \"linear\", antialias = 0, "
-               "keep_aspect_ratio_policy = \"stretch\"> (x, , , s)",
+      {18,
+       list("s", "9, 3", 2) + "y = Resize <axes = [2, -1], mode = \"linear\", antialias = 0, "
+                              "keep_aspect_ratio_policy = \"stretch\"> (x, , , s)",
        list("s", "2, 4, 9, 3", 4) + "y = Resize <mode = \"linear\"> (x, , , s)"},
       {19, "s = Constant <value = float[2] {2, 1.5}> () y = Resize <axes = [3, 2]> (x, , s)",
        "s = Constant <value = float[4] {1, 1, 1.5, 2}> () y = Resize (x, , s)"},
@@ -78,13 +81,17 @@ inline const std::vector<NewerNodes>& newer_nodes() {
       {20, sample_points() + "y = GridSample <mode = \"linear\", align_corners = 1> (x, g)",
        sample_points() + "y = GridSample <mode = \"bilinear\", align_corners = 1> (x, g)"},
       {20, sample_points() + "y = GridSample(x, g)", sample_points() + "y = GridSample(x, g)"},
-      {19, "s = Constant <value = float {0.5}> () z = Constant <value = int8 {3}> () "
-           "q = QuantizeLinear <saturate = 1> (x, s, z) y = DequantizeLinear (q, s, z)",
+      {19,
+       "s = Constant <value = float {0.5}> () z = Constant <value = int8 {3}> () "
+       "q = QuantizeLinear <saturate = 1> (x, s, z) y = DequantizeLinear (q, s, z)",
        "s = Constant <value = float {0.5}> () z = Constant <value = int8 {3}> () "
        "q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z)"},
-      {21, "s = Constant <value = float {0.5}> () q = QuantizeLinear <block_size = 0, output_dtype = 0> (x, s) "
-           "y = DequantizeLinear <block_size = 0> (q, s)",
-       "s = Constant <value = float {0.5}> () q = QuantizeLinear (x, s) y = DequantizeLinear (q, s)"},
+      {21,
+       "s = Constant <value = float {0.5}> () q = QuantizeLinear <block_size = 0, output_dtype = "
+       "0> (x, s) "
+       "y = DequantizeLinear <block_size = 0> (q, s)",
+       "s = Constant <value = float {0.5}> () q = QuantizeLinear (x, s) y = DequantizeLinear (q, "
+       "s)"},
   };
   return rows;
 }
@@ -93,8 +100,9 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
   static const std::string four = "Constant <value = float[4] {1, 2, 3, 4}> () ";
   static const std::vector<UntouchedNodes> rows = {
       {18, "y = Mish(x)", "2, 4, 5, 5"},
-      {18, "g = Constant <value = float[2] {1, 2}> () " +
-               std::string("y = GroupNormalization <num_groups = 2> (x, g, g)"),
+      {18,
+       "g = Constant <value = float[2] {1, 2}> () " +
+           std::string("y = GroupNormalization <num_groups = 2> (x, g, g)"),
        "2, 4, 5, 5"},
       {21, "g = " + four + "y = GroupNormalization <num_groups = 2> (x, g, g)", "2, 4, 5, 5"},
       {20, "y = Gelu(x)", "2, 4, 5, 5"},
@@ -102,15 +110,18 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
       {18, "i = Cast <to = 6> (x) n = BitwiseNot(i) o = BitwiseAnd(i, n) y = Cast <to = 1> (o)",
        "2, 4, 5, 5"},
       {19, "y = AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x)", "2, 4, 3, 3", false},
-      {18, list("p", "1, 1, 1, 1", 4) + list("a", "2, 3", 2) +
-               "y = Pad <mode = \"reflect\"> (x, p, , a)",
+      {18,
+       list("p", "1, 1, 1, 1", 4) + list("a", "2, 3", 2) +
+           "y = Pad <mode = \"reflect\"> (x, p, , a)",
        "2, 4, 7, 7", false},
       {19, list("p", "0, 0, 1, 1, 0, 0, 1, 1", 8) + "y = Pad <mode = \"wrap\"> (x, p)",
        "2, 4, 7, 7"},
-      {18, "y = LpPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)", "2, 4, 3, 3", false},
+      {18, "y = LpPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)", "2, 4, 3, 3",
+       false},
       {20, sample_points() + "y = GridSample <mode = \"cubic\"> (x, g)", "2, 4, 5, 5", false},
-      {18, list("s", "3, 3", 2) +
-               "y = Resize <axes = [2, 3], antialias = 1, mode = \"linear\"> (x, , , s)",
+      {18,
+       list("s", "3, 3", 2) +
+           "y = Resize <axes = [2, 3], antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3", false},
       {18, list("s", "2, 4, 3, 3", 4) + "y = Resize <antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3"},
@@ -119,9 +130,15 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
 }
 
 /// A model over x in text form; `declared` is the shape of y.
-inline std::string newer_model(int opset, const std::string& nodes, const std::string& declared = "n") {
-  return fmt::format("<ir_version: {}, opset_import: [\"\" : {}]> g (float[2, 4, 5, 5] x) => (float[{}] y) {{ {} }}",
-                     opset <= 18 ? 8 : opset <= 20 ? 9 : 10, opset, declared, nodes);
+inline std::string newer_model(int opset, const std::string& nodes,
+                               const std::string& declared = "n") {
+  return fmt::format(
+      "<ir_version: {}, opset_import: [\"\" : {}]> g (float[2, 4, 5, 5] x) => (float[{}] y) {{ {} "
+      "}}",
+      opset <= 18   ? 8
+      : opset <= 20 ? 9
+                    : 10,
+      opset, declared, nodes);
 }
 
 }  // namespace reverie::testing

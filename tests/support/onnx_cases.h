@@ -38,7 +38,8 @@ struct Case {
   std::vector<onnx::TensorProto> tensors(const std::string& stem) const {
     std::vector<onnx::TensorProto> result;
     for (int i = 0;; ++i) {
-      const std::filesystem::path file = folder / "test_data_set_0" / (stem + "_" + std::to_string(i) + ".pb");
+      const std::filesystem::path file =
+          folder / "test_data_set_0" / (stem + "_" + std::to_string(i) + ".pb");
       if (!std::filesystem::exists(file)) return result;
       result.push_back(read_message<onnx::TensorProto>(file));
     }
@@ -49,9 +50,9 @@ struct Case {
 inline int first_shaping_input(const std::string& op) {
   static const std::set<std::string> from_first = {"ConstantOfShape", "Range", "NonZero"};
   static const std::set<std::string> from_second = {
-      "Reshape", "Expand", "Slice",     "Pad",  "Clip",      "Split",
-      "Squeeze", "Tile",   "Unsqueeze", "ReduceSum", "Dropout",   "Resize",
-      "Upsample", "TopK",  "CumSum",    "Trilu",     "OneHot",    "Compress"};
+      "Reshape",  "Expand", "Slice",     "Pad",       "Clip",    "Split",
+      "Squeeze",  "Tile",   "Unsqueeze", "ReduceSum", "Dropout", "Resize",
+      "Upsample", "TopK",   "CumSum",    "Trilu",     "OneHot",  "Compress"};
   if (from_first.contains(op)) return 0;
   return from_second.contains(op) ? 1 : -1;
 }
@@ -68,8 +69,10 @@ inline void bake_shaping_inputs(Case* test) {
     const std::string& name = test->model.graph().input(i).name();
     onnx::TensorProto tensor = test->inputs.at(static_cast<size_t>(i));
     tensor.set_name(name);
-    if (baked.contains(name)) *test->model.mutable_graph()->add_initializer() = tensor;
-    else kept.push_back(tensor);
+    if (baked.contains(name))
+      *test->model.mutable_graph()->add_initializer() = tensor;
+    else
+      kept.push_back(tensor);
   }
   test->inputs = kept;
 }
@@ -96,7 +99,8 @@ inline bool has_only_tensors(const Case& test) {
 /// Of the cases in data/`collection`; none where libonnx-testdata is not installed.
 inline std::vector<std::filesystem::path> case_folders(const std::string& collection) {
   std::vector<std::filesystem::path> folders;
-  const std::filesystem::path root = std::filesystem::path(REVERIE_ONNX_TESTDATA) / "data" / collection;
+  const std::filesystem::path root =
+      std::filesystem::path(REVERIE_ONNX_TESTDATA) / "data" / collection;
   if (!std::filesystem::exists(root)) return folders;
   for (const auto& entry : std::filesystem::directory_iterator(root))
     if (std::filesystem::exists(entry.path() / "model.onnx")) folders.push_back(entry.path());

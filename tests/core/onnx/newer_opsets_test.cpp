@@ -26,7 +26,8 @@ class NewerOpsets : public ::testing::Test {
     return import_onnx(folder_ / "model.onnx");
   }
 
-  ImportedModel import_nodes(int opset, const std::string& nodes, const std::string& declared = "") {
+  ImportedModel import_nodes(int opset, const std::string& nodes,
+                             const std::string& declared = "") {
     onnx::ModelProto model = parse(newer_model(opset, nodes, declared.empty() ? "n" : declared));
     auto* output = model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type();
     if (declared.empty()) output->clear_shape();
@@ -67,7 +68,8 @@ TEST_F(NewerOpsets, ModelsAreWrittenAtTheirOwn) {
     EXPECT_EQ(copy.opset_import(0).version(), row.opset);
     EXPECT_EQ(copy.ir_version(), row.opset <= 18 ? 8 : row.opset <= 20 ? 9 : 10);
     for (const auto& node : copy.graph().node())
-      for (const auto& attribute : node.attribute()) EXPECT_NE(attribute.name(), "axes") << node.op_type();
+      for (const auto& attribute : node.attribute())
+        EXPECT_NE(attribute.name(), "axes") << node.op_type();
   }
 }
 
@@ -102,7 +104,8 @@ TEST_F(NewerOpsets, AnOperatorThatTheOpsetLacksIsRefused) {
 TEST_F(NewerOpsets, WrongNodesAreRefused) {
   const std::string three = list("s", "1, 3, 1", 3);
   EXPECT_NE(refusal(parse(newer_model(18, three + "b, y = Split <axis = 1> (x, s)"))), "none");
-  EXPECT_NE(refusal(parse(newer_model(20, "t = Transpose <perm = [0, 1]> (x) y = Gelu(t)"))), "none");
+  EXPECT_NE(refusal(parse(newer_model(20, "t = Transpose <perm = [0, 1]> (x) y = Gelu(t)"))),
+            "none");
 }
 
 TEST_F(NewerOpsets, BranchesMayHoldNewNodes) {
@@ -114,8 +117,10 @@ TEST_F(NewerOpsets, BranchesMayHoldNewNodes) {
     attribute->set_name(name);
     attribute->set_type(onnx::AttributeProto::GRAPH);
     *attribute->mutable_g() =
-        parse("<ir_version: 9, opset_import: [\"\" : 20]> b () => (float[2] out) "
-              "{ out = Gelu(x) }").graph();
+        parse(
+            "<ir_version: 9, opset_import: [\"\" : 20]> b () => (float[2] out) "
+            "{ out = Gelu(x) }")
+            .graph();
   }
   const ImportedModel imported = import(model);
   EXPECT_THAT(imported.warnings[0], HasSubstr("1 If"));
@@ -144,13 +149,15 @@ TEST_F(NewerOpsets, NarrowWeightsAreCarried) {
   bool found = false;
   for (const auto& node : copy.graph().node())
     for (const auto& attribute : node.attribute())
-      found = found || (attribute.t().data_type() == 22 && attribute.t().raw_data() == "\x12\x34\x56\x71");
+      found = found ||
+              (attribute.t().data_type() == 22 && attribute.t().raw_data() == "\x12\x34\x56\x71");
   EXPECT_TRUE(found);
 }
 
 TEST_F(NewerOpsets, InputsOfNarrowTypesPassThrough) {
   onnx::ModelProto model = parse(
-      "<ir_version: 9, opset_import: [\"\" : 19]> g (float[2] x) => (float[2] y) { y = Cast <to = 1> (x) }");
+      "<ir_version: 9, opset_import: [\"\" : 19]> g (float[2] x) => (float[2] y) { y = Cast <to = "
+      "1> (x) }");
   auto* type = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
   type->set_elem_type(17);
   const onnx::ModelProto copy = written(import(model));
@@ -160,9 +167,9 @@ TEST_F(NewerOpsets, InputsOfNarrowTypesPassThrough) {
 }
 
 TEST_F(NewerOpsets, WhatIsDequantizedHasTheTypeOfItsScale) {
-  const ImportedModel model = import(parse(
-      "<ir_version: 9, opset_import: [\"\" : 19]> g (int8[2] x, float16 s) => (float16[2] y) "
-      "{ y = DequantizeLinear(x, s) }"));
+  const ImportedModel model = import(
+      parse("<ir_version: 9, opset_import: [\"\" : 19]> g (int8[2] x, float16 s) => (float16[2] y) "
+            "{ y = DequantizeLinear(x, s) }"));
   EXPECT_EQ(model.graph.type(model.graph.outputs()[0].value).dtype, DType::kFloat16);
 }
 

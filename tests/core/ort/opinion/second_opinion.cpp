@@ -129,8 +129,10 @@ void SecondOpinion::run_both(const std::string& where, const std::filesystem::pa
 }
 
 std::string SecondOpinion::account() const {
-  std::string text = fmt::format("{} runs compared, {} disagreements\n", compared_, disagreements_.size());
-  for (const auto& [reason, count] : left_out_) text += fmt::format("{} not compared: {}\n", count, reason);
+  std::string text =
+      fmt::format("{} runs compared, {} disagreements\n", compared_, disagreements_.size());
+  for (const auto& [reason, count] : left_out_)
+    text += fmt::format("{} not compared: {}\n", count, reason);
   for (const std::string& line : disagreements_) text += line + "\n";
   return text;
 }

@@ -12,18 +12,20 @@
 
 namespace reverie::testing {
 
-/// Runs models through the reference executor and through ONNX Runtime, its optimizer off and on, and keeps
-/// account of what came of it.
+/// Runs models through the reference executor and through ONNX Runtime, its optimizer off and on,
+/// and keeps account of what came of it.
 class SecondOpinion {
  public:
-  /// `where` names the case in the account. The runtime runs the file; the reference, what was imported of it.
+  /// `where` names the case in the account. The runtime runs the file; the reference, what was
+  /// imported of it.
   void ask(const std::string& where, const std::filesystem::path& file);
   void ask(const std::string& where, const std::filesystem::path& file,
            const std::vector<NamedTensor>& inputs);
   /// The same for a file that was written from `graph`, which the reference runs, too.
   void ask(const std::string& where, const std::filesystem::path& file, const Graph& graph,
            const std::vector<NamedTensor>& inputs);
-  /// Writes the graph at exactly that opset and asks about that file. False where it cannot be said there.
+  /// Writes the graph at exactly that opset and asks about that file. False where it cannot be said
+  /// there.
   bool ask_at(const std::string& where, const Graph& graph, int opset,
               const std::vector<NamedTensor>& inputs);
 
@@ -46,8 +48,8 @@ class SecondOpinion {
   std::vector<std::string> disagreements_;
 };
 
-/// Empty when they agree to 1e-4 of what the tensor's elements measure (1e-2 in half precision), and exactly
-/// where they are no floats.
+/// Empty when they agree to 1e-4 of what the tensor's elements measure (1e-2 in half precision),
+/// and exactly where they are no floats.
 std::string difference(const Tensor& expected, const Tensor& found);
 
 }  // namespace reverie::testing

@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/exec/reference/reference.h"
+#include "core/onnx/newer_opsets.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/core/ort/opinion/forms.h"
 #include "tests/support/newer_opset_models.h"
@@ -49,12 +50,14 @@ class SecondOpinionTest : public ::testing::Test {
 
 std::vector<NamedTensor> inputs_of(const Case& test) {
   std::vector<NamedTensor> inputs;
-  for (const onnx::TensorProto& tensor : test.inputs) inputs.push_back({tensor.name(), tensor_of(tensor)});
+  for (const onnx::TensorProto& tensor : test.inputs)
+    inputs.push_back({tensor.name(), tensor_of(tensor)});
   return inputs;
 }
 
 /// The graph of the case, where all of it is known.
-std::optional<Graph> graph_of(const std::filesystem::path& file, const std::vector<NamedTensor>& inputs) {
+std::optional<Graph> graph_of(const std::filesystem::path& file,
+                              const std::vector<NamedTensor>& inputs) {
   ImportedModel model = import_onnx(file);
   if (!model.warnings.empty()) return std::nullopt;
   for (const NamedTensor& input : inputs)
@@ -63,6 +66,14 @@ std::optional<Graph> graph_of(const std::filesystem::path& file, const std::vect
           model.graph.type(model.graph.output(node)) != input.tensor.type())
         return std::nullopt;  // its data do not have the types that it declares
   return std::move(model.graph);
+}
+
+/// Whether one of its operators changed at that opset.
+bool has_news(const Graph& graph, int opset) {
+  return opset == kOldestOpset || opset == kNewestOpset ||
+         std::ranges::any_of(graph.nodes(), [&](NodeId node) {
+           return proto::since_version(graph.op(node).name, opset) == opset;
+         });
 }
 
 TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
@@ -82,10 +93,10 @@ TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
       const std::string name = folder.filename().string();
       opinion_->ask(name, file, inputs);
       for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
-        opinion_->ask_at(name, *graph, opset, inputs);
+        if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, opset, inputs);
     });
   }
-  EXPECT_GE(opinion_->compared(), 5000);
+  EXPECT_GE(opinion_->compared(), 2000);
 }
 
 TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
@@ -96,10 +107,12 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
     const auto inputs = ort::random_inputs(graph, seed);
     for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
       try_to([&] {
-        written[opset] += opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
+        written[opset] +=
+            opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
       });
   }
-  for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset) EXPECT_GE(written[opset], kGraphs / 2) << opset;
+  for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+    EXPECT_GE(written[opset], kGraphs / 2) << opset;
   EXPECT_GE(opinion_->compared(), 15 * kGraphs);
 }
 
@@ -107,7 +120,11 @@ TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
   for (const NewerNodes& row : newer_nodes())
     try_to([&] {
       onnx::ModelProto model = parse(newer_model(row.opset, row.nodes));
-      model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+      model.mutable_graph()
+          ->mutable_output(0)
+          ->mutable_type()
+          ->mutable_tensor_type()
+          ->clear_shape();
       write_message(model, folder_ / "model.onnx");
       const std::string where = fmt::format("opset {}: {}", row.opset, row.nodes);
       opinion_->ask(where, folder_ / "model.onnx");
@@ -120,7 +137,8 @@ TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
 /// Whether the text is a model at all; what an opset does not have is refused.
 std::optional<onnx::ModelProto> model_of(int opset, const std::string& nodes) {
   onnx::ModelProto model;
-  if (!onnx::OnnxParser::Parse(model, newer_model(opset, nodes).c_str()).IsOK()) return std::nullopt;
+  if (!onnx::OnnxParser::Parse(model, newer_model(opset, nodes).c_str()).IsOK())
+    return std::nullopt;
   model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   return model;
 }
