@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/captures.h"
+#include "core/onnx/newer_opsets.h"
 #include "core/onnx/opaque_node.h"
 
 namespace reverie::proto {
@@ -45,17 +46,38 @@ Versions versions_of(const google::protobuf::RepeatedPtrField<onnx::OperatorSetI
   return versions;
 }
 
+/// As since_version, for other domains, too.
+int since_version_in(const std::string& domain, const std::string& op, int64_t version) {
+  if (domain.empty()) return since_version(op, static_cast<int>(version));
+  const auto* schema = onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), domain);
+  return schema == nullptr ? 0 : schema->SinceVersion();
+}
+
+/// Whether a field is set that newer versions of ONNX have and the library does not know.
+template <typename Message>
+bool has_newer_field(const Message& message, int number) {
+  const auto& fields = message.unknown_fields();
+  for (int i = 0; i < fields.field_count(); ++i)
+    if (fields.field(i).number() == number) return true;
+  return false;
+}
+
+// Numbers of fields in onnx.proto since IR version 9 and 10.
+constexpr int kDefaultsOfFunction = 11, kOverloadOfFunction = 13, kOverloadOfNode = 8;
+
+/// Attributes have defaults, or the call chooses among functions of that name.
+bool says_more(const onnx::FunctionProto& function) {
+  return has_newer_field(function, kDefaultsOfFunction) || has_newer_field(function, kOverloadOfFunction);
+}
+
 /// Whether the nodes mean the same under both.
 bool mean_the_same(const Nodes& nodes, const Versions& here, const Versions& there) {
   return std::ranges::all_of(nodes, [&](const onnx::NodeProto& node) {
     const std::string domain = is_standard_domain(node.domain()) ? "" : node.domain();
     const auto a = here.find(domain), b = there.find(domain);
     if (a != here.end() && b != there.end() && a->second != b->second) {
-      const auto* old_form = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(a->second), domain);
-      const auto* new_form = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(b->second), domain);
-      if (old_form == nullptr || new_form == nullptr ||
-          old_form->SinceVersion() != new_form->SinceVersion())
-        return false;
+      const int since = since_version_in(domain, node.op_type(), a->second);
+      if (since == 0 || since != since_version_in(domain, node.op_type(), b->second)) return false;
     }
     bool same = true;
     for_each_graph(node, [&](const onnx::GraphProto& graph) {
@@ -101,7 +123,7 @@ class Inliner {
     for (const auto& function : model_.functions()) {
       Versions own = versions_of(function.opset_import());
       for (const auto& [domain, version] : own) imports_.try_emplace(domain, version);
-      functions_.emplace(key_of(function.domain(), function.name()), &function);
+      if (!says_more(function)) functions_.emplace(key_of(function.domain(), function.name()), &function);
     }
     for (const auto& [domain, version] : versions_) imports_[domain] = version;
   }
@@ -119,6 +141,7 @@ class Inliner {
 
  private:
   const onnx::FunctionProto* called_by(const onnx::NodeProto& node) const {
+    if (has_newer_field(node, kOverloadOfNode)) return nullptr;
     const auto at = functions_.find(key_of(node.domain(), node.op_type()));
     return at == functions_.end() ? nullptr : at->second;
   }
@@ -207,6 +230,8 @@ class Inliner {
   void remove_functions() {
     std::set<const onnx::FunctionProto*> called;
     collect_calls(model_.graph().node(), &called);
+    for (const auto& function : model_.functions())
+      if (says_more(function) && called.insert(&function).second) collect_calls(function.node(), &called);
     google::protobuf::RepeatedPtrField<onnx::FunctionProto> kept;
     for (const auto& function : model_.functions())
       if (called.contains(&function)) *kept.Add() = function;

@@ -1,13 +1,12 @@
 #include "core/onnx/node_opsets.h"
 
-#include <onnx/defs/schema.h>
-
 #include <algorithm>
 #include <map>
 #include <sstream>
 #include <string_view>
 
 #include "core/onnx/import.h"
+#include "core/onnx/newer_opsets.h"
 
 namespace reverie::proto {
 namespace {
@@ -19,8 +18,8 @@ void add_versions(const onnx::NodeProto& node, const std::map<std::string, int64
   const auto imported = imports.find(domain);
   int64_t version = imported == imports.end() ? 1 : imported->second;
   if (domain.empty())
-    if (const auto* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(version), ""))
-      version = schema->SinceVersion();
+    if (const int since = since_version(node.op_type(), static_cast<int>(version)); since > 0)
+      version = since;
   int64_t& known = versions->try_emplace(domain, version).first->second;
   known = std::max(known, version);
   for (const auto& attribute : node.attribute()) {
@@ -38,7 +37,7 @@ std::string opsets_of(const onnx::NodeProto& node, const onnx::ModelProto& model
   std::map<std::string, int64_t> imports;
   for (const auto& import : model.opset_import())
     imports[is_standard_domain(import.domain()) ? "" : import.domain()] = import.version();
-  imports.try_emplace("", kNewestOpset);
+  imports.try_emplace("", kNewestInLibrary);
   std::map<std::string, int64_t> versions;
   add_versions(node, imports, &versions);
   std::string text;

@@ -85,5 +85,33 @@ TEST_F(InlineFunctions, OneForAnotherOpsetStays) {
   EXPECT_EQ(model.graph().node(0).op_type(), "Soft");
 }
 
+/// Field 11 of a function, which ONNX 1.12 does not know, gives attributes defaults.
+TEST_F(InlineFunctions, OneWithDefaultsOfAttributesStaysWithWhatItCalls) {
+  onnx::ModelProto model = model_of("(float[2, 3] x) => (float[2, 3] y) { y = own.Outer(x) }");
+  add_function(&model, "Outer", "(float[2, 3] p) => (float[2, 3] q) { q = own.Soft(p) }");
+  add_function(&model, "Inner", "(float[2, 3] p) => (float[2, 3] q) { q = Neg(p) }");
+  onnx::FunctionProto* soft =
+      add_function(&model, "Soft", "(float[2, 3] p) => (float[2, 3] q) { q = own.Inner(p) }");
+  onnx::AttributeProto along;
+  along.set_name("along");
+  soft->mutable_unknown_fields()->AddLengthDelimited(11, along.SerializeAsString());
+  proto::inline_functions(&model);
+  EXPECT_EQ(model.functions_size(), 2);
+  EXPECT_EQ(model.graph().node(0).op_type(), "Soft");
+}
+
+/// A function for another opset past those that the library knows.
+TEST_F(InlineFunctions, OnesOfNewerOpsetsMayBeInlinedWhereNothingChanged) {
+  const auto count_after = [](const std::string& body) {
+    onnx::ModelProto model = model_of("(float[2, 3] x) => (float[2, 3] y) { y = own.F(x) }");
+    model.mutable_opset_import(0)->set_version(19);
+    add_function(&model, "F", body)->mutable_opset_import(0)->set_version(18);
+    proto::inline_functions(&model);
+    return model.functions_size();
+  };
+  EXPECT_EQ(count_after("(float[2, 3] p) => (float[2, 3] q) { q = ReduceMean(p) }"), 0);
+  EXPECT_EQ(count_after("(float[2, 3] p) => (float[2, 3] q) { q = Resize(p) }"), 1);
+}
+
 }  // namespace
 }  // namespace reverie
