@@ -343,8 +343,10 @@ std::string described(const Graph& graph, NodeId node) {
   std::string text = &op == &opaque_op() ? graph.attributes(node).text("op") : op.name;
   const std::shared_ptr<const NodeNames>& names = graph.names(node);
   if (names == nullptr || names->node.empty()) return text;
-  text += " at " + names->node;
-  return text.size() > kLongest ? text.substr(0, kLongest) + "..." : text;
+  text.append(" at ").append(names->node);
+  if (text.size() <= kLongest) return text;
+  text.resize(kLongest);
+  return text.append("...");
 }
 
 std::vector<TensorType> input_types(const Graph& graph, NodeId node) {
