@@ -26,6 +26,8 @@
 namespace reverie {
 namespace {
 
+constexpr char kSimplify[] = "simplify";
+
 struct Options {
   std::string model;
   std::string out;
@@ -40,6 +42,8 @@ struct Options {
   std::string fit_out;
   GivenInputs given_inputs;
   bool confirm = false;
+  bool fix_shapes = false;
+  bool list_untouched = false;
   bool json = false;
   bool quiet = false;
 };
@@ -94,6 +98,7 @@ OptimizeSettings resolve(const Options& options, const std::string& trained_cost
   for (const std::string& assignment : options.overrides) fields.set(assignment);
   for (const auto& [key, value] : options.given) fields.set_value(key, value);
   config.confirm = config.confirm || options.confirm;
+  config.fix_shapes = options.fix_shapes;
   if (config.method == kAutomatic) settle_automatic(config);
   return config;
 }
@@ -109,6 +114,9 @@ std::string method_table() {
       "  {:<18} {}\n", kAutomatic,
       "greedy searches with several sets of rules; what they find is confirmed in ONNX Runtime where "
       "that is installed, and else by careful rules alone; for costs of other devices: rulelist");
+  table += fmt::format("  {:<18} {}\n", kSimplify,
+                       "no rewrites and no costs: folds constants and shape code, removes identities and "
+                       "dead code");
   for (const NamedMethod& method : search_methods())
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
   table += fmt::format("  {:<18} {}\n", "policy",
@@ -135,7 +143,8 @@ SearchMethod method_of(const OptimizeSettings& config, const std::string& policy
   if (is_measured(config)) return measured_method(config);
   for (const NamedMethod& method : search_methods())
     if (method.name == config.method) return method.run;
-  throw InputError("no method '{}'; known are {}, {}, policy", config.method, kAutomatic, method_names());
+  throw InputError("no method '{}'; known are {}, {}, {}, policy", config.method, kAutomatic, kSimplify,
+                   method_names());
 }
 
 RuleSet without(const RuleSet& rules, const std::vector<std::string>& patterns) {
@@ -212,6 +221,31 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
   check_writable(options.fit_out);
 }
 
+/// Each node that takes part in no rewrite, with the reason.
+void print_untouched(const ImportedModel& model) {
+  for (const UntouchedNode& node : model.untouched)
+    fmt::print("{} ({}): {}\n", node.name, node.op, node.reason);
+  fmt::print("{} of {} nodes are untouched\n\n", model.untouched.size(), model.nodes);
+}
+
+ImportedModel read_model(const Options& options, OptimizeConfig& config) {
+  ImportedModel model = import_onnx(options.model, options.extents);
+  for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
+  if (options.list_untouched) print_untouched(model);
+  config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
+  return model;
+}
+
+/// What importing did alone: constants and shape code folded, identities and dead code gone.
+void simplify(const Options& options, const OptimizeConfig& config, const ImportedModel& model) {
+  if (!options.out.empty()) write_rewritten(options.model, model, model.graph, options.out, config.verify);
+  const int64_t left = written_nodes(model.graph);
+  fmt::print("nodes {} -> {}\n", model.nodes, left);
+  if (options.json)
+    fmt::print("{}\n", Json{{"model", options.model}, {"method", kSimplify}, {"nodes", model.nodes},
+                             {"nodes_after", left}, {"untouched_nodes", model.untouched.size()}}.dump());
+}
+
 /// `auto` keeps time for the search and for confirming.
 double seconds_for_costs(const OptimizeConfig& config) {
   constexpr double kShare = 0.35;
@@ -233,28 +267,27 @@ void run(const Options& options) {
   check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
+  if (config.method == kSimplify) return simplify(options, config, read_model(options, config));
   const auto source = make_cost_model(config.cost, seconds_for_costs(config));
   check_fit(options, config, *source);
   if (!trained_cost.empty())
     if (const auto warning = warning_of_costs(options.policy, trained_cost, source->name()); !warning.empty())
       fmt::print(stderr, "{}\n", warning);
   const auto rules = std::make_shared<const RuleSet>(rules_from(options));
-  const ImportedModel model = import_onnx(options.model, options.extents);
-  for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
-  config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
+  const ImportedModel model = read_model(options, config);
   if (!options.contenders_folder.empty()) create_directory(options.contenders_folder);
   const auto cost = costs_as_written(source, newest_opset(model));
   const Optimized result = search_and_verify(model, rules, cost, config, options);
   if (!options.fit_out.empty())
     write_fitted_costs(options.fit_out, options.model, result, config, cost);
-  print_result(result, config, *rules);
+  print_result(result, model, config, *rules);
   if (config.verify.inputs > 0 && config.method != kAutomatic)
     require_agreement(options.model, result.verified);
   print_verdict(result, config);
   print_measured(result);
   print_contest(result);
   write_result(options, config, model, result);
-  Json json = to_json(options.model, result, config, *rules);
+  Json json = to_json(options.model, model, result, config, *rules);
   add_measured(result, config, json);
   if (!result.contest.standings.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
@@ -271,8 +304,8 @@ void register_optimize(CLI::App& app) {
   command->add_option("MODEL", options->model, "ONNX model")->required();
   command->add_option("--out", options->out, "Where to write the rewritten model");
   add_key(*command, options, "--method", "method",
-          fmt::format("{}, {} or policy; with --measurements: {} or ppo", kAutomatic, method_names(),
-                      arm_names()));
+          fmt::format("{}, {}, {} or policy; with --measurements: {} or ppo", kAutomatic, kSimplify,
+                      method_names(), arm_names()));
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--search", "policy.search",
@@ -308,6 +341,10 @@ void register_optimize(CLI::App& app) {
                       "Leave out a rule, or with NAME* all that begin so; may be repeated")
       ->type_name("NAME")->expected(1)->take_all();
   add_extent_options(*command, options->extents);
+  command->add_flag("--fix-shapes", options->fix_shapes,
+                    "Take rewrites too that replace a symbolic dimension by its extent");
+  command->add_flag("--list-untouched", options->list_untouched,
+                    "Name the nodes that take part in no rewrite, and why");
   add_input_options(*command, options->given_inputs);
   command->add_option("--config", options->config_files, "YAML file with settings")
       ->type_name("FILE")->expected(1)->take_all();

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+
+#include "core/onnx/lower.h"
 
 namespace reverie {
 namespace {
@@ -14,13 +17,18 @@ void print_row(const char* what, double before, double after, const char* unit) 
 
 double scaled(int64_t value, double unit) { return static_cast<double>(value) * unit; }
 
-void print_table(const Optimized& result) {
+int64_t nodes_after(const Optimized& result, const ImportedModel& model) {
+  return result.changed ? written_nodes(result.search.best) : model.nodes;
+}
+
+void print_table(const Optimized& result, const ImportedModel& model) {
   const Cost& before = result.file_before;
   const Cost& after = result.file_after;
   fmt::print("{:<12} {:>14} {:>14} {:<7} {:>9}\n", "", "before", "after", "", "change");
   print_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms");
   print_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP");
   print_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB");
+  print_row("nodes", scaled(model.nodes, 1), scaled(nodes_after(result, model), 1), "");
   print_row("kernels", scaled(before.launches, 1), scaled(after.launches, 1), "");
   const int64_t weights = result.changed ? result.weight_bytes_after : result.weight_bytes_before;
   print_row("weights", scaled(result.weight_bytes_before, 1e-6), scaled(weights, 1e-6), "MB");
@@ -63,15 +71,21 @@ Json trace_of(const SearchResult& search) {
 
 }  // namespace
 
-void print_result(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
-  print_table(result);
+int64_t written_nodes(const Graph& graph) {
+  const Graph lowered = lower(graph, false);
+  const std::vector<NodeId> nodes = lowered.nodes();
+  return std::ranges::count_if(nodes, [&](NodeId node) { return lowered.is_work(node); });
+}
+
+void print_result(const Optimized& result, const ImportedModel& model, const OptimizeConfig& config,
+                  const RuleSet& rules) {
+  print_table(result, model);
   print_search(result, config, rules);
 }
 
 void print_verdict(const Optimized& result, const OptimizeConfig& config) {
+  for (const std::string& objection : result.objections) fmt::print("{}\n", objection);
   if (!result.changed) {
-    if (!result.verified.reason.empty())
-      fmt::print("what was found is not used: {}\n", result.verified.reason);
     if (!result.unconfirmed.empty()) fmt::print("nothing was confirmed: {}\n", result.unconfirmed);
     fmt::print("nothing to gain: the model stays as it is\n");
     return;
@@ -92,12 +106,12 @@ void print_verdict(const Optimized& result, const OptimizeConfig& config) {
     fmt::print("not run on random inputs: {} (--range and --inputs give others)\n", result.verified.not_run);
 }
 
-Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
+Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,
              const RuleSet& rules) {
   Json::Array rewrites;
   for (const RewriteStep& step : result.search.rewrites)
     rewrites.push_back({{"rule", rules.name(step.rule)}, {"location", step.location}});
-  Json json = {{"model", model},
+  Json json = {{"model", file},
           {"method", config.method},
           {"seed", config.search.seed},
           {"budget", config.search.budget},
@@ -108,6 +122,9 @@ Json to_json(const std::string& model, const Optimized& result, const OptimizeCo
           {"improvement_percent", result.improvement_percent()},
           {"changed", result.changed},
           {"file_improvement_percent", result.file_improvement_percent()},
+          {"nodes", model.nodes},
+          {"nodes_after", nodes_after(result, model)},
+          {"untouched_nodes", model.untouched.size()},
           {"weight_bytes_before", result.weight_bytes_before},
           {"weight_bytes_after", result.weight_bytes_after},
           {"steps", result.search.steps},

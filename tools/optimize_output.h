@@ -7,12 +7,15 @@
 
 namespace reverie {
 
+/// Nodes of the file that is written of the graph.
+int64_t written_nodes(const Graph& graph);
 /// What changed by the costs, and what the search did.
-void print_result(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules);
+void print_result(const Optimized& result, const ImportedModel& model, const OptimizeConfig& config,
+                  const RuleSet& rules);
 /// Whether there is anything to gain, and that what was found computes the same.
 void print_verdict(const Optimized& result, const OptimizeConfig& config);
 /// The line of `--json`.
-Json to_json(const std::string& model, const Optimized& result, const OptimizeConfig& config,
+Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,
              const RuleSet& rules);
 
 }  // namespace reverie

@@ -37,6 +37,7 @@ struct UntouchedNode {
 struct ImportedModel {
   Graph graph;
   ModelInfo info;
+  int64_t nodes = 0;  ///< of the file's graph, with functions inlined
   /// The opaque nodes of `graph` in the order of the file.
   std::vector<UntouchedNode> untouched;
   /// Each one line for a person.

@@ -40,7 +40,7 @@ ImportedModel Importer::run(const ImportOptions& options, Observations* seen) {
   warn_of_what_stays_out();
   if (seen != nullptr) observe(seen);
   graph_.erase_dead();
-  return {graph_.compacted(), model_info(), live_untouched(), std::move(warnings_)};
+  return {graph_.compacted(), model_info(), model_.graph().node_size(), live_untouched(), std::move(warnings_)};
 }
 
 void Importer::observe(Observations* seen) const {

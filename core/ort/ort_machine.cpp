@@ -85,7 +85,7 @@ MachineInfo OrtMachine::info() {
 std::unique_ptr<ReadyGraph> OrtMachine::ready(const Graph& graph, const WeightSource& weights) {
   const ScratchFolder scratch;
   const std::filesystem::path model = scratch.path() / "model.onnx";
-  export_onnx(with_weights(graph, weights), ModelInfo(), model);
+  export_onnx(with_weights(graph, weights), info_for(graph), model);
   return ready_file(model, graph);
 }
 

@@ -10,8 +10,6 @@
 namespace reverie {
 namespace {
 
-using Outputs = std::vector<NamedTensor>;
-
 double error_between(const Tensor& reference, const Tensor& other) {
   const std::vector<double> a = reference.to_doubles(), b = other.to_doubles();
   double apart = 0, largest = 0;
@@ -23,21 +21,6 @@ double error_between(const Tensor& reference, const Tensor& other) {
   for (const double x : a)
     if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
   return apart == 0 ? 0 : apart / largest;
-}
-
-double worst_error(const Outputs& reference, const Outputs& other) {
-  double worst = 0;
-  if (reference.size() != other.size()) throw InputError("the models differ in their outputs");
-  for (size_t i = 0; i < reference.size(); ++i) {
-    const Tensor &a = reference[i].tensor, &b = other[i].tensor;
-    if (reference[i].name != other[i].name || a.type() != b.type())
-      throw InputError("output {} is '{}' ({}) in one model and '{}' ({}) in the other", i, reference[i].name,
-                       to_string(a.type()), other[i].name, to_string(b.type()));
-    const double error = error_between(a, b);
-    if (!(error <= worst)) worst = error;
-    if (std::isnan(error)) break;
-  }
-  return worst;
 }
 
 class FileSitting : public Sitting {
@@ -54,6 +37,21 @@ class FileSitting : public Sitting {
 
 }  // namespace
 
+double worst_error(const std::vector<NamedTensor>& reference, const std::vector<NamedTensor>& other) {
+  double worst = 0;
+  if (reference.size() != other.size()) throw InputError("the models differ in their outputs");
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const Tensor &a = reference[i].tensor, &b = other[i].tensor;
+    if (reference[i].name != other[i].name || a.type() != b.type())
+      throw InputError("output {} is '{}' ({}) in one model and '{}' ({}) in the other", i, reference[i].name,
+                       to_string(a.type()), other[i].name, to_string(b.type()));
+    const double error = error_between(a, b);
+    if (!(error <= worst)) worst = error;
+    if (std::isnan(error)) break;
+  }
+  return worst;
+}
+
 FileComparison compare_files(const std::vector<std::filesystem::path>& files, const ImportOptions& shapes,
                              Machine& machine, Machine& reference, double tolerance,
                              const ContestOptions& options) {
@@ -62,7 +60,7 @@ FileComparison compare_files(const std::vector<std::filesystem::path>& files, co
     throw InputError("machine {} runs no model files; ort does", machine.name());
   const Graph graph = import_onnx(files.front(), shapes).graph;
   FileComparison result;
-  const Outputs expected = reference.outputs_of_file(files.front(), graph);
+  const std::vector<NamedTensor> expected = reference.outputs_of_file(files.front(), graph);
   for (const std::filesystem::path& file : files)
     with_context(file.string(), [&] {
       result.errors.push_back(worst_error(expected, machine.outputs_of_file(file, graph)));

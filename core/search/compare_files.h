@@ -15,10 +15,13 @@ namespace reverie {
 struct FileComparison {
   ContestResult contest;  ///< contestant i: files[i]; of a file that disagrees nothing is known
   MachineInfo machine;
-  /// By file: the largest max|a-b| / max|a| of an output, a being what `reference` makes of the first file. Not a
-  /// number where one side is not finite and the other is.
+  /// By file: worst_error beside what `reference` makes of the first file.
   std::vector<double> errors;
 };
+
+/// The largest max|a-b| / max|a| of the outputs of two models; not a number where one is not finite and the other
+/// is. InputError where they differ in name or type.
+double worst_error(const std::vector<NamedTensor>& reference, const std::vector<NamedTensor>& other);
 
 /// Runs the first file and those others in turn whose error is at most `tolerance`, on equal random inputs. The
 /// files have equal inputs and outputs. InputError where one cannot be run, or where outputs differ in name or type.

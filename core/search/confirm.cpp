@@ -11,6 +11,7 @@
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
 #include "core/onnx/symbols.h"
+#include "core/search/compare_files.h"
 
 namespace reverie {
 namespace {
@@ -95,6 +96,13 @@ std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
   if (files_ != nullptr)
     return machine_.ready_file(contestant == 0 ? subject_.file : files_->of(contender), subject_.graph);
   return machine_.ready(contestant == 0 ? subject_.graph : contenders_[contender].graph);
+}
+
+double Contestants::difference(int contestant) {
+  if (files_ == nullptr) return 0;
+  const auto contender = static_cast<size_t>(contestant - 1);
+  return worst_error(machine_.outputs_of_file(subject_.file, subject_.graph),
+                     machine_.outputs_of_file(files_->of(contender), subject_.graph));
 }
 
 ContestResult confirm_end_to_end(Contestants& contestants, int contenders, const ContestOptions& options) {

@@ -26,6 +26,9 @@ class Contestants {
   ~Contestants();
   /// Contestant 0 is the original, i + 1 contender i. InputError where it cannot be run.
   std::unique_ptr<ReadyGraph> ready(int contestant);
+  /// The largest max|a-b| / max|a| of an output that the machine computes, a being the original's; 0 on a machine
+  /// that runs no files.
+  double difference(int contestant);
 
  private:
   class Files;

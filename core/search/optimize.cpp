@@ -1,13 +1,20 @@
 #include "core/search/optimize.h"
 
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "core/base/error.h"
+#include "core/base/scratch_folder.h"
 #include "core/base/stopwatch.h"
+#include "core/onnx/symbols.h"
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
+#include "core/search/keep_symbols.h"
 
 namespace reverie {
 namespace {
@@ -36,18 +43,48 @@ ContestOptions contest_options(const OptimizeConfig& config) {
   return options;
 }
 
-/// `contestants` are those of the subject and of result.contenders.
-/// False where it was interrupted.
-bool confirm(const Subject& subject, Contestants& contestants, Machine& machine,
-             const ContestOptions& options, Optimized& result) {
-  const ContestResult contest =
-      confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
-  if (options.stop.requested()) return false;
-  result.contest = contest;
-  result.machine = machine.info();
-  take_winner(subject.graph, result.contenders, contest.winner, result.search);
-  return true;
-}
+/// Knows which symbolic dimensions a graph's file would lose that the original's keeps.
+class SymbolKeeper {
+ public:
+  SymbolKeeper(const Subject& subject, const OptimizeConfig& config) : subject_(subject), verify_(config.verify) {
+    watches_ = !config.fix_shapes && subject.model != nullptr && !symbols_of(*subject.model).empty();
+    verify_.inputs = std::min(verify_.inputs, 1);
+    verify_.extremes = false;
+  }
+
+  std::set<std::string> lost(const Graph& graph) const {
+    if (!watches_) return {};
+    std::set<std::string> fixed = lost_in_file(graph);
+    if (fixed.empty()) return fixed;
+    if (!allowed_) allowed_ = lost_in_file(subject_.graph);
+    std::set<std::string> lost;
+    std::ranges::set_difference(fixed, *allowed_, std::inserter(lost, lost.end()));
+    return lost;
+  }
+
+  /// Leaves out rewrites from the first one on that fixes a dimension, where there is a path of them; else all.
+  void keep(const RewriteState& start, SearchResult& result) const {
+    if (lost(result.best).empty()) return;
+    const LostSymbols lost_of = [&](const Graph& graph) { return lost_in_file(graph); };
+    result.rewrites.resize(rewrites_that_keep_symbols(start, result.rewrites, lost_of));
+    const RewriteState kept = replay(start, result.rewrites);
+    result.best = kept.graph();
+    result.best_cost = kept.cost();
+    result.improvements.clear();
+    result.optimal = false;
+  }
+
+ private:
+  std::set<std::string> lost_in_file(const Graph& graph) const {
+    return lost_symbols(subject_.file, *subject_.model, graph, scratch_.path() / "trial.onnx", verify_);
+  }
+
+  const Subject& subject_;
+  CompareOptions verify_;
+  bool watches_ = false;
+  ScratchFolder scratch_;
+  mutable std::optional<std::set<std::string>> allowed_;
+};
 
 /// One optimization from its first look at costs to its verification.
 class Optimization {
@@ -58,9 +95,11 @@ class Optimization {
         config_(config),
         cost_(std::move(cost)),
         before_(cost_->counters()),
-        start_(subject.graph, std::move(rules), cost_) {}
+        start_(subject.graph, std::move(rules), cost_),
+        symbols_(subject, config) {}
 
   const RewriteState& start() const { return start_; }
+  const SymbolKeeper& symbols() const { return symbols_; }
   double seconds_left(double limit) const { return left_of(limit, watch_); }
 
   void finish(Optimized& result) const {
@@ -75,8 +114,10 @@ class Optimization {
     result.operators = cost_->counters().operators - before_.operators;
     result.weight_bytes_before = subject_.graph.weight_bytes();
     result.weight_bytes_after = result.search.best.weight_bytes();
-    if (config_.verify.inputs > 0)
-      result.verified = compare(subject_.graph, result.search.best, config_.verify);
+  }
+
+  Agreement verify(const Graph& candidate) const {
+    return config_.verify.inputs > 0 ? compare(subject_.graph, candidate, config_.verify) : Agreement();
   }
 
  private:
@@ -86,11 +127,14 @@ class Optimization {
   CostModel::Counters before_;
   Stopwatch watch_;
   RewriteState start_;
+  SymbolKeeper symbols_;
 };
 
 /// Contests need at least so many sittings for an interval (core/cost/contest.h), and warm up.
 constexpr double kSittings = 6;
 constexpr double kWarmUpRounds = 2;
+/// On outputs in the runtime, which computes in the declared types.
+constexpr double kRuntimeTolerance = 2e-2;
 
 /// Rounds and finalists so that the final takes half of `seconds` and the screening ends in time for it; no
 /// finalists where that cannot be. `run` and `ready`: seconds that one contestant takes.
@@ -109,15 +153,21 @@ ContestOptions fitted_to(ContestOptions options, double seconds, double run, dou
   return options;
 }
 
-/// Keeps the fastest contender, or the original; `result.unconfirmed` says why nothing was confirmed.
-void confirm_within(const Subject& subject, Machine& machine, const OptimizeConfig& config, double seconds,
-                    Optimized& result) {
-  Contestants contestants(subject, result.contenders, machine);
-  const auto keep_original = [&](std::string why) {
-    result.unconfirmed = std::move(why);
-    take_winner(subject.graph, result.contenders, 0, result.search);
-  };
-  if (result.contenders.empty()) return keep_original({});
+/// Finalists that are faster beyond their interval, the fastest first.
+std::vector<int> winners_of(const ContestResult& contest) {
+  std::vector<int> winners;
+  for (int i = 1; i < static_cast<int>(contest.standings.size()); ++i) {
+    const Standing& standing = contest.standings[static_cast<size_t>(i)];
+    if (standing.finalist && standing.ratio.high < 1) winners.push_back(i);
+  }
+  std::ranges::sort(winners, {}, [&](int i) { return contest.standings[static_cast<size_t>(i)].ratio.median; });
+  return winners;
+}
+
+/// Holds the contest within `seconds`; who won it. `result.unconfirmed` says why there was none.
+std::vector<int> confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config,
+                                double seconds, Optimized& result) {
+  if (result.contenders.empty()) return {};
   try {
     const Stopwatch watch;
     const auto original = contestants.ready(0);
@@ -127,12 +177,17 @@ void confirm_within(const Subject& subject, Machine& machine, const OptimizeConf
     const ContestOptions options =
         fitted_to(contest_options(config), seconds - watch.seconds(), run, ready);
     if (options.finalists == 0)
-      return keep_original(fmt::format("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that "
-                                       "are left: give more by --time-limit", run, seconds));
-    if (!confirm(subject, contestants, machine, options, result)) keep_original("interrupted");
+      throw InputError("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
+                       "give more by --time-limit", run, seconds);
+    const ContestResult contest =
+        confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
+    if (options.stop.requested()) throw InputError("interrupted");
+    result.contest = contest;
+    result.machine = machine.info();
   } catch (const InputError& error) {
-    keep_original(error.what());
+    result.unconfirmed = error.what();
   }
+  return winners_of(result.contest);
 }
 
 std::vector<Contender> changed_contenders(const Graph& original, std::vector<Candidate> candidates) {
@@ -175,15 +230,38 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   options.time_limit = optimization.seconds_left(options.time_limit);
   Optimized result;
   result.search = method(optimization.start(), options);
+  optimization.symbols().keep(optimization.start(), result.search);
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;
   result.contenders = contenders_of(optimization.start(), result.search, config.contenders);
   if (config.confirm && !options.stop.requested()) {
     Contestants contestants(subject, result.contenders, *machine);
-    confirm(subject, contestants, *machine, contest_options(config), result);
+    const ContestResult contest = confirm_end_to_end(
+        contestants, static_cast<int>(result.contenders.size()), contest_options(config));
+    if (!options.stop.requested()) {
+      result.contest = contest;
+      result.machine = machine->info();
+      take_winner(subject.graph, result.contenders, contest.winner, result.search);
+    }
   }
+  result.verified = optimization.verify(result.search.best);
   optimization.finish(result);
   return result;
+}
+
+/// Why a contender cannot be taken; empty where it can. Sets result.verified.
+std::string objection_to(int winner, const Optimization& optimization, Contestants* contestants,
+                         const OptimizeConfig& config, Optimized& result) {
+  const Graph& graph = result.contenders[static_cast<size_t>(winner - 1)].graph;
+  if (contestants != nullptr)
+    if (const double error = contestants->difference(winner); !(error <= kRuntimeTolerance))
+      return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
+  if (const std::set<std::string> lost = optimization.symbols().lost(graph); !lost.empty())
+    return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(lost, "', '"));
+  result.verified = optimization.verify(graph);
+  if (config.verify.inputs == 0 || result.verified.agree) return {};
+  return result.verified.disagree() ? result.verified.reason
+                                    : fmt::format("not verified: {}", result.verified.not_run);
 }
 
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
@@ -204,16 +282,29 @@ Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const R
     result.contenders = changed_contenders(subject.graph, std::move(candidates));
   }
   result.peak_memory_bytes = peak_memory_bytes();
+  std::optional<Contestants> contestants;
+  std::vector<int> winners;
   if (confirming != nullptr) {
+    contestants.emplace(subject, result.contenders, *confirming);
     const double left = optimization.seconds_left((1 - kVerifyShare) * limit);
-    confirm_within(subject, *confirming, config, left, result);
+    winners = confirm_within(*contestants, *confirming, config, left, result);
+  } else if (!result.contenders.empty()) {
+    winners = {1};
   }
+  int taken = 0;
+  for (const int winner : winners) {
+    const std::string objection =
+        objection_to(winner, optimization, contestants ? &*contestants : nullptr, config, result);
+    if (objection.empty()) {
+      taken = winner;
+      break;
+    }
+    result.objections.push_back(
+        fmt::format("contender {} is not taken: {}", winner, objection));
+  }
+  take_winner(subject.graph, result.contenders, taken, result.search);
+  result.contest.winner = taken;
   optimization.finish(result);
-  if (config.verify.inputs > 0 && !result.verified.agree) {
-    take_winner(subject.graph, result.contenders, 0, result.search);
-    result.changed = false;
-    result.file_after = result.file_before;
-  }
   return result;
 }
 

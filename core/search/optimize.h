@@ -28,6 +28,8 @@ struct OptimizeConfig {
   double confirm_seconds = 60;
   int confirm_sittings = 9;
   std::string machine;
+  /// Rewrites may fix symbolic dimensions. Otherwise those that do are left out.
+  bool fix_shapes = false;
   /// Called after each sitting that confirms, with their number so far.
   std::function<void(int sittings)> on_sitting;
 
@@ -65,6 +67,8 @@ struct Optimized {
   Cost file_before, file_after;
   bool changed = false;     ///< a file of the best graph differs from one of the original
   std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
+  /// auto: why contenders that were faster were not taken, each one line.
+  std::vector<std::string> objections;
   std::vector<Contender> contenders;
   ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
   MachineInfo machine;    ///< that held the contest
@@ -97,7 +101,8 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
 /// candidates whose weights grow by at most config.search.max_weight_growth, and the machine `confirming` keeps the
 /// one that is fastest end to end beyond its interval, or else the original. Without such a machine the careful
 /// rules have to do, each rewrite of which gains by the costs. The time limit holds for all of it but the end of
-/// a verification. A result that disagrees with the original is not taken: `verified.reason` says why.
+/// a verification. What fixes a symbolic dimension, disagrees with the original or cannot be verified is not taken:
+/// `objections` say why.
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                                  std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
                                  const OptimizeConfig& config);

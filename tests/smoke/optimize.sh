@@ -15,7 +15,7 @@ for method in greedy taso rulelist random; do
     --out $method.onnx --json --quiet >$method.txt
   grep -q '^run time ' $method.txt || fail "$method: no table"
   keys=$(tail -1 $method.txt | sed 's/"trace":\[[^]]*\]/"trace":/; s/"rewrites":.*/"rewrites"/' | grep -o '"[a-z_]*":\|"rewrites"$' | tr -d '":' | tr '\n' ' ')
-  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent changed file_improvement_percent weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements estimates estimated_share_before estimated_share_after duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
+  [[ $keys == "model method seed budget time_limit cost_source initial_cost_ms best_cost_ms improvement_percent changed file_improvement_percent nodes nodes_after untouched_nodes weight_bytes_before weight_bytes_after steps expansions candidates cost_lookups measurements estimates estimated_share_before estimated_share_after duplicates forgotten seconds seconds_to_best peak_memory_bytes optimal stopped_by trace verified inputs max_abs_error max_rel_error unverified_nodes rewrites " ]] ||
     fail "$method: keys are $keys"
   tail -1 $method.txt | grep -q '"rewrites":\[{"rule":"[a-z_0-9]*","location":[0-9]*}' ||
     fail "$method: no rewrites"
@@ -115,3 +115,9 @@ grep -q 'ended by interrupt' stopped.txt || fail "the interrupt is not reported"
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --time-limit 0.2 --quiet \
   >limited.txt
 grep -q 'ended by time limit' limited.txt || fail "the time limit is not reported"
+
+# simplify: no costs, no rewrites; and the nodes that nothing touches are named.
+"$reverie" optimize model.onnx --method simplify --out simple.onnx --list-untouched --quiet >simple.txt
+grep -q '^0 of [0-9]* nodes are untouched$' simple.txt || fail "untouched nodes are not listed: $(cat simple.txt)"
+grep -q '^nodes [0-9]* -> [0-9]*$' simple.txt || fail "nothing says what became of the nodes: $(cat simple.txt)"
+"$reverie" inspect simple.onnx >/dev/null || fail "the simplified model cannot be read"
