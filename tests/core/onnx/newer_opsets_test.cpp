@@ -81,7 +81,7 @@ TEST_F(NewerOpsets, OtherNodesStayAndHaveTypes) {
     ASSERT_EQ(model.warnings.size(), 1u);
     EXPECT_THAT(model.warnings[0], HasSubstr("untouched"));
     const TensorType& type = model.graph.type(model.graph.outputs()[0].value);
-    EXPECT_EQ(to_string(type.shape), "[" + row.shape + "]");
+    EXPECT_EQ(fmt::format("{}", fmt::join(type.shape, ", ")), row.shape);
     EXPECT_EQ(type.dtype, DType::kFloat32);
     EXPECT_EQ(written(model).opset_import(0).version(), row.opset);
   }
@@ -104,7 +104,7 @@ TEST_F(NewerOpsets, AnOperatorThatTheOpsetLacksIsRefused) {
 TEST_F(NewerOpsets, WrongNodesAreRefused) {
   const std::string three = list("s", "1, 3, 1", 3);
   EXPECT_NE(refusal(parse(newer_model(18, three + "b, y = Split <axis = 1> (x, s)"))), "none");
-  EXPECT_NE(refusal(parse(newer_model(20, "t = Transpose <perm = [0, 1]> (x) y = Gelu(t)"))),
+  EXPECT_NE(refusal(parse(newer_model(20, "t = Transpose <perm = [0, 1, 2, 7]> (x) y = Gelu(t)"))),
             "none");
 }
 
