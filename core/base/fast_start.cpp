@@ -70,4 +70,11 @@ void start_fast(char** argv) {
   keep_freed_memory();
 }
 
+void give_back_memory() {
+#ifdef __GLIBC__
+  constexpr size_t kMuch = size_t{128} << 20;  // bytes
+  if (mallinfo2().fordblks > kMuch) malloc_trim(0);
+#endif
+}
+
 }  // namespace reverie

@@ -41,4 +41,8 @@ BlasSettings better_settings(const BlasProbe& probe);
 /// quarter of the time. The process stays as large as it once was.
 void start_fast(char** argv);
 
+/// Gives what was kept back to the system where it is much: between phases of work on large tensors that
+/// need other sizes, for which it would be too scattered.
+void give_back_memory();
+
 }  // namespace reverie

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/base/fast_start.h"
 #include "core/onnx/fold_constants.h"
 #include "core/onnx/proto.h"
 
@@ -155,6 +156,9 @@ bool is_operation(const Graph& graph, NodeId node) {
   return graph.weight(node) == nullptr && &graph.op(node) != &input_op();
 }
 
-Graph lower(const Graph& graph, bool fold) { return Lowering(graph, fold).run(); }
+Graph lower(const Graph& graph, bool fold) {
+  give_back_memory();
+  return Lowering(graph, fold).run();
+}
 
 }  // namespace reverie

@@ -19,9 +19,9 @@ namespace {
 using OtherExtent = int64_t (*)(int64_t bound);
 constexpr OtherExtent kOtherExtents[] = {
     [](int64_t bound) { return std::max<int64_t>(bound, 1) + 1; },
+    [](int64_t bound) { return bound > 2 ? bound - 1 : bound + 2; },
     [](int64_t bound) { return bound + 3; },
-    [](int64_t bound) { return bound > 3 ? bound / 2 : bound + 2; },
-    [](int64_t bound) { return bound > 2 ? bound - 1 : 3; },
+    [](int64_t bound) { return bound > 3 ? bound / 2 : bound + 4; },
     [](int64_t bound) { return 2 * std::max<int64_t>(bound, 1); },
 };
 /// So many of them have to be tried, if the model can be run at so many.
