@@ -117,8 +117,10 @@ Value head(Net& net, Value x, const std::string& name, int64_t width, int64_t an
            int64_t outputs) {
   const Module module(net, name);
   const Window window = {.kernel = 3, .pad = 1};
-  for (int i = 0; i < 2; ++i)
-    x = relu(net, conv(net, x, fmt::format("conv.{}", i), width, width, window));
+  for (int i = 0; i < 2; ++i) {
+    const Value y = conv(net, x, fmt::format("conv.{}", i), width, width, window);
+    x = relu(net, group_norm(net, y, fmt::format("norm.{}", i), 8, width, 2));
+  }
   x = conv(net, x, "last", width, anchors * outputs, window);
   const Value batch = extent(net, x, 0);
   const Value apart = view(net, x, {batch, net.integer(-1), net.integer(outputs),

@@ -136,8 +136,9 @@ void scan_rnn(Net& net) {
     const Value h = net.input("h", kFloat, {1, kHidden});
     const Value row = net.input("row", kFloat, {kHidden});
     const Value next = gru_cell(net, unsqueeze(net, row, {0}), h, kHidden, kHidden);
+    const Value copy = net.add("Identity", {next});
     net.output("state", next, kFloat, {1, kHidden});
-    net.output("emitted", net.add("Identity", {next}), kFloat, {1, kHidden});
+    net.output("emitted", copy, kFloat, {1, kHidden});
   });
   const Values results = net.add_many(
       "Scan", {h0, wide}, 2, {{"body", body}, {"num_scan_inputs", int64_t{1}}});
