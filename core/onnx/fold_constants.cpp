@@ -72,7 +72,8 @@ Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {
-  const Tensor exact = fold_exactly(graph, value), tensor = exact.cast(graph.type(value).dtype);
+  const Tensor exact = is_only_moved(graph, value) ? fold(graph, value) : fold_exactly(graph, value);
+  const Tensor tensor = exact.cast(graph.type(value).dtype);
   require_range(exact, tensor);
   const WeightPtr known = known_weight(tensor);
   if (known != nullptr && is_formula(*known)) {

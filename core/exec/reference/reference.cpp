@@ -140,15 +140,6 @@ class Run {
 
   void set(ValueId value, const Tensor& tensor) { keep(value, tensor); }
 
-  /// Whether everything that is run only moves elements, which a wider type does not change.
-  bool only_moves() const {
-    return std::ranges::all_of(order_, [&](NodeId node) {
-      const OpSchema& op = graph_.op(node);
-      const KernelRow* kernel = reference::find_kernel(op.name);
-      return &op == &constant_op() || (kernel != nullptr && kernel->moves_only && !op.value_shaped);
-    });
-  }
-
   /// From now on values at steps have their declared types, whatever the others have.
   void declare_values_at_steps() { declared_ = values_at_steps(graph_, order_); }
 
@@ -252,18 +243,34 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
   });
 }
 
+namespace {
+
+Tensor fold_in(Precision precision, const Graph& graph, ValueId value, const WeightSource& weights) {
+  REVERIE_CHECK(graph.is_constant(value));
+  const ReferenceOptions options{.precision = precision, .cast_back = false};
+  const ReferenceExecutor::Observer none;
+  Run run(graph, {&value, 1}, weights, options, none);
+  run.declare_values_at_steps();
+  return run.finish().at(0);
+}
+
+}  // namespace
+
+bool is_only_moved(const Graph& graph, ValueId value) {
+  return std::ranges::all_of(graph.topological_order({&value, 1}), [&](NodeId node) {
+    const OpSchema& op = graph.op(node);
+    const KernelRow* kernel = reference::find_kernel(op.name);
+    return &op == &constant_op() || (kernel != nullptr && kernel->moves_only && !op.value_shaped);
+  });
+}
+
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights) {
-  return fold_exactly(graph, value, weights).cast(graph.type(value).dtype);
+  const auto precision = is_only_moved(graph, value) ? Precision::kDeclared : Precision::kDouble;
+  return fold_in(precision, graph, value, weights).cast(graph.type(value).dtype);
 }
 
 Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights) {
-  REVERIE_CHECK(graph.is_constant(value));
-  ReferenceOptions options{.precision = Precision::kDouble, .cast_back = false};
-  const ReferenceExecutor::Observer none;
-  Run run(graph, {&value, 1}, weights, options, none);
-  if (run.only_moves()) options.precision = Precision::kDeclared;
-  run.declare_values_at_steps();
-  return run.finish().at(0);
+  return fold_in(Precision::kDouble, graph, value, weights);
 }
 
 }  // namespace reverie

@@ -49,13 +49,15 @@ class ReferenceExecutor : public Executor {
 std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attributes,
                                   std::span<const Tensor> inputs, ReferenceOptions options = {});
 
+/// Whether stored constants are only moved on their way to `value`, which no precision changes.
+bool is_only_moved(const Graph& graph, ValueId value);
+
 /// The tensor of a constant value (graph.is_constant(value)), computed in double precision and
 /// rounded once to its type. What leads to a Floor, a Ceil, a comparison, an order or a Cast that is not to a
 /// wider floating type is computed in its declared types, as the model itself would: there a rounding
 /// error is a whole step.
 Tensor fold(const Graph& graph, ValueId value, const WeightSource& weights = materialized);
-/// The same before it is rounded: floating elements as float64, or in their type where they were only
-/// moved.
+/// The same before it is rounded: floating elements as float64.
 Tensor fold_exactly(const Graph& graph, ValueId value, const WeightSource& weights = materialized);
 
 }  // namespace reverie

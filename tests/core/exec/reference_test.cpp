@@ -325,6 +325,20 @@ TEST(Reference, FoldsConstantsInDouble) {
   EXPECT_THAT(fold(graph, difference).data<float>(), ElementsAre(1.0F));
 }
 
+TEST(Fold, WhatIsOnlyMovedIsExactInItsOwnType) {
+  Graph graph;
+  const ValueId a = graph.add_constant(Weight::dense(Tensor::of<float>({2}, {1.5F, -2})));
+  const ValueId moved = graph.add("Concat", {a, a}, {{"axis", 0}});
+  const ValueId computed = graph.add("Add", {moved, moved});
+  EXPECT_TRUE(is_only_moved(graph, moved));
+  EXPECT_FALSE(is_only_moved(graph, computed));
+  for (const ValueId value : {moved, computed}) {
+    EXPECT_EQ(fold(graph, value).type().dtype, DType::kFloat32);
+    EXPECT_EQ(fold_exactly(graph, value).type().dtype, DType::kFloat64);
+  }
+  EXPECT_THAT(fold(graph, moved).data<float>(), ElementsAre(1.5F, -2, 1.5F, -2));
+}
+
 /// 10 * 0.7F is 7 in single precision, and less in double.
 class FoldedSteps : public testing::Test {
  protected:
