@@ -152,7 +152,8 @@ Tensor Weight::materialize() const {
 
 void Weight::visit_bytes(const std::function<void(std::span<const std::byte>)>& visit) const {
   if (!reader_ && !fill_) return visit(materialize().bytes());
-  constexpr int64_t kPiece = int64_t{4} << 20;  // bytes, a multiple of the size of every element
+  // Bytes, a multiple of the size of every element; larger ones scatter the memory.
+  constexpr int64_t kPiece = 64 << 10;
   const int64_t total = type_.bytes();
   const int64_t count = std::min(total, kPiece) / size_of(type_.dtype);
   Tensor piece = fill_ ? filled({type_.dtype, {count}}, fill_value_) : Tensor({type_.dtype, {count}});
