@@ -39,6 +39,7 @@ class PolicyTraining {
         validate(metrics, update, progress);
       else
         metrics.write(done, update);
+      if (run_.plan.stop.requested() && done < run_.plan.updates) stop();
     }
     save_policy("last.pt");
     result_.seconds = time_.seconds();
@@ -52,6 +53,14 @@ class PolicyTraining {
     const Metrics imitation = begin();
     if (run_.plan.validate_start || run_.plan.updates == 0) validate(metrics, imitation, progress);
     else if (!imitation.empty()) metrics.write(0, imitation);
+  }
+
+  [[noreturn]] void stop() {
+    Metrics unused;
+    count(unused);
+    save_training();
+    throw Interrupted("{}: interrupted after {} of {} updates; --resume goes on from there",
+                      training_path(), result_.updates, run_.plan.updates);
   }
 
   std::string best() const {

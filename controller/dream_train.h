@@ -8,6 +8,7 @@
 
 #include "controller/trainer_config.h"
 #include "core/base/progress.h"
+#include "core/base/stop.h"
 
 namespace reverie {
 
@@ -18,6 +19,8 @@ struct TrainingPlan {
   int64_t batch = 256;
   int64_t validate_every = 20;
   bool validate_start = true;
+  /// Requested: the training saves its state after the update under way and throws Interrupted.
+  StopToken stop;
 
   template <class V> void fields(V& v) {
     v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));
@@ -85,7 +88,7 @@ struct TrainingRun {
 
 /// Trains C. Every validation, and the end, writes to `directory`: policy.pt when its worth is above all
 /// so far, and training.pt, from which a run with `resume` goes on to the same result as one
-/// that did not stop. last.pt is the policy at the end, whatever its worth. metrics.jsonl holds a row
+/// that did not stop; so does `plan.stop`, after any update. last.pt is the policy at the end, whatever its worth. metrics.jsonl holds a row
 /// per update.
 TrainingResult train_policy(LatentEnvironment& environment, const Judge& judge,
                             const TrainingRun& run);

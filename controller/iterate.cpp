@@ -74,6 +74,7 @@ class Iteration {
     encoder->to_device(run_.device);
     TrainMdnRnnConfig config = trained_with(last);
     config.fit.epochs = static_cast<int>(config_.epochs);
+    config.fit.stop = step_.plan.stop;
     const JoinedEpisodes data(sources_);
     Progress encoding("encode", data.state_count(), "states", run_.progress);
     const LatentEpisodes episodes(

@@ -14,6 +14,7 @@
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/interrupt.h"
 #include "tools/training.h"
 #include "worldmodel/rollout_episodes.h"
 
@@ -167,6 +168,7 @@ void run(const Options& options) {
   auto config = resolve_config<Config>(options.common);
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
   if (!options.validate_cost.empty()) config.validate_cost = options.validate_cost;
+  config.plan.stop = stop_on_interrupt();
   const Rollouts rollouts = Rollouts::open(options.rollouts);
   load_checkpoint(options.world, "world");  // refused before anything is written
   if (!options.policy.empty()) load_checkpoint(options.policy, "policy");

@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/training.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/rollout_episodes.h"
@@ -64,6 +65,7 @@ std::vector<OpenLoopRow> report(const LatentEpisodes& data, const Config& config
 void run(const Options& options) {
   Config config = resolve_config<Config>(options);
   if (!options.device.empty()) config.device = options.device;
+  config.mdnrnn.fit.stop = stop_on_interrupt();
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
   const Checkpoint checkpoint = given(options);

@@ -4,6 +4,7 @@
 
 #include "core/base/run_directory.h"
 #include "tools/command.h"
+#include "tools/interrupt.h"
 #include "tools/training.h"
 #include "worldmodel/rollout_episodes.h"
 
@@ -31,6 +32,7 @@ struct Options : CommonOptions {
 void run(const Options& options) {
   Config config = resolve_config<Config>(options);
   if (!options.device.empty()) config.device = options.device;
+  config.vae.fit.stop = stop_on_interrupt();
   const torch::Device device = device_named(config.device);
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
   const RunDirectory directory(options.out, dump_config(config), options.resume);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -17,6 +18,10 @@ double cosine(double from, double to, double progress) {
 
 /// Before the names of the best epoch's metrics among the scores of training.pt.
 const std::string kBest = "best/";
+
+/// Before the names of a mean's sums, which follow a number each, and the name of its weight.
+const std::string kSum = "sum/", kWeight = "sums/weight";
+constexpr size_t kDigits = 4;
 
 double value_of(const FitMetrics& metrics, const std::string& name) {
   for (const auto& [key, value] : metrics)
@@ -59,13 +64,14 @@ class Fitter {
     best_epoch_ = static_cast<int>(saved.counters.at("best_epoch"));
     best_loss_ = saved.scores.at("best_loss");
     rng_.set_state(static_cast<uint64_t>(saved.counters.at("random")));
+    resume_epoch(saved);
     for (const auto& [name, value] : saved.scores)
       if (name.starts_with(kBest)) best_metrics_.emplace_back(name.substr(kBest.size()), value);
     time_.resume();
   }
 
   FitResult run(const std::function<void(const FitProgress&)>& observe) {
-    while (epoch_ < config_.epochs && epoch_ - best_epoch_ < config_.patience) {
+    while (is_to_go_on()) {
       FitProgress progress;
       progress.epochs = config_.epochs;
       progress.metrics = train_epoch();
@@ -78,25 +84,56 @@ class Fitter {
       progress.best_loss = best_loss_;
       if (observe) observe(progress);  // first: an epoch that is done again may be told again, none may be missing
       save_training_state();
+      if (config_.stop.requested() && is_to_go_on()) stop();
     }
     problem_.restore(load_checkpoint(best_path_, problem_.checkpoint().kind));
     return {epoch_, best_epoch_, best_loss_, best_metrics_, time_.seconds()};
   }
 
  private:
+  /// Where it was stopped in the midst of one.
+  void resume_epoch(const Checkpoint& saved) {
+    const auto minibatch = saved.counters.find("minibatch");  // earlier files have none
+    if (minibatch == saved.counters.end()) return;
+    minibatch_ = static_cast<int>(minibatch->second);
+    random_at_epoch_ = static_cast<uint64_t>(saved.counters.at("random_at_epoch"));
+    mean_.restore(saved.scores);
+  }
+
+  /// Draws the same minibatches as before where it is in the midst of the epoch.
+  int begin_epoch() {
+    const uint64_t random = rng_.state();
+    if (minibatch_ > 0) rng_.set_state(random_at_epoch_);
+    random_at_epoch_ = rng_.state();
+    const int minibatches = problem_.begin_epoch(epoch_, rng_);
+    if (minibatch_ > 0) rng_.set_state(random);
+    return minibatches;
+  }
+
   FitMetrics train_epoch() {
     problem_.module().train();
     set_learning_rate();
-    const int minibatches = problem_.begin_epoch(epoch_, rng_);
-    FitMean mean;
-    for (int i = 0; i < minibatches; ++i) {
-      const LossTerms losses = problem_.loss(i, make_generator(rng_.bits()));
+    const int minibatches = begin_epoch();
+    for (; minibatch_ < minibatches; ++minibatch_) {
+      if (minibatch_ > 0 && config_.stop.requested()) stop();
+      const LossTerms losses = problem_.loss(minibatch_, make_generator(rng_.bits()));
       step(losses.total());
-      mean.add(losses, 1);
+      mean_.add(losses, 1);
     }
-    FitMetrics metrics = mean.metrics("train/");
+    minibatch_ = 0;
+    FitMetrics metrics = std::exchange(mean_, {}).metrics("train/");
     metrics.emplace_back("train/learning_rate", learning_rate());
     return metrics;
+  }
+
+  bool is_to_go_on() const {
+    return epoch_ < config_.epochs && epoch_ - best_epoch_ < config_.patience;
+  }
+
+  [[noreturn]] void stop() const {
+    save_training_state();
+    throw Interrupted("{}: interrupted after {} of at most {} epochs; --resume goes on from there",
+                      training_path_, epoch_, config_.epochs);
   }
 
   void step(const torch::Tensor& total) {
@@ -138,6 +175,11 @@ class Fitter {
     record_progress(state);
     state.counters["origin"] = static_cast<int64_t>(problem_.origin());
     for (const auto& [name, value] : best_metrics_) state.scores[kBest + name] = value;
+    if (minibatch_ > 0) {
+      state.counters["minibatch"] = minibatch_;
+      state.counters["random_at_epoch"] = static_cast<int64_t>(random_at_epoch_);
+      mean_.store(state.scores);
+    }
     save_checkpoint(training_path_, state);
     time_.keep();
   }
@@ -157,6 +199,9 @@ class Fitter {
   RunTime time_;
   torch::optim::Adam optimizer_;
   int epoch_ = 0;
+  int minibatch_ = 0;  // of the epoch, done
+  uint64_t random_at_epoch_ = 0;
+  FitMean mean_;
   int best_epoch_ = 0;
   double best_loss_ = std::numeric_limits<double>::max();
   FitMetrics best_metrics_;
@@ -182,6 +227,19 @@ FitMetrics FitMean::metrics(const std::string& prefix) const {
   FitMetrics result;
   for (const auto& [key, value] : sums_) result.emplace_back(prefix + key, value / weight_);
   return result;
+}
+
+void FitMean::store(std::map<std::string, double>& scores) const {
+  for (size_t i = 0; i < sums_.size(); ++i)
+    scores[fmt::format("{}{:0{}}/{}", kSum, i, kDigits, sums_[i].first)] = sums_[i].second;
+  scores[kWeight] = weight_;
+}
+
+void FitMean::restore(const std::map<std::string, double>& scores) {
+  sums_.clear();
+  for (const auto& [name, value] : scores)
+    if (name.starts_with(kSum)) sums_.emplace_back(name.substr(kSum.size() + kDigits + 1), value);
+  weight_ = scores.at(kWeight);
 }
 
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/config.h"
 #include "core/base/random.h"
+#include "core/base/stop.h"
 #include "worldmodel/checkpoint.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/torch.h"
@@ -20,6 +22,8 @@ struct FitConfig {
   double learning_rate = 2e-3;
   double final_learning_rate = 2e-4;
   double clip = 1;
+  /// Requested: fit saves its state, also in the midst of an epoch, and throws Interrupted.
+  StopToken stop;
 
   template <class V>
   void fields(V& v) {
@@ -45,6 +49,9 @@ class FitMean {
   void add(const LossTerms& losses, double weight);
   /// Names begin with `prefix`.
   FitMetrics metrics(const std::string& prefix = {}) const;
+  /// As scores of a checkpoint, from which `restore` makes the same mean.
+  void store(std::map<std::string, double>& scores) const;
+  void restore(const std::map<std::string, double>& scores);
 
  private:
   FitMetrics sums_;
@@ -108,7 +115,7 @@ struct FitResult {
 
 /// Minimises by Adam (Kingma and Ba 2015) with early stopping. After every epoch `directory`/`name`
 /// is the best checkpoint so far and `directory`/training.pt allows to resume: stopping after any
-/// epoch and resuming gives the same result as not stopping. Ends with the best weights in the
+/// epoch and resuming gives the same result as not stopping; so does `config.stop`, at any time. Ends with the best weights in the
 /// module. InputError when the state to resume belongs to other data, configuration or origin, and
 /// when the loss is not finite.
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,

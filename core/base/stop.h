@@ -3,7 +3,15 @@
 #include <atomic>
 #include <memory>
 
+#include "core/base/error.h"
+
 namespace reverie {
+
+/// A person asked work to end that can be resumed: what was done is kept.
+class Interrupted : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// Asks long work to end early with what it has. Copies share one flag. Safe to request from a
 /// signal handler and from any thread.

@@ -67,6 +67,24 @@ struct DreamScene {
   DreamStepConfig config;
 };
 
+TEST(DreamTrainTest, WhatIsStoppedAfterAnyUpdateGoesOnToTheSameResult) {
+  DreamScene scene;
+  const TrainingResult whole = scene.train("whole");
+  scene.config.plan.stop.request();  // it ends after every update
+  for (int update = 1; update < 4; ++update)
+    EXPECT_THROW(scene.train("stopped", update > 1), Interrupted);
+  scene.config.plan.stop = StopToken();
+  const TrainingResult stopped = scene.train("stopped", true);
+  EXPECT_EQ(stopped.updates, whole.updates);
+  EXPECT_EQ(stopped.best_update, whole.best_update);
+  EXPECT_EQ(stopped.best.score, whole.best.score);
+  EXPECT_EQ(stopped.validation.steps, whole.validation.steps);
+  const Checkpoint a = load_checkpoint(scene.directory / "whole/last.pt", "policy");
+  const Checkpoint b = load_checkpoint(scene.directory / "stopped/last.pt", "policy");
+  ASSERT_EQ(a.tensors.size(), b.tensors.size());
+  for (const auto& [name, tensor] : a.tensors) EXPECT_TRUE(torch::equal(tensor, b.tensors.at(name))) << name;
+}
+
 TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
   DreamScene scene;
   const TrainingResult result = scene.train("dream");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/shuffle.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
@@ -39,6 +40,7 @@ class Number : public FitProblem {
   }
   void restore(const Checkpoint& checkpoint) override { restore_module(checkpoint, "number", *module_); }
   uint64_t origin() const override { return began_with; }
+  torch::Tensor weight() const { return module_->weight; }
 
  private:
   torch::nn::Linear module_{torch::nn::LinearOptions(1, 1).bias(false)};
@@ -74,6 +76,55 @@ TEST(Fit, WhatIsKilledBeforeAnEpochIsToldTellsIt) {
   EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_until(1)), InputError);
   fit(second, config, 1, directory.path(), "best.pt", true, tell_until(3));
   EXPECT_THAT(told, ::testing::ElementsAre(1, 2, 3));
+}
+
+/// Fits a number to noise, in minibatches that are drawn; asks to be stopped at one of them.
+class Noise : public Number {
+ public:
+  int stop_at = std::numeric_limits<int>::max();
+  StopToken stop;
+
+  int begin_epoch(int epoch, Rng& rng) override {
+    Number::begin_epoch(epoch, rng);
+    order_ = {0, 1, 2, 3, 4};
+    shuffle(std::span(order_), rng);
+    return static_cast<int>(order_.size());
+  }
+  LossTerms loss(int minibatch, torch::Generator noise) override {
+    if (++seen_ == stop_at) stop.request();
+    const auto target = torch::rand({}, noise) + order_[static_cast<size_t>(minibatch)];
+    LossTerms terms = Number::loss(minibatch, noise);
+    terms.add("distance", (weight() - target).square().sum());
+    return terms;
+  }
+
+ private:
+  std::vector<int> order_;
+  int seen_ = 0;
+};
+
+TEST(Fit, WhatIsStoppedAnywhereGoesOnToTheSameResult) {
+  FitConfig config;
+  config.epochs = 3;
+  const TemporaryDirectory whole_directory;
+  std::vector<FitMetrics> told_whole;
+  Noise whole;
+  const auto tell_into = [](std::vector<FitMetrics>& told) {
+    return [&told](const FitProgress& progress) { told.push_back(progress.metrics); };
+  };
+  fit(whole, config, 1, whole_directory.path(), "best.pt", false, tell_into(told_whole));
+  for (const int stop_at : {1, 3, 5, 6, 14}) {
+    const TemporaryDirectory directory;
+    std::vector<FitMetrics> told;
+    Noise first, second;
+    first.stop_at = stop_at;
+    config.stop = first.stop;
+    EXPECT_THROW(fit(first, config, 1, directory.path(), "best.pt", false, tell_into(told)), Interrupted);
+    config.stop = StopToken();
+    fit(second, config, 1, directory.path(), "best.pt", true, tell_into(told));
+    EXPECT_EQ(told, told_whole) << "stopped at " << stop_at;
+    EXPECT_TRUE(torch::equal(second.weight(), whole.weight()));
+  }
 }
 
 TEST(Fit, GoesOnFromTheWeightsThatItBeganWithAlone) {
