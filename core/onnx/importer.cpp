@@ -197,7 +197,8 @@ Values Importer::add_opaque(const onnx::NodeProto& original, const std::string& 
 void Importer::set_names(const onnx::NodeProto& node, int first, const Values& outputs) {
   std::map<NodeId, NodeNames> names;
   for (int i = first; i < graph_.node_capacity(); ++i) names[{i}].node = name_or_output(node);
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  const size_t named = std::min(outputs.size(), static_cast<size_t>(node.output_size()));
+  for (size_t i = 0; i < named; ++i) {
     if (!outputs[i].valid() || graph_.producer(outputs[i]).index < first) continue;
     std::vector<std::string>& of_outputs = names.at(graph_.producer(outputs[i])).outputs;
     const auto index = static_cast<size_t>(graph_.output_index(outputs[i]));

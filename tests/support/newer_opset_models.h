@@ -50,6 +50,10 @@ inline const std::vector<NewerNodes>& newer_nodes() {
        list("s", "1, 3", 2) + "b, y = Split <axis = 1> (x, s)"},
       {18, list("p", "1, 2, 3, 0", 4) + list("a", "3, -3", 2) + "y = Pad(x, p, , a)",
        list("p", "0, 2, 0, 1, 0, 0, 0, 3", 8) + "y = Pad(x, p)"},
+      {18,
+       list("p", "1, 1, 1, 1", 4) + list("a", "2, 3", 2) +
+           "y = Pad <mode = \"reflect\"> (x, p, , a)",
+       list("p", "0, 0, 1, 1, 0, 0, 1, 1", 8) + "y = Pad <mode = \"reflect\"> (x, p)"},
       {21, list("p", "0, 1, 0, 0, 0, 0, 2, 0", 8) + "y = Pad(x, p)",
        list("p", "0, 1, 0, 0, 0, 0, 2, 0", 8) + "y = Pad(x, p)"},
       {19, "y = AveragePool <kernel_shape = [2, 2], dilations = [1, 1]> (x)",
@@ -110,10 +114,6 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
       {18, "i = Cast <to = 6> (x) n = BitwiseNot(i) o = BitwiseAnd(i, n) y = Cast <to = 1> (o)",
        "2, 4, 5, 5"},
       {19, "y = AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x)", "2, 4, 3, 3", false},
-      {18,
-       list("p", "1, 1, 1, 1", 4) + list("a", "2, 3", 2) +
-           "y = Pad <mode = \"reflect\"> (x, p, , a)",
-       "2, 4, 7, 7", false},
       {19, list("p", "0, 0, 1, 1, 0, 0, 1, 1", 8) + "y = Pad <mode = \"wrap\"> (x, p)",
        "2, 4, 7, 7"},
       {18, "y = LpPool <kernel_shape = [2, 2], strides = [2, 2], ceil_mode = 1> (x)", "2, 4, 3, 3",
