@@ -59,7 +59,7 @@ class Weight {
   /// The tensor itself. A fill is built, a stored one read and a lazy one made at each call; a dense one is
   /// shared.
   Tensor materialize() const;
-  /// Shows the tensor's bytes in order, piece by piece: of what lies in a file and of a fill, some KiB
+  /// Shows the tensor's bytes in order, piece by piece: of what lies in a file and of a fill, a few MiB
   /// at a time are in memory.
   void visit_bytes(const std::function<void(std::span<const std::byte>)>& visit) const;
 
