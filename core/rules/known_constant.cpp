@@ -36,7 +36,12 @@ uint64_t known_content(const Graph& graph, ValueId value) {
 
 std::optional<Tensor> known_constant(const Graph& graph, ValueId value) {
   if (graph.type(value).elements() > Weight::kSmallWeight || known_content(graph, value) == 0) return {};
-  return fold_exactly(graph, value);
+  return constant_in_doubles(graph, value);
+}
+
+Tensor constant_in_doubles(const Graph& graph, ValueId value) {
+  const Tensor folded = fold_exactly(graph, value);  // at a step: of the declared type
+  return is_floating(folded.type().dtype) ? folded.cast(DType::kFloat64) : folded;
 }
 
 uint64_t constant_identity(const Graph& graph, ValueId value) {

@@ -71,7 +71,7 @@ class Contents {
 
   std::optional<Tensor> of(const Operand& operand) const {
     if (operand.node < 0)
-      return want_all_ ? fold_exactly(all_.graph(), all_.existing(operand))
+      return want_all_ ? constant_in_doubles(all_.graph(), all_.existing(operand))
                        : known_constant(all_.graph(), all_.existing(operand));
     const auto& results = results_[static_cast<size_t>(operand.node)];
     return results.empty() ? std::nullopt : std::optional(results[static_cast<size_t>(operand.index)]);
