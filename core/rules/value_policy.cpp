@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/exec/reference/reference.h"
 #include "core/rules/known_constant.h"
 
@@ -92,8 +93,12 @@ class Contents {
       if (!input) return;
       inputs.push_back(std::move(*input));
     }
-    results_[i] = evaluate_node(*node.op, *node.attributes, inputs,
-                                {.precision = Precision::kDouble, .cast_back = false});
+    try {
+      results_[i] = evaluate_node(*node.op, *node.attributes, inputs,
+                                  {.precision = Precision::kDouble, .cast_back = false});
+    } catch (const InputError&) {
+      return;  // what cannot be evaluated is not known
+    }
   }
 
   static DType held(DType dtype) { return is_floating(dtype) ? DType::kFloat64 : dtype; }
@@ -245,10 +250,12 @@ bool fits_narrow_types(const Instance& instance, const Graph& graph, const Bindi
   const Contents contents(all, true);
   bool fits = true;
   for_each_narrow_weight(all, [&](const Operand& operand) {
-    const Tensor exact = *contents.of(operand);
-    const std::vector<double> wanted = exact.to_doubles();
-    const std::vector<double> stored = exact.cast(all.type(operand).dtype).to_doubles();
-    const double most = largest(exact) * kLargestError;
+    const std::optional<Tensor> exact = contents.of(operand);
+    fits = fits && exact;
+    if (!fits) return;
+    const std::vector<double> wanted = exact->to_doubles();
+    const std::vector<double> stored = exact->cast(all.type(operand).dtype).to_doubles();
+    const double most = largest(*exact) * kLargestError;
     for (size_t i = 0; fits && i < wanted.size(); ++i)
       fits = !std::isfinite(wanted[i]) ? !std::isnan(wanted[i])
                                        : std::fabs(stored[i] - wanted[i]) <= most;
