@@ -54,14 +54,14 @@ bool stands_for_weights(const Weight& weight) {
 Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set<ValueId>& stored,
                      const std::string& name) {
   constexpr int64_t kMaxElements = 1 << 22;
-  const NodeId node = graph.producer(value);
-  if (!graph.is_constant(node) || graph.type(value).elements() > kMaxElements) return {};
+  if (!graph.is_constant(value)) return {};
   bool is_all_computed = true;
-  for (const ValueId input : graph.inputs(node)) {
-    if (!input.valid()) continue;
-    const WeightPtr& weight = graph.weight(graph.producer(input));
-    if (weight == nullptr || weight->type().elements() > kMaxElements) return {};
-    const bool is_computed = is_of_shape_code(*weight, stored.contains(input));
+  for (const NodeId node : graph.topological_order({&value, 1})) {
+    for (const ValueId output : graph.outputs(node))
+      if (graph.type(output).elements() > kMaxElements) return {};
+    const WeightPtr& weight = graph.weight(node);
+    if (weight == nullptr) continue;
+    const bool is_computed = is_of_shape_code(*weight, stored.contains(graph.output(node)));
     if (!is_computed && !weight->is_small()) return {};
     is_all_computed = is_all_computed && is_computed;
   }

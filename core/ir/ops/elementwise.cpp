@@ -9,9 +9,9 @@ namespace {
 using Check = void (*)(const TensorType&);
 void anything(const TensorType&) {}
 void require_bool(const TensorType& type) { require_dtype(type, DType::kBool, "input"); }
-void require_unsigned(const TensorType& type) {
-  if (!name_of(type.dtype).starts_with("uint"))
-    throw InputError("needs unsigned integers, not {}", name_of(type.dtype));
+void require_whole(const TensorType& type) {
+  if (is_floating(type.dtype) || type.dtype == DType::kBool)
+    throw InputError("needs integers, not {}", name_of(type.dtype));
 }
 
 OpSchema unary(std::string name, Check check, std::vector<AttrSpec> attributes = {}) {
@@ -125,7 +125,7 @@ OpSchema modulo() {
 }
 
 OpSchema bit_shift() {
-  OpSchema row = binary("BitShift", require_unsigned, false);
+  OpSchema row = binary("BitShift", require_whole, false);
   row.attributes = {required("direction")};
   row.infer = [infer = row.infer](const OpContext& node) {
     const std::string& direction = node.attributes.text("direction");
