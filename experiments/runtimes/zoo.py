@@ -18,6 +18,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -53,18 +54,24 @@ class Worker:
         self.process.wait()
 
 
-def timed_child(command):
-    """Exit status, standard output and error, seconds."""
+def run_child(command):
+    """Exit status, standard output and error, seconds, peak memory in bytes of the largest process of it."""
     begin = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-        out, err = child.communicate()
-        status = child.returncode
-    return status, out, err, time.monotonic() - begin
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        child = subprocess.Popen(command, stdout=out, stderr=err)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - begin
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read())
+    return child.returncode, *texts, seconds, usage.ru_maxrss * 1024
 
 
 def untouched(model):
     """Nodes that are carried through, and all nodes, as `reverie inspect` counts them."""
-    status, out, _, _ = timed_child([REVERIE, "inspect", str(model)])
+    status, out, *_ = run_child([REVERIE, "inspect", str(model)])
     for line in out.splitlines() if status == 0 else []:
         if line.startswith("nodes "):
             words = line.replace("(", "").split()
@@ -148,13 +155,12 @@ def row_of(name, options):
     row = {"model": name, "bytes": original.stat().st_size}
     row["untouched"], row["nodes"] = untouched(original)
     result.unlink(missing_ok=True)
-    command = [REVERIE, "optimize", original, "--out", result, "--json", "--quiet", *options.optimize]
-    status, out, err, row["seconds"] = timed_child([str(word) for word in command])
+    command = [REVERIE, "optimize", original, "--out", result, "--quiet", *options.optimize]
+    status, _, err, row["seconds"], row["peak_memory"] = run_child([str(word) for word in command])
     row["accepted"] = status == 0 and result.exists()
     if not row["accepted"]:
         row["why"] = (err.strip().splitlines() or [f"status {status}"])[-1]
         return row
-    row["peak_memory"] = json.loads(out.strip().splitlines()[-1])["peak_memory_bytes"]
     row["bytes_after"] = result.stat().st_size
     try:
         row.update(compare(original, result, options, folder))
