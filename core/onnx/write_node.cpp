@@ -30,12 +30,12 @@ size_t onnx_place(const OpSchema& op, size_t input) {
   return op.is("OneHot") && input == 1 ? 2 : input;
 }
 
-bool takes_type(const onnx::OpSchema& schema, size_t input, DType dtype) {
-  const auto& formal = schema.inputs();
+/// Whether the input or output, one of `formal`, may have that type.
+bool may_be(const std::vector<onnx::OpSchema::FormalParameter>& formal, size_t index, DType dtype) {
   if (formal.empty()) return false;
   onnx::TypeProto type;
   type.mutable_tensor_type()->set_elem_type(onnx_type_of(dtype));
-  const auto& allowed = formal[std::min(input, formal.size() - 1)].GetTypes();
+  const auto& allowed = formal[std::min(index, formal.size() - 1)].GetTypes();
   return allowed.contains(onnx::Utils::DataTypeUtils::ToType(type));
 }
 
@@ -265,6 +265,22 @@ void add_integer(const char* name, int64_t value, onnx::NodeProto* node) {
   set_attribute(name, value, onnx::AttributeProto::INT, node);
 }
 
+/// Whether its inputs and outputs may have the types that they have.
+bool may_have_types(const Graph& graph, NodeId node, const onnx::OpSchema& schema, int opset) {
+  const OpSchema& op = graph.op(node);
+  const auto fits = [&](const auto& formal, size_t index, ValueId value) {
+    if (!value.valid()) return true;
+    const DType dtype = graph.type(value).dtype;
+    return may_be(formal, index, dtype) || takes_newer_type(op.name, opset, dtype);
+  };
+  const auto inputs = graph.inputs(node), outputs = graph.outputs(node);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!fits(schema.inputs(), onnx_place(op, i), inputs[i])) return false;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!fits(schema.outputs(), i, outputs[i])) return false;
+  return true;
+}
+
 }  // namespace
 
 std::string Target::add_constant(const Tensor& tensor, const std::string& stem) {
@@ -281,13 +297,7 @@ bool can_write(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
   const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
   if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
-  const auto inputs = graph.inputs(node);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].valid()) continue;
-    const DType dtype = graph.type(inputs[i]).dtype;
-    if (!takes_type(*schema, onnx_place(op, i), dtype) && !takes_newer_type(op.name, opset, dtype))
-      return false;
-  }
+  if (!may_have_types(graph, node, *schema, opset)) return false;
   for (const auto& [name, value] : graph.attributes(node).entries())
     if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
         !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))
