@@ -14,6 +14,24 @@
 namespace reverie::testing {
 namespace {
 
+/// A disagreement in which the runtime is wrong, or in which nobody is.
+struct KnownFault {
+  std::string_view where;  ///< part of the case's name
+  std::string_view what;   ///< part of the difference
+  const char* reason;
+};
+constexpr KnownFault kKnownFaults[] = {
+    {"AveragePool", "nan instead of 0",
+     "up to opset 18 the runtime divides by zero where a window lies in the padding alone"},
+};
+
+const KnownFault* known_fault(std::string_view where, std::string_view what) {
+  const auto found = std::ranges::find_if(kKnownFaults, [&](const KnownFault& fault) {
+    return where.find(fault.where) != where.npos && what.find(fault.what) != what.npos;
+  });
+  return found == std::end(kKnownFaults) ? nullptr : &*found;
+}
+
 /// Without what differs from case to case.
 std::string short_reason(const std::string& text) {
   static const std::regex names(R"('[^']*'|/[^ ]*|[0-9]+)"), spaces(R"([\s]+)");
@@ -86,7 +104,7 @@ void SecondOpinion::ask(const std::string& where, const std::filesystem::path& f
   const std::vector<Tensor> read = ReferenceExecutor().run(again, in_order(again, inputs));
   for (size_t i = 0; i < expected.size(); ++i)
     if (const std::string why = difference(expected[i], read[i]); !why.empty())
-      disagreements_.push_back(fmt::format("{}, read again: output {}: {}", where, i, why));
+      disagree(fmt::format("{}, read again: output {}: {}", where, i, why));
   run_both(where, file, inputs, graph, expected);
 }
 
@@ -121,9 +139,9 @@ void SecondOpinion::run_both(const std::string& where, const std::filesystem::pa
       const auto at = std::ranges::find(found, name, &NamedTensor::name);
       const std::string why =
           at == found.end() ? "is missing" : difference(expected[i], at->tensor);
-      if (!why.empty())
-        disagreements_.push_back(
-            fmt::format("{}, {}: output '{}': {}", where, machine->name(), name, why));
+      if (why.empty()) continue;
+      if (const KnownFault* fault = known_fault(where, why)) leave_out(fault->reason);
+      else disagree(fmt::format("{}, {}: output '{}': {}", where, machine->name(), name, why));
     }
   }
 }

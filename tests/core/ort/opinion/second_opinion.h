@@ -34,6 +34,7 @@ class SecondOpinion {
   /// Why what was not compared was not, with counts.
   std::string account() const;
   void leave_out(const std::string& reason) { ++left_out_[reason]; }
+  void disagree(const std::string& what) { disagreements_.push_back(what); }
 
  private:
   void run_both(const std::string& where, const std::filesystem::path& file,

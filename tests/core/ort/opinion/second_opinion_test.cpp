@@ -36,11 +36,13 @@ class SecondOpinionTest : public ::testing::Test {
 
   /// What a case asks is left out with the objection where there is one.
   template <typename Function>
-  void try_to(const Function& function) {
+  void try_to(const std::string& where, const Function& function) {
     try {
       function();
     } catch (const InputError& error) {
       opinion_->leave_out(std::string("objection: ") + std::string(error.what()).substr(0, 120));
+    } catch (const std::exception& error) {
+      opinion_->disagree(where + ": " + error.what());
     }
   }
 
@@ -83,14 +85,14 @@ TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
     Case test(folder);
     if (!has_only_tensors(test)) continue;
     adapt(&test);
-    try_to([&] {
+    const std::string name = folder.filename().string();
+    try_to(name, [&] {
       bake_shaping_inputs(&test);
       const std::string file = folder_ / "model.onnx";
       write_message(test.model, file);
       const std::vector<NamedTensor> inputs = inputs_of(test);
       const auto graph = graph_of(file, inputs);
       if (!graph) return;
-      const std::string name = folder.filename().string();
       opinion_->ask(name, file, inputs);
       for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
         if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, opset, inputs);
@@ -106,7 +108,7 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
     const Graph graph = random_graph(seed, 12);
     const auto inputs = ort::random_inputs(graph, seed);
     for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
-      try_to([&] {
+      try_to(fmt::format("random graph {}", seed), [&] {
         written[opset] +=
             opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
       });
@@ -118,7 +120,7 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
 
 TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
   for (const NewerNodes& row : newer_nodes())
-    try_to([&] {
+    try_to(row.nodes, [&] {
       onnx::ModelProto model = parse(newer_model(row.opset, row.nodes));
       model.mutable_graph()
           ->mutable_output(0)
@@ -150,11 +152,14 @@ TEST_F(SecondOpinionTest, AgreesOnTheFormsOfEveryOpset) {
       const auto model = model_of(opset, nodes);
       ASSERT_TRUE(model) << nodes;
       write_message(*model, folder_ / "model.onnx");
+      const std::string where = fmt::format("opset {}: {}", opset, nodes);
       try {
-        opinion_->ask(fmt::format("opset {}: {}", opset, nodes), folder_ / "model.onnx");
+        opinion_->ask(where, folder_ / "model.onnx");
         ++known;
       } catch (const InputError&) {
         ++refused;
+      } catch (const std::exception& error) {
+        opinion_->disagree(where + ": " + error.what());
       }
     }
   std::cout << known << " forms, " << refused << " that the opset does not have\n";
