@@ -47,8 +47,8 @@ bool is_of_shape_code(const Weight& weight, bool is_stored) {
 }  // namespace
 
 bool stands_for_weights(const Weight& weight) {
-  const double value = weight.fill_value();
-  return weight.is_fill() && !weight.is_small() && value != std::trunc(value);
+  const double size = std::abs(weight.fill_value());
+  return weight.is_fill() && !weight.is_small() && size != 0 && size != 1 && !std::isinf(size);
 }
 
 Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set<ValueId>& stored,

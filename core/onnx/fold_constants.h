@@ -7,7 +7,8 @@
 
 namespace reverie {
 
-/// A large fill in the place of trained numbers: its value is no whole number.
+/// A large fill in the place of trained numbers: its value is none of 0, 1, -1 and the infinities, with which
+/// masks are made.
 bool stands_for_weights(const Weight& weight);
 
 struct Folded {

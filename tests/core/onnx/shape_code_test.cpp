@@ -288,7 +288,7 @@ TEST_F(ShapeCode, EinsteinSumsThatAreProducts) {
 }
 
 /// Weights of a light model stay weights, whatever is computed from them.
-TEST_F(ShapeCode, FillsOfNoWholeNumberAreWeights) {
+TEST_F(ShapeCode, FillsOfOtherNumbersThanMasksHaveAreWeights) {
   const ImportedModel model = import(R"(
     <ir_version: 8, opset_import: ["" : 13]>
     g (float[4, 12] x) => (float[4, 12] y) {
