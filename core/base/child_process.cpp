@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -87,8 +88,10 @@ void limit_memory([[maybe_unused]] int64_t bytes) {
   ::setrlimit(RLIMIT_CORE, &no_core);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve all addresses
   const uint64_t now = address_space();
-  const rlimit limit = {now + static_cast<uint64_t>(bytes), RLIM_INFINITY};
-  if (now > 0) ::setrlimit(RLIMIT_AS, &limit);
+  rlimit limit = {};
+  if (now == 0 || ::getrlimit(RLIMIT_AS, &limit) != 0) return;
+  limit.rlim_cur = std::min(limit.rlim_cur, now + static_cast<uint64_t>(bytes));
+  ::setrlimit(RLIMIT_AS, &limit);
 #endif
 }
 

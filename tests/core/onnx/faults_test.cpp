@@ -6,6 +6,7 @@
 
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
+#include "core/onnx/symbols.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -14,6 +15,7 @@ namespace reverie::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -45,7 +47,7 @@ TEST_F(Faults, ShapeOfACustomOperatorIsCarriedThrough) {
   model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   const ImportedModel imported = import(model);
   EXPECT_THAT(imported.warnings, ElementsAre(AllOf(HasSubstr("2 nodes"), HasSubstr("1 Shape"))));
-  export_onnx(imported.graph, imported.info, folder_ / "again.onnx");
+  export_with_symbols(path_, imported, imported.graph, folder_ / "again.onnx");
   EXPECT_EQ(import_onnx(folder_ / "again.onnx").warnings, imported.warnings);
 }
 
@@ -137,7 +139,7 @@ TEST_F(Faults, FlagsThatAreNeitherZeroNorOneAreCarriedThrough) {
   const ImportedModel imported = import(parse(R"(
       <ir_version: 8, opset_import: ["" : 13]>
       g (float[3, 2, 2] x) => (float[1, 1, 1] y) { y = ReduceMax<keepdims = 16>(x) })"));
-  EXPECT_THAT(imported.warnings, ElementsAre(HasSubstr("1 ReduceMax")));
+  EXPECT_THAT(imported.warnings, Contains(HasSubstr("1 ReduceMax")));
   export_onnx(imported.graph, imported.info, folder_ / "again.onnx");
 }
 
