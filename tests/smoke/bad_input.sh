@@ -128,7 +128,7 @@ refuses 'finite number' reverie optimize good.onnx --set max_weight_growth=inf
 refuses '--measurements N' reverie optimize good.onnx --fit-out new.h5
 refuses '--measurements N' reverie optimize good.onnx --method ppo
 refuses "'cpu', which measures" reverie optimize good.onnx --method surrogate --measurements 7 --cost cpu --fit-out new.h5
-refuses 'file/new.h5' reverie optimize good.onnx --method surrogate --measurements 7 --fit-out file/new.h5
+refuses 'file/new.h5' reverie optimize good.onnx --method surrogate --measurements 7 --cost roofline:cpu --fit-out file/new.h5
 absent new.h5
 if [[ $learning == ON ]]; then
   for data in cut random folder.onnx missing; do
@@ -190,10 +190,10 @@ status_is() {
 holds 'standard output that is full is an error' status_is 2 "$reverie" rules list >/dev/full 2>err
 holds 'and one line says so' grep -q '^reverie: standard output cannot be written: No space left' err
 holds 'standard output that is closed is an error' status_is 2 "$reverie" rules list >&- 2>err
-holds 'standard error that is full changes nothing' "$reverie" optimize good.onnx --out full.onnx >out 2>/dev/full
-holds 'standard error that is closed changes nothing' "$reverie" optimize good.onnx --out closed.onnx >out 2>&-
+holds 'standard error that is full changes nothing' "$reverie" optimize good.onnx --method greedy --cost roofline:cpu --out full.onnx >out 2>/dev/full
+holds 'standard error that is closed changes nothing' "$reverie" optimize good.onnx --method greedy --cost roofline:cpu --out closed.onnx >out 2>&-
 holds 'the result is there' cmp full.onnx closed.onnx
-holds 'with standard output full the result is there' status_is 2 "$reverie" optimize good.onnx --out kept.onnx >/dev/full 2>err
+holds 'with standard output full the result is there' status_is 2 "$reverie" optimize good.onnx --method greedy --cost roofline:cpu --out kept.onnx >/dev/full 2>err
 holds 'and the same' cmp full.onnx kept.onnx
 holds 'an error that cannot be told has its status' status_is 2 "$reverie" optimize missing.onnx 2>/dev/full
 
