@@ -191,6 +191,8 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
     progress.update(progress.done(), fmt::format("confirming, sitting {}", sittings));
   };
   const Subject subject(model, options.model);
+  if (config.machine.empty() && has_opaque_node(model.graph) && ort::is_installed())
+    config.machine = "ort";  // no other runs such nodes
   if (config.method == kAutomatic)
     return optimize_automatically(subject, rules, cost, confirming_machine(config), config);
   const auto method = method_of(config, options.policy, rules, cost);

@@ -6,7 +6,7 @@
 
 namespace reverie {
 
-/// The policy on values that LANGUAGE.md states ("Values"), for what one match would bring.
+/// The policy on values that LANGUAGE.md states ("Values that are kept"), for what one match would bring.
 
 /// Whether constants that are known keep their precision when they are combined, and nothing that may
 /// be infinite is multiplied by zeros that the rule puts in. It depends on what instance_key knows.
