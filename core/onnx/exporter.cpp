@@ -301,7 +301,10 @@ void Exporter::write_declared_types(const std::vector<std::string>& values) {
   for (const std::string& name : values) {
     const auto declared = info_.value_infos.find(name);
     if (declared == info_.value_infos.end() || is_output(name)) continue;
-    REVERIE_CHECK(skeleton_.model.mutable_graph()->add_value_info()->ParseFromString(declared->second));
+    onnx::ValueInfoProto value;
+    REVERIE_CHECK(value.ParseFromString(declared->second));
+    const bool has_type = value.type().value_case() != onnx::TypeProto::VALUE_NOT_SET;
+    if (has_type) *skeleton_.model.mutable_graph()->add_value_info() = std::move(value);
   }
 }
 

@@ -15,7 +15,8 @@ namespace reverie {
 struct FileComparison {
   ContestResult contest;  ///< contestant i: files[i]; of a file that disagrees nothing is known
   MachineInfo machine;
-  /// By file: worst_error beside what `reference` makes of the first file.
+  /// By file: worst_error beside what the machine makes of the first file, or beside what `reference` makes of it
+  /// where that is less: an optimizer of the machine may be wrong on the first file alone.
   std::vector<double> errors;
 };
 
