@@ -45,9 +45,9 @@ ImportedModel Importer::run(const ImportOptions& options, Observations* seen) {
 
 void Importer::observe(Observations* seen) const {
   for (const auto& [name, id] : values_)
-    (*seen)[name] = {graph_.type(id), graph_.weight(graph_.producer(id)), id};
+    (*seen)[name] = {graph_.type(id), graph_.weight(graph_.producer(id)), false, id};
   for (const auto& tensor : model_.graph().initializer())
-    if (const auto at = seen->find(tensor.name()); at != seen->end()) at->second.weight = nullptr;
+    if (const auto at = seen->find(tensor.name()); at != seen->end()) at->second.is_initializer = true;
 }
 
 void Importer::add_inputs(const ImportOptions& options) {

@@ -11,7 +11,8 @@ namespace reverie::proto {
 /// What an import made of a value of the file.
 struct Observed {
   TensorType type;
-  WeightPtr weight;  ///< nullptr unless it is a stored constant, and no initializer
+  WeightPtr weight;  ///< nullptr unless it is a stored constant
+  bool is_initializer = false;
   /// The same for names of the same value (Identity).
   ValueId value;
 };

@@ -79,7 +79,7 @@ const onnx::NodeProto* ObservedFile::producer(const std::string& name) const {
 
 bool ObservedFile::constant_depends(const std::string& name) const {
   const Observed* first = bound(name);
-  if (first == nullptr || first->weight == nullptr) return false;
+  if (first == nullptr || first->weight == nullptr || first->is_initializer) return false;
   return std::ranges::any_of(seen_, [&](const Observations& seen) {
     const auto at = seen.find(name);
     return at == seen.end() || at->second.weight == nullptr || at->second.type != first->type ||
@@ -110,7 +110,7 @@ std::vector<int64_t> ObservedFile::elements(const std::string& name, int64_t ind
   std::vector<int64_t> elements;
   for (const Observations& seen : seen_) {
     const auto at = seen.find(name);
-    if (at == seen.end() || at->second.weight == nullptr) return {};
+    if (at == seen.end() || at->second.weight == nullptr || at->second.is_initializer) return {};
     const TensorType& type = at->second.type;
     if (type.dtype != DType::kInt64 || index >= type.elements()) return {};
     elements.push_back(at->second.weight->materialize().to_integers()[static_cast<size_t>(index)]);
