@@ -314,6 +314,9 @@ ModelInfo Importer::model_info() const {
   };
   std::for_each(model_.graph().input().begin(), model_.graph().input().end(), keep);
   std::for_each(model_.graph().output().begin(), model_.graph().output().end(), keep);
+  for (const onnx::ValueInfoProto& output : model_.graph().output())  // of what only the file tells the type
+    if (!graph_.type(value(output.name())).known())
+      info.value_infos[output.name()] = output.SerializeAsString();
   for (const std::string& name : only_declared_)
     info.value_infos.try_emplace(name, declared_.at(name)->SerializeAsString());
   info.data_extents = opaque_types_.data_extents();
