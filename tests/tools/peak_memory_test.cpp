@@ -74,10 +74,14 @@ TEST_F(PeakMemory, InspectingAModelDoesNotLoadItsWeights) {
   EXPECT_LT(share_of_weights({"inspect"}), 0.4);
 }
 
-/// New weights are in memory before they are written, but neither the old ones nor a second copy.
+/// New weights are in memory before they are written, but neither the old ones nor a second copy: beyond
+/// 2.5 times the file there is room for the program and what verification computes, and for no other copy.
 TEST_F(PeakMemory, OptimizingAModelHoldsItsWeightsOnce) {
-  EXPECT_LT(share_of_weights({"optimize", "--method", "greedy", "--cost", "roofline:t4", "--quiet",
-                              "--out", folder_ / "out.onnx"}), 1.6);
+  constexpr double kProgram = 150e6;  // bytes
+  const int64_t peak = peak_of({"optimize", full_, "--method", "greedy", "--cost", "roofline:t4", "--quiet",
+                                "--out", folder_ / "out.onnx"});
+  const auto size = static_cast<double>(std::filesystem::file_size(full_));
+  EXPECT_LT(static_cast<double>(peak), 2.5 * size + kProgram);
 }
 
 }  // namespace
