@@ -23,7 +23,7 @@ struct FitConfig {
   double final_learning_rate = 2e-4;
   double clip = 1;
   /// Requested: fit saves its state, also in the midst of an epoch, and throws Interrupted.
-  StopToken stop;
+  StopToken stop = {};
 
   template <class V>
   void fields(V& v) {

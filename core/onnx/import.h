@@ -59,7 +59,8 @@ constexpr int kNewestOpset = 21;
 ///
 /// Model-local functions are inlined (core/onnx/inline_functions.h). What the table cannot express (other
 /// operators, custom domains, functions for another opset, strings, control flow, shapes that are not
-/// constant) becomes an Opaque node, whose `proto` attribute holds the serialised node with canonical names and with data of external files; one without a name has that
+/// constant) becomes an Opaque node, whose `proto` attribute holds the serialised node with canonical names and
+/// with data of external files; one without a name has that
 /// of its first output. Values that its subgraphs capture follow its own inputs, in order of first use.
 /// One warning counts them by operator; `untouched` names each with the reason.
 ///

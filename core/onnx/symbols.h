@@ -46,13 +46,15 @@ class SymbolicFile {
   std::shared_ptr<const proto::ObservedFile> original_;
 };
 
-/// As export_onnx, but what depends on symbolic dimensions is written back (core/onnx/shape_code.h), and inputs
-/// and outputs keep those symbolic dimensions for which the written file holds: with other extents bound (a few more, half, one less, twice) it still agrees with the model
-/// at `original`, wherever that itself can be run, which it must be able to at one of them; also with an
-/// extent of 1, which is broadcast and hence proves nothing of the others. Weights are drawn anew for
-/// that, and what is computed from them is computed again (core/exec/compare.h). `model` was imported
-/// from there. Returns the symbols that had to be replaced by their extents. Where an extent that depends on data is among
-/// them, it cannot be, and the model is written as it was imported, without any rewrite.
+/// As export_onnx, but what depends on symbolic dimensions is written back (core/onnx/shape_code.h), and inputs and
+/// outputs keep those symbolic dimensions for which the written file holds: with other extents bound (a few more,
+/// half, one less, twice) it still agrees with the model at `original`, wherever that itself can be run, which it must
+/// be able to at one of them; also with an extent of 1, which is broadcast and hence proves nothing of the others.
+/// Weights are drawn anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
+/// was imported from there.
+///
+/// Returns the symbols that had to be replaced by their extents. An extent that depends on data cannot be replaced:
+/// where one is among them, the model is written as it was imported, without any rewrite.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

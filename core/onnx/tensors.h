@@ -21,7 +21,8 @@ WeightPtr read_constant(const onnx::TensorProto& tensor, const std::string& name
 /// The same for a tensor that has to be small, as in an attribute.
 Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files);
 
-/// Brings data that lies in files into the tensors of the node's attributes, subgraphs included. InputError as for read_weight, and where the node becomes larger than a message may be.
+/// Brings data that lies in files into the tensors of the node's attributes, subgraphs included. InputError as for
+/// read_weight, and where the node becomes larger than a message may be.
 void embed_external_data(onnx::NodeProto* node, ExternalFiles& files);
 /// The same for all tensors of a graph.
 void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files);
