@@ -98,7 +98,7 @@ TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
         if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, opset, inputs);
     });
   }
-  EXPECT_GE(opinion_->compared(), 2000);
+  EXPECT_GE(opinion_->compared(), 6500);
 }
 
 TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
@@ -114,8 +114,8 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
       });
   }
   for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
-    EXPECT_GE(written[opset], kGraphs / 2) << opset;
-  EXPECT_GE(opinion_->compared(), 15 * kGraphs);
+    EXPECT_GE(written[opset], kGraphs / 4) << opset;
+  EXPECT_GE(opinion_->compared(), 900);
 }
 
 TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
@@ -163,7 +163,7 @@ TEST_F(SecondOpinionTest, AgreesOnTheFormsOfEveryOpset) {
       }
     }
   std::cout << known << " forms, " << refused << " that the opset does not have\n";
-  EXPECT_GE(opinion_->compared(), 3000);
+  EXPECT_GE(opinion_->compared(), 6500);
 }
 
 }  // namespace
