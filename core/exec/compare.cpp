@@ -239,7 +239,8 @@ std::string extreme_difference(const Tensor& reference, const Tensor& other, dou
   for (size_t i = 0; i < a.size(); ++i) {
     if (!(std::fabs(a[i]) < CompareOptions::kMask)) continue;
     if (!std::isfinite(b[i]))
-      return fmt::format("is {} at element {}, where the original is {:.6g}", b[i], i, a[i]);
+      return fmt::format("is {} at element {}, where the original is {:.6g}",
+                         std::isnan(b[i]) ? "NaN" : "infinite", i, a[i]);
     scale = std::max(scale, std::fabs(a[i]));
     apart = std::max(apart, std::fabs(a[i] - b[i]));
   }

@@ -328,7 +328,7 @@ y = Conv(r, w))");
   };
   EXPECT_TRUE(compare(graph(false), graph(false)).agree);
   const Agreement result = compare(graph(false), graph(true));
-  EXPECT_THAT(result.reason, HasSubstr("on zeros, computed in float32, 'y' is nan"));
+  EXPECT_THAT(result.reason, HasSubstr("on zeros, computed in float32, 'y' is NaN"));
   EXPECT_TRUE(result.disagree());
   EXPECT_TRUE(compare(graph(false), graph(true), {.extremes = false}).agree);
 }
