@@ -67,9 +67,11 @@ Transposed::primitive_desc choose_transposed(const Window& window, const Dims& s
           engine()};
 }
 
-/// One number per channel, added by a kernel of its own: oneDNN's transposed convolutions take several
-/// times as long where they add it themselves.
-Slot with_bias(Builder& builder, const Slot& image, ValueId bias) {
+/// One number per channel, added by a kernel of its own: oneDNN's transposed convolutions take
+/// several times as long where they add it themselves.
+Slot with_bias(Builder& builder, const Slot& result, ValueId value, ValueId bias) {
+  // Channels that do not fill their blocks would be added to one by one.
+  const Slot image = builder.converted(result, natural_desc(builder.type(value)));
   Dims dims(image.desc.dims().size(), 1);
   dims[1] = builder.type(bias).shape[0];
   const Desc row = dense(dims);
@@ -102,7 +104,8 @@ bool lower_transposed_convolution(Builder& builder, NodeId node) {
                {DNNL_ARG_WEIGHTS, builder.converted({builder.plain(inputs[1]).buffer, filter},
                                                     chosen.weights_desc())}},
               {{DNNL_ARG_DST, result}});
-  builder.define(output, inputs.size() > 2 ? with_bias(builder, result, inputs[2]) : result);
+  const bool has_bias = inputs.size() > 2;
+  builder.define(output, has_bias ? with_bias(builder, result, output, inputs[2]) : result);
   return true;
 }
 
