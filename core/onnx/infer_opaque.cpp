@@ -45,6 +45,13 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
   return single;
 }
 
+/// ONNX calls extents that it does not know "unk__0" and so on, in each model anew.
+void forget_made_up_names(onnx::TypeProto* type) {
+  if (!type->has_tensor_type() || !type->tensor_type().has_shape()) return;
+  for (auto& dim : *type->mutable_tensor_type()->mutable_shape()->mutable_dim())
+    if (dim.dim_param().starts_with("unk__")) dim.clear_dim_param();
+}
+
 }  // namespace
 
 std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
@@ -64,6 +71,7 @@ std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
     for (const auto& info : inference.values)
       if (!node.output(i).empty() && info.name() == node.output(i))
         types[static_cast<size_t>(i)] = info.type();
+  for (onnx::TypeProto& type : types) forget_made_up_names(&type);
   return types;
 }
 
