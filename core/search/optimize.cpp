@@ -134,7 +134,16 @@ class Optimization {
 constexpr double kSittings = 6;
 constexpr double kWarmUpRounds = 2;
 /// On outputs in the runtime, which computes in the declared types.
-constexpr double kRuntimeTolerance = 2e-2;
+double runtime_tolerance(const Graph& graph) {
+  constexpr double kSingle = 1e-4, kHalf = 1e-2;
+  const auto is_half = [&](NodeId node) {
+    return std::ranges::any_of(output_types(graph, node), [](const TensorType& type) {
+      return type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16;
+    });
+  };
+  const std::vector<NodeId> nodes = graph.nodes();
+  return std::ranges::any_of(nodes, is_half) ? kHalf : kSingle;
+}
 
 /// Rounds and finalists so that the final takes half of `seconds` and the screening ends in time for it; no
 /// finalists where that cannot be. `run` and `ready`: seconds that one contestant takes.
@@ -254,7 +263,7 @@ std::string objection_to(int winner, const Optimization& optimization, Contestan
                          const OptimizeConfig& config, Optimized& result) {
   const Graph& graph = result.contenders[static_cast<size_t>(winner - 1)].graph;
   if (contestants != nullptr)
-    if (const double error = contestants->difference(winner); !(error <= kRuntimeTolerance))
+    if (const double error = contestants->difference(winner); !(error <= runtime_tolerance(graph)))
       return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
   if (const std::set<std::string> lost = optimization.symbols().lost(graph); !lost.empty())
     return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(lost, "', '"));
