@@ -50,7 +50,7 @@ class FillWeights : public ::testing::Test {
           row = Constant <value = int64[1] {100}> ()
           w = ConstantOfShape <value = float[1] {0.001}> (shape)
           v = ConstantOfShape <value = float[1] {4.0}> (row)
-          b = ConstantOfShape <value = float[1] {0.25}> (row)
+          b = ConstantOfShape <value = float[1] {0.0}> (row)
           p = MatMul(x, w)
           q = Add(p, b)
           r = Sqrt(v)
