@@ -82,8 +82,8 @@ MadeEnvironment make_environment(const EnvironmentConfig& config, MeasureGraph m
     starts.push_back({made.graphs.back(), std::move(model.graph)});
   }
   RewriteEnvConfig rewrite = config.rewrite;
-  rewrite.measures_opaque_nodes =
-      machine_runs_files(machine_name_beside(config.measure.machine, config.cost));
+  const std::string machine = machine_name_beside(config.measure.machine, config.cost);
+  rewrite.measures_opaque_nodes = is_machine(machine) && machine_runs_files(machine);
   made.environment = std::make_unique<RewriteEnvironment>(std::move(starts), rules,
                                                           costs_as_written(cost, newest),
                                                           std::move(rewrite), std::move(measure));

@@ -82,7 +82,7 @@ TEST(Roofline, AProcessorHasKernelsForDepthwiseConvolutionsAndSmallGroups) {
   for (const int64_t groups : {2, 4, 8, 16, 32}) EXPECT_LT(time(groups), 0.6 * time(groups / 2)) << groups;
   EXPECT_NEAR(time(64) / time(32), 1, 0.1);  // 4 channels
   EXPECT_GT(time(128), 3 * time(64));        // 2 channels: a generic kernel
-  EXPECT_LT(time(256), 0.2 * time(64));      // depthwise
+  EXPECT_LT(time(256), 0.8 * time(64));      // depthwise, bound by memory
 }
 
 TEST(Roofline, AProcessorRuns16BitFloatsAsFloat32) {
