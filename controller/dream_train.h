@@ -20,7 +20,7 @@ struct TrainingPlan {
   int64_t validate_every = 20;
   bool validate_start = true;
   /// Requested: the training saves its state after the update under way and throws Interrupted.
-  StopToken stop;
+  StopToken stop = {};
 
   template <class V> void fields(V& v) {
     v.field("updates", updates, "Updates of the policy; 0: imitation alone", at_least(0));

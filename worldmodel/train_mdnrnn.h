@@ -13,9 +13,16 @@
 namespace reverie {
 
 struct TrainMdnRnnConfig {
+  static FitConfig default_fit() {
+    FitConfig fit;
+    fit.epochs = 20;
+    fit.learning_rate = 6e-3;
+    return fit;
+  }
+
   WorldModelConfig model;
   WorldLossConfig loss;
-  FitConfig fit{.epochs = 20, .learning_rate = 6e-3};
+  FitConfig fit = default_fit();
   int minibatch_episodes = 2;
   int episodes_per_epoch = 500;
   int validation_episodes = 100;

@@ -39,9 +39,9 @@ struct ImportedModel {
   ModelInfo info;
   int64_t nodes = 0;  ///< of the file's graph, with functions inlined
   /// The opaque nodes of `graph` in the order of the file.
-  std::vector<UntouchedNode> untouched;
+  std::vector<UntouchedNode> untouched = {};
   /// Each one line for a person.
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = {};
 };
 
 constexpr int kOldestOpset = 7;

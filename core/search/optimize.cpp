@@ -103,15 +103,15 @@ class Optimization {
   double seconds_left(double limit) const { return left_of(limit, watch_); }
 
   void finish(Optimized& result) const {
-    const FileCosts costs(start_.rules(), cost_);
-    result.file_before = costs.of(subject_.graph);
-    result.changed = !same_in_a_file(subject_.graph, result.search.best);
-    result.file_after = result.changed ? costs.of(result.search.best) : result.file_before;
     result.cost_source = cost_->name();
     result.cost_lookups = cost_->counters().lookups - before_.lookups;
     result.measurements = cost_->counters().measurements - before_.measurements;
     result.estimates = cost_->counters().estimates - before_.estimates;
     result.operators = cost_->counters().operators - before_.operators;
+    const FileCosts costs(start_.rules(), cost_);
+    result.file_before = costs.of(subject_.graph);
+    result.changed = !same_in_a_file(subject_.graph, result.search.best);
+    result.file_after = result.changed ? costs.of(result.search.best) : result.file_before;
     result.weight_bytes_before = subject_.graph.weight_bytes();
     result.weight_bytes_after = result.search.best.weight_bytes();
   }

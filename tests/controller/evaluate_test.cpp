@@ -58,7 +58,7 @@ class EvaluateTest : public ::testing::Test {
                                const RewriteEnvConfig& env, const EvaluationConfig& config) {
     scene_->tiny.save(directory / "policy.pt");
     create_directory(directory / "models");
-    const ImportedModel model{graph, info, {}};
+    const ImportedModel model{graph, info};
     const EvaluationInputs inputs{"<tiny>.onnx", "tiny-2", model, scene_->tiny.rules, scene_->tiny.cost,
                                   load_trained_policy(directory / "policy.pt"),
                                   env, directory.path(), 3,
