@@ -17,8 +17,8 @@ namespace {
 struct Config {
   uint64_t seed = 0;
   std::string device = "cpu";
-  TrainEnsembleConfig mdnrnn;
   std::vector<int> open_loop = {1, 5, 10, 25, 50};
+  TrainEnsembleConfig mdnrnn;
 
   template <class V>
   void fields(V& v) {
