@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
 #include "core/search/file_cost.h"
@@ -147,6 +149,24 @@ TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph, true));
   EXPECT_FALSE(result.changed);
   EXPECT_THAT(result.unconfirmed, HasSubstr("the fake broke"));
+}
+
+TEST(Automatic, TriesMergedGroupsWhateverTheyCost) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 32, 8, 8}});
+  const ValueId c = graph.add("Conv", {x, weight(graph, {32, 8, 3, 3}, "w")}, {{"group", int64_t{4}}});
+  graph.add_output("y", graph.add("Conv", {c, weight(graph, {32, 16, 1, 1}, "v")}, {{"group", int64_t{2}}}));
+  const RewriteState start(graph, builtin(), make_cost_model("roofline:cpu"));
+  std::set<std::vector<int64_t>> groups;
+  for (const Candidate& candidate : automatic_candidates(start, {}, true)) {
+    std::vector<int64_t> of_candidate;
+    for (const NodeId node : candidate.result.best.topological_order())
+      if (candidate.result.best.op(node).is("Conv"))
+        of_candidate.push_back(candidate.result.best.attributes(node).integer("group"));
+    groups.insert(of_candidate);
+  }
+  EXPECT_THAT(groups, Contains(std::vector<int64_t>{4, 2}));
+  EXPECT_THAT(groups, Contains(std::vector<int64_t>{2, 1})) << "each once";
 }
 
 TEST(Automatic, HoldsTheBoundOfTheWeights) {
