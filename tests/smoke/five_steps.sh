@@ -100,7 +100,7 @@ own=$("$reverie" optimize model.onnx --method policy --policy policy/policy.pt -
 
 status=0
 "$reverie" optimize model.onnx --policy policy/policy.pt --quiet >/dev/null 2>err || status=$?
-[[ $status -eq 2 && $(cat err) == *'--policy is for --method policy, not taso' ]] ||
+[[ $status -eq 2 && $(cat err) == *'--policy is for --method policy, not rulelist' ]] ||
   fail "a policy that is not asked for is passed over ($status): $(cat err)"
 
 # In the environment that the policy was trained for, which nothing here names.
