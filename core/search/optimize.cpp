@@ -234,6 +234,9 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                    const OptimizeConfig& config) {
   std::shared_ptr<Machine> machine;  // one that is not there is refused before the search
   if (config.confirm) machine = machine_beside(config.machine, config.cost);
+  if (machine != nullptr && !machine->runs_files() && has_opaque_node(subject.graph))
+    throw InputError("{} cannot run nodes that are carried through untouched, to confirm; machine ort can "
+                     "(tools/setup.sh --ort installs it)", machine->name());
   const Optimization optimization(subject, std::move(rules), std::move(cost), config);
   SearchOptions options = config.search;
   options.time_limit = optimization.seconds_left(options.time_limit);
