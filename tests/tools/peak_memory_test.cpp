@@ -77,7 +77,7 @@ TEST_F(PeakMemory, InspectingAModelDoesNotLoadItsWeights) {
 /// New weights are in memory before they are written, but neither the old ones nor a second copy: beyond
 /// 2.5 times the file there is room for the program and what verification computes, and for no other copy.
 TEST_F(PeakMemory, OptimizingAModelHoldsItsWeightsOnce) {
-  constexpr double kProgram = 150e6;  // bytes
+  constexpr double kProgram = 250e6;  // bytes, LibTorch among them
   const int64_t peak = peak_of({"optimize", full_, "--method", "greedy", "--cost", "roofline:t4", "--quiet",
                                 "--out", folder_ / "out.onnx"});
   const auto size = static_cast<double>(std::filesystem::file_size(full_));
