@@ -34,12 +34,15 @@ void print_contest(const Optimized& result) {
              result.machine.library, "", "sum of costs", "median", "ratio", "95% interval");
   for (size_t i = 0; i < result.contest.standings.size(); ++i) {
     const Standing& standing = result.contest.standings[i];
-    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}\n",
+    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}{}\n",
                i == 0 ? "original" : fmt::format("contender {}", i),
                cost_of(result, i).runtime.milliseconds(), standing.median / kMillisecond,
                standing.ratio.median, standing.ratio.low, standing.ratio.high,
                standing.finalist ? "" : "  screened out",
-               static_cast<int>(i) == result.contest.winner ? "  kept" : "");
+               static_cast<int>(i) == result.contest.winner ? "  kept" : "",
+               i == 0 || result.contenders[i - 1].rules.empty()
+                   ? ""
+                   : fmt::format("  ({})", result.contenders[i - 1].rules));
   }
   if (result.contest.fallbacks > 0)
     fmt::print("{} nodes ran on the reference kernels; beside a device that counts with all transfers\n",

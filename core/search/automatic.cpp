@@ -72,12 +72,8 @@ std::vector<Variant> variants_of(const RewriteState& start, bool all) {
 }
 
 /// As steps of `whole`: the index of a location depends on its rule and the graph alone.
-void rename_rules(SearchResult& result, const RuleSet& own, const RuleSet& whole) {
-  const auto rename = [&](std::vector<RewriteStep>& steps) {
-    for (RewriteStep& step : steps) step.rule = whole.find(own.name(step.rule));
-  };
-  rename(result.rewrites);
-  for (Improvement& improvement : result.improvements) rename(improvement.rewrites);
+void rename_rules(std::vector<RewriteStep>& steps, const RuleSet& own, const RuleSet& whole) {
+  for (RewriteStep& step : steps) step.rule = whole.find(own.name(step.rule));
 }
 
 bool is_new(const std::vector<Candidate>& known, const Graph& graph) {
@@ -115,7 +111,8 @@ std::vector<Candidate> automatic_candidates(const RewriteState& start, const Sea
     }
     const auto rules = std::make_shared<const RuleSet>(variants[i].rules);
     SearchResult result = variants[i].search({start.graph(), rules, variants[i].cost}, own);
-    rename_rules(result, *rules, start.rules());
+    rename_rules(result.rewrites, *rules, start.rules());
+    result.improvements.clear();  // their steps name rules of the variant
     result.initial_cost = start.cost();
     result.best_cost = graph_cost(start.cost_model(), result.best);
     if (candidates.empty() || is_new(candidates, result.best))
