@@ -16,12 +16,11 @@
 
 namespace reverie {
 
-enum class EncoderKind { kVariational, kDeterministic, kContrastive, kRandom };
+enum class EncoderKind { kVariational, kDeterministic, kRandom };
 
 inline EnumNames<EncoderKind> enum_names(EncoderKind) {
   return {{EncoderKind::kVariational, "variational"},
           {EncoderKind::kDeterministic, "deterministic"},
-          {EncoderKind::kContrastive, "contrastive"},
           {EncoderKind::kRandom, "random"}};
 }
 
@@ -35,8 +34,8 @@ struct EncoderConfig {
   template <class V>
   void fields(V& v) {
     v.field("kind", kind,
-            "variational: reconstructs from samples; deterministic: without them; contrastive: tells "
-            "the state that follows from others; random: never trained, a control for comparisons");
+            "variational: reconstructs from samples; deterministic: without them; random: never "
+            "trained, a control for comparisons");
     v.field("latent", latent, "Width of the latent, and of a region's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));

@@ -25,16 +25,16 @@ struct TrainVaeConfig {
     v.field("minibatch_nodes", minibatch_nodes, "Most nodes in a minibatch", at_least(1));
     v.field("minibatch_graphs", minibatch_graphs, "Most graphs in a minibatch", at_least(1));
     v.field("states_per_epoch", states_per_epoch,
-            "Most distinct states in an epoch; contrastive: twice the most steps", at_least(1));
+            "Most distinct states in an epoch", at_least(1));
     v.field("validation_states", validation_states, "Most states in a validation", at_least(1));
     v.section("encoder", encoder, "V");
     v.section("loss", loss, "Weights of the reconstruction losses");
   }
 };
 
-/// Trains V on the distinct states of the training split, the contrastive kind on its steps, and
-/// writes `directory`/encoder.pt. Losses on the validation split are those of reconstructing the same
-/// states from the latents' means, whatever the kind, plus what else the kind minimises.
+/// Trains V on the distinct states of the training split and writes `directory`/encoder.pt. Losses on
+/// the validation split are those of reconstructing the same states from the latents' means, whatever
+/// the kind.
 /// A random V is written as it was initialised, its input statistics set.
 FitResult train_vae(const EpisodeSource& data, const TrainVaeConfig& config, uint64_t seed,
                     const std::string& directory, bool resume, torch::Device device,

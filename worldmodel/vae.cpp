@@ -27,10 +27,6 @@ torch::Tensor present_regions(const GraphBatch& graph) {
   return (graph.region_sizes > 0).view({graph.graphs(), -1});
 }
 
-Latents detached(const Latents& latents) {
-  return map_tensors(latents, [](const torch::Tensor& t) { return t.detach(); });
-}
-
 /// For each of the nodes a random one of the same region.
 torch::Tensor random_nodes(const GraphBatch& graph, const torch::Tensor& nodes,
                            torch::Generator noise) {
@@ -204,8 +200,6 @@ Vae::Vae(const EncoderConfig& config, const EnvSpec& spec)
       decoder(register_module("decoder", GraphDecoder(config, spec))) {
   if (spec.regions > 1)
     region_decoder = register_module("region_decoder", RegionDecoder(config, spec));
-  if (config.kind == EncoderKind::kContrastive)
-    contrast = register_module("contrast", Contrast(config, spec));
 }
 
 LossTerms Vae::reconstruct(const Latents& latents, const ObservationBatch& batch,
@@ -220,8 +214,8 @@ LossTerms Vae::reconstruct(const Latents& latents, const ObservationBatch& batch
   return losses;
 }
 
-LossTerms Vae::losses(const ObservationBatch& batch, const StatePairs& pairs,
-                      const VaeLossConfig& weights, bool sample, torch::Generator noise) {
+LossTerms Vae::losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
+                      torch::Generator noise) {
   const Posterior posterior = encoder->posterior(batch);
   const bool gaussian = posterior.log_variance.defined();
   auto raw = posterior.mean;
@@ -229,24 +223,12 @@ LossTerms Vae::losses(const ObservationBatch& batch, const StatePairs& pairs,
     const auto epsilon = torch::randn(raw.sizes(), noise).to(raw.device());
     raw = raw + epsilon * torch::exp(0.5 * posterior.log_variance);
   }
-  const Latents latents = encoder->latents(raw, batch.graph);
-  LossTerms losses =
-      reconstruct(contrast ? detached(latents) : latents, batch, weights, noise);
+  LossTerms losses = reconstruct(encoder->latents(raw, batch.graph), batch, weights, noise);
   if (gaussian)
     losses.add("divergence",
                weights.kl * gaussian_divergence(
                                 posterior, region_decoder ? present_regions(batch.graph)
                                                           : torch::Tensor()));
-  if (contrast && pairs.size() > 0)
-    contrast->add_losses(losses, latents, batch.mask, pairs, weights.contrast);
-  return losses;
-}
-
-LossTerms Vae::contrast_losses(const ObservationBatch& batch, const StatePairs& pairs,
-                               const VaeLossConfig& weights) {
-  LossTerms losses;
-  const Latents latents = encoder->latents(encoder->posterior(batch).mean, batch.graph);
-  contrast->add_losses(losses, latents, batch.mask, pairs, weights.contrast);
   return losses;
 }
 

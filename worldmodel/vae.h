@@ -1,6 +1,5 @@
 #pragma once
 
-#include "worldmodel/contrast.h"
 #include "worldmodel/encoder.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/torch.h"
@@ -15,7 +14,6 @@ struct VaeLossConfig {
   double shares = 0.5;
   double counts = 2;
   double gains = 2;
-  double contrast = 1;
 
   template <class V>
   void fields(V& v) {
@@ -26,7 +24,6 @@ struct VaeLossConfig {
     v.field("shares", shares, "Weight of the nodes' cost shares", at_least(0));
     v.field("counts", counts, "Weight of the action mask", at_least(0));
     v.field("gains", gains, "Weight of the best cost change per rule", at_least(0));
-    v.field("contrast", contrast, "Weight of telling what follows, contrastive alone", at_least(0));
   }
 };
 
@@ -84,24 +81,18 @@ TORCH_MODULE(RegionDecoder);
 /// where `present` [*] is not zero.
 torch::Tensor gaussian_divergence(const Posterior& posterior, const torch::Tensor& present);
 
-/// V with its decoders, as it is trained. The contrastive kind learns from `contrast` alone: its
-/// decoders see latents without gradients, so that their losses tell what any kind's latents hold.
+/// V with its decoders, as it is trained.
 struct Vae : torch::nn::Module {
   Vae(const EncoderConfig& config, const EnvSpec& spec);
 
   /// What is minimised, in parts; for the variational kind the evidence lower bound. With `sample`
-  /// it draws latents from the posterior, otherwise they are its means. `pairs`: of states of the
-  /// batch; only the contrastive kind looks at them, and may be given none.
-  LossTerms losses(const ObservationBatch& batch, const StatePairs& pairs,
-                   const VaeLossConfig& weights, bool sample, torch::Generator noise);
-  /// The part of the contrastive kind alone.
-  LossTerms contrast_losses(const ObservationBatch& batch, const StatePairs& pairs,
-                            const VaeLossConfig& weights);
+  /// it draws latents from the posterior, otherwise they are its means.
+  LossTerms losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
+                   torch::Generator noise);
 
   std::shared_ptr<GraphEncoder> encoder;
   GraphDecoder decoder{nullptr};
   RegionDecoder region_decoder{nullptr};  ///< S > 1
-  Contrast contrast{nullptr};             ///< contrastive
 
  private:
   LossTerms reconstruct(const Latents& latents, const ObservationBatch& batch,

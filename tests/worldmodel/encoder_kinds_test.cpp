@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <string>
 #include <tuple>
 
@@ -58,7 +57,6 @@ class EncoderKinds : public ::testing::TestWithParam<std::tuple<EncoderKind, boo
                 0.85 * testing::value(start, "validation/" + part))
           << part;
     EXPECT_EQ(has(best, "validation/divergence"), kind() == EncoderKind::kVariational);
-    EXPECT_EQ(has(best, "validation/contrast"), kind() == EncoderKind::kContrastive);
     EXPECT_EQ(has(best, "validation/region_presence"), by_region());
   }
 
@@ -73,8 +71,6 @@ TEST_P(EncoderKinds, LearnsWhatTheStateHolds) {
   if (by_region())
     for (const char* part : {"region_presence", "region_gains", "region_types", "region_shares"})
       parts.push_back(part);
-  if (kind() == EncoderKind::kContrastive) parts.push_back("contrast");
-  if (kind() == EncoderKind::kContrastive && by_region()) parts.push_back("region_contrast");
   expect_learnt(parts);
   const auto encoder = load_encoder(load_checkpoint(first / "encoder.pt", "encoder"));
   const Latents latents = encode_states(data, *encoder);
@@ -109,25 +105,6 @@ TEST_P(EncoderKinds, KeptLatentsAreThoseEncoded) {
   }
 }
 
-/// Reconstructing moves a contrastive encoder nowhere, and any other.
-TEST_P(EncoderKinds, WhatItLearnsFrom) {
-  Vae vae(config.encoder, data.spec());
-  config.loss.contrast = 0;
-  const auto steps = thin(steps_in(data, Split::kTrain), 10);
-  const StateMinibatch some = pack_steps(data, steps, 6000, 20).front();
-  vae.losses(load_states(data, some.states), some.pairs(data), config.loss, true, make_generator(1))
-      .total()
-      .backward();
-  const auto gradient = [](const torch::nn::Module& module) {
-    double sum = 0;
-    for (const auto& parameter : module.parameters())
-      if (parameter.grad().defined()) sum += parameter.grad().abs().sum().item<double>();
-    return sum;
-  };
-  EXPECT_EQ(gradient(*vae.encoder) > 0, kind() != EncoderKind::kContrastive);
-  EXPECT_GT(gradient(*vae.decoder), 0);
-}
-
 std::string name_of(const ::testing::TestParamInfo<std::tuple<EncoderKind, bool>>& info) {
   const auto [kind, by_region] = info.param;
   for (const auto& [known, name] : enum_names(kind))
@@ -137,52 +114,9 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<EncoderKind, bool>
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EncoderKinds,
                          ::testing::Combine(::testing::Values(EncoderKind::kVariational,
-                                                              EncoderKind::kDeterministic,
-                                                              EncoderKind::kContrastive),
+                                                              EncoderKind::kDeterministic),
                                             ::testing::Bool()),
                          name_of);
-
-TEST(StatePairs, AreTheStepsOfEpisodesThatChangeTheState) {
-  ToyEnvironment toy(ToyConfig{.blocks = 3, .start_states = 8, .horizon = 12, .regions = true});
-  const MemoryEpisodes data = testing::random_episodes(toy, 20, 1);
-  const auto steps = steps_in(data, Split::kTrain);
-  size_t taken = 0, seen = 0;
-  for (const int episode : data.episodes_in(Split::kTrain))
-    for (const Transition& step : data.episodes()[episode].steps)
-      taken += step.action.primary != ToyEnvironment::kNoOp;
-  EXPECT_EQ(steps.size(), taken);
-  for (const StateMinibatch& some : pack_steps(data, steps, 200, 12)) {
-    EXPECT_LE(some.states.size(), 12u);
-    const StatePairs pairs = some.pairs(data);
-    for (int64_t i = 0; i < pairs.size(); ++i, ++seen) {
-      const StateStep& step = steps[seen];
-      EXPECT_EQ(some.states[pairs.from[i].item<int64_t>()], step.from);
-      EXPECT_EQ(some.states[pairs.to[i].item<int64_t>()], step.to);
-      EXPECT_EQ(pairs.actions.primary[i].item<int>(), step.action.primary);
-      EXPECT_EQ(pairs.actions.secondary[i].item<int>(), step.action.secondary);
-    }
-  }
-  EXPECT_EQ(seen, steps.size());
-}
-
-TEST(Contrast, IsTheLogarithmOfHowManyStatesCannotBeToldApart) {
-  EncoderConfig config;
-  config.latent = 4;
-  EnvSpec spec;
-  spec.actions = {"a", "NO-OP"};
-  spec.max_secondary = 2;
-  torch::manual_seed(1);
-  Contrast contrast(config, spec);
-  StatePairs pairs;
-  for (torch::Tensor* column : pairs.tensors()) *column = torch::zeros({1}, torch::kInt64);
-  const auto loss = [&](const torch::Tensor& z) {
-    LossTerms losses;
-    contrast->add_losses(losses, {z, {}, {}}, {torch::ones({z.size(0), 2}, torch::kInt64), {}}, pairs, 1);
-    return losses.total().item<double>();
-  };
-  EXPECT_EQ(loss(torch::rand({1, 4})), 0);
-  EXPECT_NEAR(loss(torch::rand({1, 4}).expand({3, 4})), std::log(3.0), 1e-5);
-}
 
 }  // namespace
 }  // namespace reverie
