@@ -28,11 +28,9 @@ void check_depth(const DreamStepConfig& config) {
   const TrainerKind trainer = config.trainer.trainer;
   if (config.environment != LearningPlace::kDream || trainer == TrainerKind::kPpo) return;
   const std::string_view name = enum_names(trainer)[static_cast<size_t>(trainer)].second;
-  for (const auto& [key, depth] :
-       {std::pair{"depth", config.dream.depth}, {"depth_start", config.dream.depth_start}})
-    if (depth > 0)
-      throw InputError("dream.{} {} ends dreams early, and {} has no critic for the rest; set dream.{}=0", key,
-                       depth, name, key);
+  if (config.dream.depth > 0)
+    throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
+                     config.dream.depth, name);
 }
 
 void check_population(const DreamStepConfig& config) {
@@ -45,9 +43,7 @@ void check_population(const DreamStepConfig& config) {
 struct Models {
   Checkpoint checkpoint;
   std::shared_ptr<Encoder> encoder;
-  Members members;
-
-  std::shared_ptr<WorldModel> world() const { return members.front(); }
+  std::shared_ptr<WorldModel> world;
 };
 
 Models load_models(const std::string& path, const EnvSpec& spec, double mask_margin,
@@ -57,12 +53,10 @@ Models load_models(const std::string& path, const EnvSpec& spec, double mask_mar
   require_same_actions(path, models.checkpoint, spec);
   models.checkpoint.spec.horizon = spec.horizon;  // that of the rollouts, on which no weights depend
   models.encoder = load_encoder(models.checkpoint);
-  models.members = load_members(models.checkpoint);
+  models.world = load_world_model(models.checkpoint);
   models.encoder->to_device(device);
-  for (const auto& member : models.members) {
-    member->to_device(device);
-    member->set_mask_margin(mask_margin);
-  }
+  models.world->to_device(device);
+  models.world->set_mask_margin(mask_margin);
   return models;
 }
 
@@ -73,11 +67,12 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
   const auto batch = static_cast<int>(config.plan.batch);
   if (config.environment == LearningPlace::kLive)
     return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder,
-                                                   models.world(), batch);
+                                                   models.world, batch);
   if (config.environment == LearningPlace::kSymbolic)
-    return std::make_unique<SymbolicEnvironment>(*run.training, models.encoder, models.world(),
+    return std::make_unique<SymbolicEnvironment>(*run.training, models.encoder, models.world,
                                                  batch);
-  return make_dream(episodes, models.members, config.dream, batch);
+  return std::make_unique<DreamEnvironment>(
+      models.world, dream_starts(episodes, *models.world), config.dream, batch);
 }
 
 LatentEpisodes encoded(const EpisodeSource& data, const Models& models, const DreamStepRun& run) {
@@ -101,7 +96,7 @@ class DreamStep {
       require_same_policy(run.policy, *training_.initial, config.trainer);
     }
     if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
-      training_.demonstrations = demonstrations(episodes_, *models_.world(), config.clone.share);
+      training_.demonstrations = demonstrations(episodes_, *models_.world, config.clone.share);
     training_.origin = hash_combine(data.fingerprint(), hash_of_tensors(models_.checkpoint));
     if (training_.initial) training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));
     training_.plan = config.plan;
@@ -129,7 +124,7 @@ class DreamStep {
     training_.directory = directory;
     training_.seed = seed;
     const auto environment = place_to_learn(episodes_, models_, config_, run_);
-    RealJudge judge(run_.validation, models_.encoder, models_.world(), config_.validation, seed);
+    RealJudge judge(run_.validation, models_.encoder, models_.world, config_.validation, seed);
     return train_policy(*environment, judge.judge(), training_);
   }
 

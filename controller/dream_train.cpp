@@ -80,9 +80,7 @@ class PolicyTraining {
         static_cast<double>(result_.updates) / static_cast<double>(run_.plan.updates);
     const uint64_t seed =
         Rng(run_.seed).fork(static_cast<uint64_t>(result_.updates) + 1).bits();
-    environment_.set_progress(progress);
     Metrics metrics = trainer_->update(environment_, progress, seed);
-    for (auto& metric : environment_.metrics()) metrics.push_back(std::move(metric));
     for (auto& [name, value] : metrics) name = "train/" + name;
     ++result_.updates;
     return metrics;

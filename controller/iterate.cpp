@@ -80,16 +80,13 @@ class Iteration {
     const LatentEpisodes episodes(
         data, cached_latents(where + "/latents.pt", data, *encoder,
                              [&](int done) { encoding.update(done); }));
-    const int members = member_count(last);
-    Progress fitting("fit M", config_.epochs * members, "epochs", run_.progress);
+    Progress fitting("fit M", config_.epochs, "epochs", run_.progress);
     const std::string fit = where + "/world";
     create_directory(fit);
-    const auto observe = [&](const FitProgress& done) {
-      fitting.update(done.member * config_.epochs + done.epoch);
-    };
+    const auto observe = [&](const FitProgress& done) { fitting.update(done.epoch); };
     const double encoded = watch.seconds();
-    return encoded + train_ensemble(episodes, *encoder, config, members, step_.seed, fit, run_.resume,
-                                    run_.device, observe, &last)
+    return encoded + train_mdnrnn(episodes, *encoder, config, step_.seed, fit, run_.resume,
+                                  run_.device, observe, &last)
                          .seconds;
   }
 

@@ -18,7 +18,7 @@ struct Config {
   uint64_t seed = 0;
   std::string device = "cpu";
   std::vector<int> open_loop = {1, 5, 10, 25, 50};
-  TrainEnsembleConfig mdnrnn;
+  TrainMdnRnnConfig mdnrnn;
 
   template <class V>
   void fields(V& v) {
@@ -71,21 +71,17 @@ void run(const Options& options) {
   const Checkpoint checkpoint = given(options);
   const bool goes_on = !options.from.empty();
   require_same_actions(goes_on ? options.from : options.encoder, checkpoint, data.spec());
-  if (goes_on) {
-    config.mdnrnn.model = trained_with(checkpoint).model;
-    config.mdnrnn.members = member_count(checkpoint);
-  }
+  if (goes_on) config.mdnrnn.model = trained_with(checkpoint).model;
   const RunDirectory directory(options.out, dump_config(config), options.resume);
   const auto encoder = load_encoder(checkpoint);
   encoder->to_device(device);
   const LatentEpisodes episodes(data, latents_of(data, *encoder, options));
   FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
-                       data.judging_split(), config.mdnrnn.members);
+                       data.judging_split());
   const FitResult result =
-      train_ensemble(episodes, *encoder, config.mdnrnn, config.mdnrnn.members, config.seed,
-                     options.out, options.resume, device,
-                     [&](const FitProgress& progress) { reporter.observe(progress); },
-                     goes_on ? &checkpoint : nullptr);
+      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume, device,
+                   [&](const FitProgress& progress) { reporter.observe(progress); },
+                   goes_on ? &checkpoint : nullptr);
   const auto rows = report(episodes, config, device, options.out);
   const std::string file = options.out + "/world.pt";
   fmt::print(options.json ? stderr : stdout, "{}: {}\n{}", file, reporter.verdict(result),

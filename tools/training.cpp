@@ -28,23 +28,19 @@ void add_threads_option(CLI::App& command) {
       ->check(CLI::Range(1, kMostThreads));
 }
 
-FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style, Split judged_on,
-                         int members)
+FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+                         Split judged_on)
     : loss_name_(judged_on == Split::kTrain ? "training loss" : "validation loss"),
       directory_(std::move(directory)),
-      progress_(std::move(label), int64_t{epochs} * members, "epochs", style) {}
+      progress_(std::move(label), epochs, "epochs", style) {}
 
 void FitReporter::observe(const FitProgress& progress) {
-  const int done = progress.member * progress.epochs + progress.epoch;
-  if (!metrics_) progress_.start_at(done - 1);
-  if (!metrics_ || progress.member != member_) {
-    member_ = progress.member;
-    metrics_ = std::make_unique<MetricsWriter>(
-        member_ == 0 ? directory_ : fmt::format("{}/member-{}", directory_, member_),
-        progress.epoch - 1);
+  if (!metrics_) {
+    progress_.start_at(progress.epoch - 1);
+    metrics_ = std::make_unique<MetricsWriter>(directory_, progress.epoch - 1);
   }
   metrics_->write(progress.epoch, progress.metrics);
-  progress_.update(done, fmt::format("best {} {:.4f}", loss_name_, progress.best_loss));
+  progress_.update(progress.epoch, fmt::format("best {} {:.4f}", loss_name_, progress.best_loss));
 }
 
 std::string FitReporter::verdict(const FitResult& result) const {

@@ -19,17 +19,16 @@ torch::Device device_named(const std::string& name);
 /// Adds --threads, which takes effect at once.
 void add_threads_option(CLI::App& command);
 
-/// Shows the epochs of a fit and writes their metrics into its run directory, those of further
-/// members into `member-k` below it, which exists.
+/// Shows the epochs of a fit and writes their metrics into its run directory.
 class FitReporter {
  public:
   /// `judged_on`: the split whose loss chooses the epoch that is kept.
-  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style, Split judged_on,
-              int members = 1);
+  FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,
+              Split judged_on);
   void observe(const FitProgress& progress);
   /// "best validation loss 0.1234 at epoch 3 of 10".
   std::string verdict(const FitResult& result) const;
-  /// Of the first member: epochs, best epoch and loss, metrics of the best epoch. Seconds of all.
+  /// Epochs, best epoch and loss, metrics of the best epoch, seconds.
   static Json summary(const FitResult& result);
 
  private:
@@ -37,7 +36,6 @@ class FitReporter {
   std::string directory_;
   std::unique_ptr<MetricsWriter> metrics_;
   Progress progress_;
-  int member_ = 0;
 };
 
 }  // namespace reverie

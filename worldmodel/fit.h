@@ -99,7 +99,6 @@ class FitProblem {
 struct FitProgress {
   int epoch = 0;   ///< epochs done
   int epochs = 0;  ///< at most
-  int member = 0;  ///< of several networks that are fitted one after the other
   bool best = false;
   double best_loss = 0;
   FitMetrics metrics;  ///< "train/..." and "validation/..."

@@ -111,12 +111,6 @@ class LatentEnvironment {
   virtual EnvCounters counters() const = 0;
   /// Steps of real transitions whose rewards are dreamed so far: no real work.
   virtual int64_t symbolic_steps() const { return 0; }
-
-  /// Told before each update which share of the training is done, in [0, 1]; counts from the next reset
-  /// on. What an environment changes over a training depends on this alone.
-  virtual void set_progress(double) {}
-  /// What there is to say of the episodes since the last reset, beside their rewards and lengths.
-  virtual Metrics metrics() const { return {}; }
 };
 
 }  // namespace reverie

@@ -1,7 +1,6 @@
 #include "worldmodel/starts.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
@@ -97,7 +96,7 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
       if (!choice.to_go_on) all.state.cell = all.state.latents.neighbours = torch::Tensor();
       const auto here = chosen.select(1, t).slice(0, first, last);
       parts.push_back(select_rows(all, here.nonzero().squeeze(1)));
-      if (choice.warm_up) world.advance(state, mask, actions);
+      world.advance(state, mask, actions);
     }
   }
   REVERIE_CHECK(!parts.empty());
@@ -105,30 +104,6 @@ StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& e
   const int64_t longest = starts.steps.max().item<int64_t>() + 1;
   const auto order = (starts.episode * longest + starts.steps).argsort();
   return select_rows(std::move(starts), order);
-}
-
-torch::Tensor below_best(const EpisodeSource& data, const std::vector<int>& episodes,
-                         const StartStates& starts) {
-  std::unordered_map<int32_t, double> best;  // by start graph
-  std::unordered_map<int64_t, std::vector<double>> gained;  // by episode, before each of its steps
-  for (const int index : episodes) {
-    const Episode& episode = data.episodes()[index];
-    double sum = 0;
-    double& most = best[episode.start_graph];
-    for (const Transition& step : episode.steps) {
-      gained[index].push_back(sum);
-      sum += step.reward;
-      most = std::max(most, sum);
-    }
-  }
-  const auto of = starts.episode.to(torch::kCPU), steps = starts.steps.to(torch::kCPU);
-  auto below = torch::empty({starts.size()});
-  for (int64_t i = 0; i < starts.size(); ++i) {
-    const int64_t episode = of.data_ptr<int64_t>()[i], step = steps.data_ptr<int64_t>()[i];
-    below.data_ptr<float>()[i] = static_cast<float>(
-        best.at(data.episodes()[episode].start_graph) - gained.at(episode).at(step));
-  }
-  return below.to(starts.reward.device());
 }
 
 }  // namespace reverie

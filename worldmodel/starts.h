@@ -70,7 +70,6 @@ struct StartStates {
 
 /// Which states to begin from.
 struct StartChoice {
-  bool warm_up = true;      ///< otherwise the recurrent state is zero
   bool first_only = false;  ///< only where episodes begin
   bool to_go_on = true;     ///< with what M alone needs, cell and neighbours; otherwise these are undefined
   int64_t most = std::numeric_limits<int64_t>::max();  ///< evenly spread over those that there are
@@ -81,11 +80,5 @@ struct StartChoice {
 /// widths, and its mask as much again: so many are not to be kept all.
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
                            WorldModel& world, const StartChoice& choice);
-
-/// How far each start is below the best of these episodes that began with the same start graph, [N]
-/// float32, at least 0: the largest sum of the first rewards of any of them (of none: 0), less the
-/// sum of the rewards before the start. The starts are of these episodes.
-torch::Tensor below_best(const EpisodeSource& data, const std::vector<int>& episodes,
-                         const StartStates& starts);
 
 }  // namespace reverie

@@ -1,11 +1,9 @@
 #include "worldmodel/train_mdnrnn.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/base/hash.h"
 #include "core/base/shuffle.h"
 #include "worldmodel/batch_steps.h"
@@ -175,35 +173,6 @@ FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
   WorldProblem problem(data, encoder, config, seed, device);
   if (from != nullptr) problem.go_on_from(*from);
   return fit(problem, config.fit, seed, directory, "world.pt", resume, observe);
-}
-
-FitResult train_ensemble(const LatentEpisodes& data, const Encoder& encoder,
-                         const TrainMdnRnnConfig& config, int members, uint64_t seed,
-                         const std::string& directory, bool resume, torch::Device device,
-                         const std::function<void(const FitProgress&)>& observe,
-                         const Checkpoint* from) {
-  FitResult result =
-      train_mdnrnn(data, encoder, config, seed, directory, resume, device, observe, from);
-  std::vector<Checkpoint> others;
-  for (int member = 1; member < members; ++member) {
-    const std::string where = fmt::format("{}/member-{}", directory, member);
-    create_directory(where);
-    const auto tell = [&](FitProgress progress) {
-      progress.member = member;
-      if (observe) observe(progress);
-    };
-    std::optional<Checkpoint> before;
-    if (from != nullptr) before = with_member(*from, member);
-    result.seconds +=
-        train_mdnrnn(data, encoder, config, Rng(seed).fork(static_cast<uint64_t>(member)).bits(), where,
-                     resume, device, tell, before ? &*before : nullptr)
-            .seconds;
-    others.push_back(load_checkpoint(where + "/world.pt", "world"));
-  }
-  if (others.empty()) return result;
-  const std::string file = directory + "/world.pt";
-  save_checkpoint(file, join_members(load_checkpoint(file, "world"), others));
-  return result;
 }
 
 }  // namespace reverie

@@ -41,19 +41,6 @@ struct TrainMdnRnnConfig {
   }
 };
 
-/// M, and the ensemble that it is the first member of.
-struct TrainEnsembleConfig : TrainMdnRnnConfig {
-  int members = 1;
-
-  template <class V>
-  void fields(V& v) {
-    TrainMdnRnnConfig::fields(v);
-    v.field("members", members,
-            "Networks M that differ in initial weights and order of minibatches: where they disagree "
-            "a dream may end", at_least(1));
-  }
-};
-
 /// With which the world model in a checkpoint of kind "world" was trained.
 TrainMdnRnnConfig trained_with(const Checkpoint& world);
 
@@ -65,14 +52,5 @@ FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const std::string& directory, bool resume, torch::Device device,
                        const std::function<void(const FitProgress&)>& observe,
                        const Checkpoint* from = nullptr);
-
-/// The same for `members` networks, one after the other. The first is M, trained and written as if
-/// it were alone, and its result is returned, with the seconds of all. Member k works in `directory`/member-k with a seed
-/// forked from `seed`; in the end world.pt holds all. `from`: with as many members.
-FitResult train_ensemble(const LatentEpisodes& data, const Encoder& encoder,
-                         const TrainMdnRnnConfig& config, int members, uint64_t seed,
-                         const std::string& directory, bool resume, torch::Device device,
-                         const std::function<void(const FitProgress&)>& observe,
-                         const Checkpoint* from = nullptr);
 
 }  // namespace reverie

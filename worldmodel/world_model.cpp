@@ -5,24 +5,6 @@
 #include "core/base/error.h"
 
 namespace reverie {
-namespace {
-
-constexpr const char* kMembers = "members";
-
-/// Begins the names of a member's tensors.
-std::string member_prefix(int member) {
-  return member == 0 ? "world." : fmt::format("member{}.", member);
-}
-
-/// Tensors of `from` whose names begin so, as those of `to` that begin otherwise.
-void copy_tensors(const Checkpoint& from, const std::string& prefix, Checkpoint& to,
-                  const std::string& new_prefix) {
-  for (const auto& [name, tensor] : from.tensors)
-    if (name.starts_with(prefix)) to.tensors[new_prefix + name.substr(prefix.size())] = tensor;
-}
-
-}  // namespace
-
 LatentState WorldModel::begin(const Latents& latents) const {
   auto shape = (latents.regions.defined() ? latents.regions : latents.z).sizes().vec();
   shape.back() = spec().hidden;
@@ -90,14 +72,6 @@ WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mas
   return next;
 }
 
-StepExpectation MdnWorldModel::expect(LatentState& state, const LatentMask& mask,
-                                      const LatentActions& actions) {
-  torch::NoGradGuard guard;
-  const Step said = run(state, mask, actions.primary, locate(actions, mask));
-  return {network_->change_head->mean(said.of_acted(said.output.change)).clone(),
-          network_->reward_head->mean(said.of_acted(said.output.reward)).clone()};
-}
-
 void MdnWorldModel::store(Checkpoint& checkpoint) const {
   checkpoint.spec = network_->spec.env;
   checkpoint.configs["world"] = dump_config(network_->config);
@@ -120,32 +94,6 @@ std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
   restore_module(checkpoint, "world", *network);
   network->eval();
   return std::make_shared<MdnWorldModel>(network);
-}
-
-int member_count(const Checkpoint& checkpoint) {
-  const auto found = checkpoint.counters.find(kMembers);
-  return found == checkpoint.counters.end() ? 1 : static_cast<int>(found->second);
-}
-
-Checkpoint with_member(const Checkpoint& checkpoint, int member) {
-  REVERIE_CHECK(member >= 0 && member < member_count(checkpoint));
-  Checkpoint result = checkpoint;
-  copy_tensors(checkpoint, member_prefix(member), result, member_prefix(0));
-  return result;
-}
-
-Checkpoint join_members(Checkpoint first, const std::vector<Checkpoint>& others) {
-  first.counters[kMembers] = 1 + std::ssize(others);
-  for (int i = 0; i < std::ssize(others); ++i)
-    copy_tensors(others[i], member_prefix(0), first, member_prefix(i + 1));
-  return first;
-}
-
-Members load_members(const Checkpoint& checkpoint) {
-  Members members;
-  for (int i = 0; i < member_count(checkpoint); ++i)
-    members.push_back(load_world_model(with_member(checkpoint, i)));
-  return members;
 }
 
 }  // namespace reverie

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <memory>
-#include <vector>
 
 #include "worldmodel/checkpoint.h"
 #include "worldmodel/fused_mdn.h"
@@ -23,13 +22,6 @@ struct WorldPrediction {
     return {&latents.z, &latents.regions, &latents.neighbours, &reward, &end, &mask.counts,
             &mask.regions};
   }
-};
-
-/// What M expects of B steps, without noise. In deviations of the data that it was trained on, so
-/// that networks trained on the same data can be compared.
-struct StepExpectation {
-  torch::Tensor change;  ///< [B, latent], of z; when S > 1 of the latent of the region acted in
-  torch::Tensor reward;  ///< [B]
 };
 
 /// M: carries a recurrent state along a trajectory and predicts. Tensors that it returns are new and
@@ -57,10 +49,6 @@ class WorldModel {
     const auto first = first_in_region(mask, primary, place.region);
     return step(state, mask, {primary, first + place.index}, temperature, noise);
   }
-
-  /// `advance`, and what is expected of the step.
-  virtual StepExpectation expect(LatentState& state, const LatentMask& mask,
-                                 const LatentActions& actions) = 0;
 
   /// From now on `step` gives an action choices only where M finds some number of them likelier than none by
   /// a factor of exp(margin); NO-OP apart. 0 at first.
@@ -90,8 +78,6 @@ class MdnWorldModel : public WorldModel {
   WorldPrediction step_at(LatentState& state, const LatentMask& mask,
                           const torch::Tensor& primary, const RegionActions& place,
                           double temperature, torch::Generator noise) override;
-  StepExpectation expect(LatentState& state, const LatentMask& mask,
-                         const LatentActions& actions) override;
   void set_mask_margin(double margin) override { fused_.set_mask_margin(margin); }
   void to_device(torch::Device device) override { network_->to(device); }
   torch::Device device() const override { return network_->reward_scale.device(); }
@@ -106,20 +92,7 @@ class MdnWorldModel : public WorldModel {
   FusedMdn fused_;
 };
 
-/// From a checkpoint of kind "world" or "policy". The first member, where there is an ensemble.
+/// From a checkpoint of kind "world" or "policy".
 std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint);
-
-/// Networks M that were trained on the same data and differ in initial weights and in the order of
-/// minibatches. The first is the world model.
-using Members = std::vector<std::shared_ptr<WorldModel>>;
-
-/// Those of a checkpoint; one where it holds no ensemble.
-int member_count(const Checkpoint& checkpoint);
-Members load_members(const Checkpoint& checkpoint);
-/// `checkpoint` with member k (from 0) as its world model.
-Checkpoint with_member(const Checkpoint& checkpoint, int member);
-/// `first` with the world models of `others` as further members: counter "members", tensors of
-/// member k under "member" + k.
-Checkpoint join_members(Checkpoint first, const std::vector<Checkpoint>& others);
 
 }  // namespace reverie

@@ -94,25 +94,6 @@ TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
   EXPECT_GT(result.validation.steps, 0);
 }
 
-TEST(DreamTrainTest, AnEnsembleEndsDreamsAndSaysHowMany) {
-  DreamScene scene;
-  scene.config.dream.disagreement_quantile = 0.6;
-  EXPECT_THROW(scene.train("one"), InputError);
-  torch::manual_seed(9);
-  const Checkpoint first = scene.endless(), other = scene.endless();
-  save_checkpoint(scene.directory / "world.pt", join_members(first, {other}));
-  scene.train("two");
-  const auto rows = read_metrics(scene.directory / "two/metrics.jsonl");
-  ASSERT_EQ(rows.size(), 5u);
-  for (size_t update = 1; update < rows.size(); ++update)
-    EXPECT_GT(rows[update].values.at("train/ended_by_disagreement"), 0.2);
-  EXPECT_EQ(member_count(load_checkpoint(scene.directory / "two/policy.pt", "policy")), 2);
-  scene.config.dream.disagreement_quantile = 0;
-  scene.train("off");
-  EXPECT_FALSE(read_metrics(scene.directory / "off/metrics.jsonl")[1].values.contains(
-      "train/ended_by_disagreement"));
-}
-
 TEST(DreamTrainTest, UnderAMarginNothingIsDreamtThatIsNotSure) {
   DreamScene scene;
   torch::manual_seed(9);
@@ -239,8 +220,6 @@ TEST(DreamTrainTest, DreamsThatEndEarlyNeedACritic) {
     scene.config.trainer.trainer = kind;
     scene.config.dream = {.depth = 3};
     EXPECT_THAT(scene.refusal("cut"), ::testing::HasSubstr("dream.depth 3 ends dreams early"));
-    scene.config.dream = {.depth = 0, .depth_start = 2};
-    EXPECT_THAT(scene.refusal("growing"), ::testing::HasSubstr("set dream.depth_start=0"));
     scene.config.dream = {.depth = 0};
     EXPECT_EQ(scene.refusal("whole"), "");
     scene.config.environment = LearningPlace::kLive;
@@ -456,35 +435,6 @@ TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
   for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce})
     expect_resume_equals_not_stopping(kind,
                                       [] { return std::make_unique<LatentPuzzle>(16, 2, 8); });
-}
-
-/// The puzzle, its horizon growing with the training.
-class GrowingPuzzle : public LatentPuzzle {
- public:
-  GrowingPuzzle() : LatentPuzzle(16, 2, 8) {}
-  void set_progress(double progress) override { progress_ = progress; }
-  Metrics metrics() const override { return {{"progress", progress_}}; }
-  LatentStep step(const LatentActions& actions) override {
-    LatentStep result = LatentPuzzle::step(actions);
-    if (progress_ < 0.5) result.truncated = result.terminated.logical_not();
-    return result;
-  }
-
- private:
-  double progress_ = 1;
-};
-
-TEST(TrainPolicyTest, EnvironmentsLearnTheProgressAndReport) {
-  const auto make = [] { return std::make_unique<GrowingPuzzle>(); };
-  expect_resume_equals_not_stopping(TrainerKind::kPpo, make);
-  TemporaryDirectory directory;
-  train_in(*make(), TrainerKind::kPpo, directory.path(), false, -1);
-  const auto rows = read_metrics(directory / "metrics.jsonl");
-  ASSERT_EQ(rows.size(), 7u);
-  for (size_t update = 1; update < rows.size(); ++update) {
-    EXPECT_NEAR(rows[update].values.at("train/progress"), static_cast<double>(update - 1) / 6, 1e-6);
-    EXPECT_EQ(rows[update].values.at("train/length") == 1, update <= 3);
-  }
 }
 
 }  // namespace

@@ -244,25 +244,6 @@ TEST(IterateTest, ARoundOfSeveralPoliciesGoesOnFromTheOneItKeeps) {
             read_file(rounds.directory / (second ? "out/round-1/policy-2/last.pt" : "out/round-1/policy-1/last.pt")));
 }
 
-TEST(IterateTest, AnEnsembleGoesOnAsOne) {
-  Rounds rounds;
-  Checkpoint first = rounds.file("world.pt", "world"), other;
-  torch::manual_seed(8);
-  MdnWorldModel(MdnRnn(rounds.world.config, rounds.world.world->spec())).store(other);
-  save_checkpoint(rounds.directory / "world.pt", join_members(first, {other}));
-  rounds.step.dream.disagreement_quantile = 0.9;
-  rounds.run("out");
-  const Checkpoint after = rounds.file("out/round-2/world/world.pt", "world");
-  ASSERT_EQ(member_count(after), 2);
-  const auto weight = [&](const char* member) {
-    return after.tensors.at(std::string(member) + ".trunk.weight");
-  };
-  const auto apart = (weight("member1") - other.tensors.at("world.trunk.weight")).abs().max();
-  EXPECT_GT(apart.item<float>(), 0);
-  EXPECT_LT(apart.item<float>(), 0.02);  // it went on from its own weights
-  EXPECT_GT((weight("member1") - weight("world")).abs().max().item<float>(), 0.1);
-}
-
 TEST(IterateTest, OneRoundIsTheDreamStep) {
   Rounds rounds;
   rounds.config.rounds = 1;

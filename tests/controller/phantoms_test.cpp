@@ -35,9 +35,6 @@ class GenerousWorld : public WorldModel {
     const int64_t size = mask.counts.size(0);
     return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
   }
-  StepExpectation expect(LatentState& state, const LatentMask&, const LatentActions&) override {
-    return {torch::zeros_like(state.latents.z), torch::full({state.latents.z.size(0)}, 2.0f)};
-  }
   void set_mask_margin(double) override {}
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }

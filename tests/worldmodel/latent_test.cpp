@@ -36,14 +36,6 @@ struct Fixture {
     world = std::make_shared<MdnWorldModel>(network);
   }
 
-  /// M then believes in no end and that counts stay as they are.
-  void go_on() {
-    torch::NoGradGuard guard;
-    network->same_counts.fill_(20);
-    const auto columns = network->columns();
-    network->head->bias[columns[0] + columns[1]] = -20;
-  }
-
   static DreamConfig whole_episodes() {
     DreamConfig config;
     config.depth = 0;
@@ -54,8 +46,7 @@ struct Fixture {
   }
   std::unique_ptr<LatentEnvironment> dream(DreamConfig config = whole_episodes()) const {
     const LatentEpisodes episodes(data, encode_states(data, *encoder));
-    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world, config), config,
-                                              kBatch);
+    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world), config, kBatch);
   }
 
   std::unique_ptr<Environment> environment;
@@ -192,8 +183,10 @@ TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
   DreamConfig config;
   config.depth = 2;
   config.temperature = 0;
-  config.from_first_states = true;
-  const auto dream = fixture.dream(config);
+  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
+  const StartStates starts = collect_starts(episodes, fixture.data.episodes_in(Split::kTrain),
+                                            *fixture.world, {.first_only = true});
+  const auto dream = std::make_unique<DreamEnvironment>(fixture.world, starts, config, kBatch);
   const auto run = [&](uint64_t seed) {
     auto observation = dream->reset(seed);
     EXPECT_TRUE(observation.to_go.eq(1).all().item<bool>());
@@ -206,140 +199,6 @@ TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
     return z;
   };
   EXPECT_TRUE(torch::equal(run(3), run(3)));
-}
-
-/// Steps until all trajectories have ended.
-int length_of(LatentEnvironment& environment) {
-  Rng rng(2);
-  auto observation = environment.reset(1);
-  for (int steps = 1;; ++steps) {
-    const LatentStep step =
-        environment.step(testing::random_latent_actions(observation.mask.counts, rng));
-    if (step.terminated.logical_or(step.truncated).all().item<bool>()) return steps;
-    observation = environment.observe();
-  }
-}
-
-TEST(Dream, DepthGrowsOverTheTraining) {
-  Fixture fixture = toy();
-  fixture.go_on();
-  DreamConfig config;
-  config.from_first_states = true;
-  config.depth_growth = 0.5;
-  const auto lengths = [&](int start, int depth) {
-    config.depth_start = start;
-    config.depth = depth;
-    const auto dream = fixture.dream(config);
-    std::vector<int> steps = {length_of(*dream)};
-    for (const double progress : {0.25, 0.375, 0.5, 0.9, 0.0}) {
-      dream->set_progress(progress);
-      steps.push_back(length_of(*dream));
-      EXPECT_EQ(dream->metrics(), start > 0 ? (Metrics{{"depth", steps.back()}}) : Metrics{});
-    }
-    return steps;
-  };
-  using ::testing::ElementsAre;
-  EXPECT_THAT(lengths(2, 6), ElementsAre(2, 4, 5, 6, 6, 2));
-  EXPECT_THAT(lengths(2, 0), ElementsAre(2, 7, 10, 12, 12, 2));  // to the horizon of 12
-  EXPECT_THAT(lengths(0, 6), ElementsAre(6, 6, 6, 6, 6, 6));
-  EXPECT_THROW(lengths(7, 6), InputError);
-}
-
-/// Plays the first rule that there is until all has ended; rewards [T, B].
-torch::Tensor rewards_of_first_rules(LatentEnvironment& environment) {
-  std::vector<torch::Tensor> rewards;
-  auto observation = environment.reset(1);
-  for (bool over = false; !over; observation = environment.observe()) {
-    const auto primary = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
-    const LatentStep step = environment.step({primary, torch::zeros_like(primary)});
-    rewards.push_back(step.reward);
-    over = step.terminated.logical_or(step.truncated).all().item<bool>();
-  }
-  return torch::stack(rewards);
-}
-
-TEST(Dream, EndsAboveItsRoomWithoutTheGainThatLedThere) {
-  Fixture fixture = toy();
-  fixture.go_on();
-  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
-  DreamConfig config;
-  config.temperature = 0;
-  config.from_first_states = true;
-  const StartStates starts = dream_starts(episodes, *fixture.world, config);
-  constexpr int kMany = 40;
-  DreamEnvironment free(fixture.world, starts, config, kMany);
-  const auto paid = rewards_of_first_rules(free);
-  ASSERT_EQ(paid.size(0), config.depth);
-  EXPECT_TRUE(free.metrics().empty());
-  const auto highest = std::get<0>(paid.cumsum(0).max(0));
-  const float room = highest.median().item<float>();
-
-  DreamEnvironment bounded(fixture.world, starts, config, kMany,
-                           {nullptr, torch::full({starts.size()}, room)});
-  const auto rewards = rewards_of_first_rules(bounded);
-  int64_t ended = 0;
-  for (int64_t b = 0; b < kMany; ++b) {
-    float left = room;
-    bool over = false;
-    for (int64_t t = 0; t < rewards.size(0); ++t) {
-      const float gain = paid[t][b].item<float>();
-      const bool above = !over && gain > left;
-      EXPECT_EQ(rewards[t][b].item<float>(), over ? 0 : above ? std::min(gain, 0.0f) : gain);
-      left -= rewards[t][b].item<float>();
-      over = over || above;
-    }
-    ended += over;
-  }
-  EXPECT_GT(ended, 0);
-  EXPECT_LT(ended, kMany);
-  ASSERT_EQ(bounded.metrics().size(), 1u);
-  EXPECT_EQ(bounded.metrics()[0].first, "ended_by_cap");
-  EXPECT_NEAR(bounded.metrics()[0].second, static_cast<double>(ended) / kMany, 1e-6);
-}
-
-TEST(Dream, TheCapIsTheBestOfTheDataFromTheSameStartGraph) {
-  Fixture fixture = toy();
-  MemoryEpisodes data(fixture.environment->spec());
-  fixture.environment->reset(0);
-  data.add_state(fixture.environment->observe());
-  const auto add = [&](int32_t start_graph, const std::vector<float>& rewards, Split split) {
-    Episode episode;
-    episode.start_graph = start_graph;
-    for (const float reward : rewards)
-      episode.steps.push_back({.action = {data.spec().no_op(), 0}, .reward = reward});
-    data.add_episode(episode, split);
-  };
-  add(4, {5, -2, 4, -9}, Split::kTrain);  // 7 after three steps
-  add(4, {100}, Split::kTest);
-  add(2, {-3, 1}, Split::kTrain);  // never above the start
-  add(4, {6, 1.5}, Split::kTrain);
-  const LatentEpisodes episodes(data, encode_states(data, *fixture.encoder));
-  const auto training = data.episodes_in(Split::kTrain);
-  const StartStates starts = collect_starts(episodes, training, *fixture.world, {});
-  const auto below = below_best(data, training, starts);
-  EXPECT_TRUE(torch::equal(below, torch::tensor({7.5f, 2.5f, 4.5f, 0.5f, 0.0f, 3.0f, 7.5f, 1.5f})));
-}
-
-TEST(Dream, ItsMarginDecidesWhatIsCredible) {
-  Fixture fixture = toy();
-  {
-    torch::NoGradGuard guard;
-    const auto columns = fixture.network->columns();
-    fixture.network->head->bias[columns[0] + columns[1] - 1] = 20;  // the greatest reward
-    fixture.network->reward_scale.fill_(10);                        // hundreds, whatever says it
-  }
-  const LatentEpisodes episodes(fixture.data, encode_states(fixture.data, *fixture.encoder));
-  DreamConfig config;
-  config.return_cap = true;
-  const auto ended = [&](double margin) {
-    config.return_cap_margin = margin;
-    const auto dream = make_dream(episodes, {fixture.world}, config, 64);
-    rewards_of_first_rules(*dream);
-    return dream->metrics().at(0).second;
-  };
-  EXPECT_EQ(ended(1e6), 0);
-  EXPECT_EQ(ended(0), 1);
-  testing::check_latent_environment([&] { return make_dream(episodes, {fixture.world}, config, 5); });
 }
 
 }  // namespace

@@ -186,52 +186,6 @@ TEST_F(Learning, MSpeaksOfTheRulesThatItSawInAnyRound) {
   EXPECT_TRUE(torch::equal(still.tensors.at("world.seen"), ints({1, 1, 1, 1, 0})));
 }
 
-TEST_F(Learning, AnEnsembleIsMAndOthersAndResumes) {
-  vae.encoder.kind = EncoderKind::kRandom;
-  train_v(first.path());
-  const auto v = encoder(first.path());
-  const LatentEpisodes episodes(data, encode_states(data, *v));
-  mdn.fit.epochs = 2;
-  mdn.episodes_per_epoch = 40;
-  const auto train = [&](const std::string& to, int members, bool resume,
-                         std::function<void(const FitProgress&)> observe) {
-    create_directory(to);
-    return train_ensemble(episodes, *v, mdn, members, 5, to, resume, torch::kCPU, observe);
-  };
-  const std::string alone = first / "alone", one = first / "one", three = first / "three",
-                    parts = first / "parts";
-  create_directory(alone);
-  train_mdnrnn(episodes, *v, mdn, 5, alone, false, torch::kCPU, {});
-  train(one, 1, false, {});
-  EXPECT_EQ(read_file(one + "/world.pt"), read_file(alone + "/world.pt"));
-
-  std::vector<std::pair<int, int>> told;
-  const FitResult result = train(three, 3, false, [&](const FitProgress& progress) {
-    told.emplace_back(progress.member, progress.epoch);
-  });
-  EXPECT_THAT(told, ::testing::ElementsAre(std::pair(0, 1), std::pair(0, 2), std::pair(1, 1),
-                                           std::pair(1, 2), std::pair(2, 1), std::pair(2, 2)));
-  const Checkpoint single = load_checkpoint(alone + "/world.pt", "world");
-  const Checkpoint all = load_checkpoint(three + "/world.pt", "world");
-  EXPECT_EQ(result.best_loss, single.scores.at("best_loss"));
-  EXPECT_EQ(member_count(all), 3);
-  for (const auto& [name, tensor] : single.tensors)
-    EXPECT_TRUE(torch::equal(all.tensors.at(name), tensor)) << name;
-  for (const auto& [a, b] : {std::pair("world", "member1"), {"world", "member2"}, {"member1", "member2"}})
-    EXPECT_FALSE(torch::equal(all.tensors.at(std::string(a) + ".trunk.weight"),
-                              all.tensors.at(std::string(b) + ".trunk.weight")));
-  EXPECT_TRUE(torch::equal(all.tensors.at("world.change.deviation"),
-                           all.tensors.at("member2.change.deviation")));
-
-  EXPECT_THROW(train(parts, 3, false,
-                     [](const FitProgress& progress) {
-                       if (progress.member == 1) throw InputError("stopped");
-                     }),
-               InputError);
-  train(parts, 3, true, {});
-  EXPECT_EQ(read_file(parts + "/world.pt"), read_file(three + "/world.pt"));
-}
-
 TEST_F(Learning, ResumingWithOtherDataOrConfigurationIsRefused) {
   vae.fit.epochs = 1;
   train_v(first.path());
