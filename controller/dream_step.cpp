@@ -46,8 +46,7 @@ struct Models {
   std::shared_ptr<WorldModel> world;
 };
 
-Models load_models(const std::string& path, const EnvSpec& spec, double mask_margin,
-                   torch::Device device) {
+Models load_models(const std::string& path, const EnvSpec& spec, torch::Device device) {
   Models models;
   models.checkpoint = load_checkpoint(path, "world");
   require_same_actions(path, models.checkpoint, spec);
@@ -56,7 +55,6 @@ Models load_models(const std::string& path, const EnvSpec& spec, double mask_mar
   models.world = load_world_model(models.checkpoint);
   models.encoder->to_device(device);
   models.world->to_device(device);
-  models.world->set_mask_margin(mask_margin);
   return models;
 }
 
@@ -86,7 +84,7 @@ class DreamStep {
   DreamStep(const EpisodeSource& data, const DreamStepConfig& config, const DreamStepRun& run)
       : config_(config),
         run_(run),
-        models_(load_models(run.world, data.spec(), config.dream.mask_margin, run.device)),
+        models_(load_models(run.world, data.spec(), run.device)),
         episodes_(encoded(data, models_, run)) {
     training_.trainer = config.trainer;
     training_.clone = config.clone;

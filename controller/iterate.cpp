@@ -55,7 +55,6 @@ class Iteration {
   double gather(int64_t round) {
     const Stopwatch watch;
     const TrainedPolicy last = load_trained_policy(last_policy(round - 1), run_.device);
-    last.world->set_mask_margin(step_.dream.mask_margin);
     const auto agent = make_policy_agent(
         last, {static_cast<uint64_t>(round), config_.dreamt, step_.dream.temperature});
     const CollectedRound collected =

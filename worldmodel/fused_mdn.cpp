@@ -60,11 +60,6 @@ struct FusedMdn::NextCounts {
 FusedMdn::FusedMdn(MdnRnn network)
     : network_(std::move(network)), sources_(sources_of(*network_)) {}
 
-void FusedMdn::set_mask_margin(double margin) {
-  mask_margin_ = margin;
-  seen_.clear();
-}
-
 void FusedMdn::refresh() {
   std::vector<std::pair<const void*, uint32_t>> now;
   for (const torch::Tensor& source : sources_)
@@ -76,12 +71,9 @@ void FusedMdn::refresh() {
   gates_ = torch::cat({m.gates_in->weight, m.gates_hidden->weight}, 1).t();
   rules_ = m.seen_rules();
   preference_ = m.same_counts.squeeze(1).index_select(0, rules_);
-  const int64_t rules = rules_.size(0);
-  const auto order = class_first(m.head_rows(rules_), rules);
+  const auto order = class_first(m.head_rows(rules_), rules_.size(0));
   head_ = m.head->weight.index_select(0, order).t();
   head_bias_ = m.head->bias.index_select(0, order);
-  const int64_t classes = head_bias_.size(0) - rules * CountCode::classes();
-  head_bias_.narrow(0, classes + CountCode::kNone * rules, rules).add_(mask_margin_);
   logs_ = torch::log1p(torch::arange(m.spec.env.max_secondary + 1, mean_.options()));
   input_ = torch::Tensor();
   seen_ = std::move(now);

@@ -24,8 +24,6 @@ class FusedMdn {
  public:
   explicit FusedMdn(MdnRnn network);
 
-  /// What WorldModel::set_mask_margin says.
-  void set_mask_margin(double margin);
   /// Takes the recurrent state [n, hidden] of n rows further; the tensors are replaced, not written.
   void advance(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
     refresh();
@@ -46,7 +44,6 @@ class FusedMdn {
   void speak(NextCounts& counts, int64_t begin, int64_t rows);
 
   MdnRnn network_;
-  double mask_margin_ = 0;
   std::vector<torch::Tensor> sources_;
   std::vector<std::pair<const void*, uint32_t>> seen_;  // of each source when it was laid out
 

@@ -50,10 +50,6 @@ class WorldModel {
     return step(state, mask, {primary, first + place.index}, temperature, noise);
   }
 
-  /// From now on `step` gives an action choices only where M finds some number of them likelier than none by
-  /// a factor of exp(margin); NO-OP apart. 0 at first.
-  virtual void set_mask_margin(double margin) = 0;
-
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
   /// Adds everything that `load_world_model` needs, tensors under "world".
@@ -78,7 +74,6 @@ class MdnWorldModel : public WorldModel {
   WorldPrediction step_at(LatentState& state, const LatentMask& mask,
                           const torch::Tensor& primary, const RegionActions& place,
                           double temperature, torch::Generator noise) override;
-  void set_mask_margin(double margin) override { fused_.set_mask_margin(margin); }
   void to_device(torch::Device device) override { network_->to(device); }
   torch::Device device() const override { return network_->reward_scale.device(); }
   void store(Checkpoint& checkpoint) const override;

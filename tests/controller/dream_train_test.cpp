@@ -94,19 +94,6 @@ TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
   EXPECT_GT(result.validation.steps, 0);
 }
 
-TEST(DreamTrainTest, UnderAMarginNothingIsDreamtThatIsNotSure) {
-  DreamScene scene;
-  torch::manual_seed(9);
-  save_checkpoint(scene.directory / "world.pt", scene.endless());
-  const auto phantoms = [&](double margin, const std::string& out) {
-    scene.config.dream.mask_margin = margin;
-    scene.train(out);
-    return read_metrics(scene.directory / (out + "/metrics.jsonl")).back().values.at("real/phantom_share");
-  };
-  EXPECT_GT(phantoms(0, "likeliest"), 0.1);
-  EXPECT_EQ(phantoms(1e6, "sure"), 0);  // NO-OP is all that is left after a step
-}
-
 TEST(DreamTrainTest, LiveTrainingCountsItsRealWork) {
   DreamScene scene;
   scene.config.environment = LearningPlace::kLive;

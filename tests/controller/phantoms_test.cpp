@@ -35,7 +35,6 @@ class GenerousWorld : public WorldModel {
     const int64_t size = mask.counts.size(0);
     return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
   }
-  void set_mask_margin(double) override {}
   void to_device(torch::Device) override {}
   torch::Device device() const override { return torch::kCPU; }
   void store(Checkpoint&) const override {}

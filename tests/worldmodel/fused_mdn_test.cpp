@@ -124,25 +124,6 @@ TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
   expect_as_in_training(c, fused);
 }
 
-TEST(FusedMdn, AMarginTakesChoicesOutOfTheMask) {
-  Case c;
-  FusedMdn fused(c.network);
-  torch::Tensor h, cell;
-  const MdnOutput likeliest = c.expected(h, cell);
-  const auto counts_at = [&](double margin) {
-    fused.set_mask_margin(margin);
-    torch::Tensor next_h = c.hidden, next_c = c.cell;
-    return fused.step(c.in, next_h, next_c).counts;
-  };
-  for (const double margin : {0.7, 2.0, 0.0}) {
-    auto logits = likeliest.counts.clone();
-    logits.select(-1, CountCode::kNone).add_(margin);
-    EXPECT_TRUE(torch::equal(counts_at(margin), CountCode::decode(c.counts(), logits.argmax(-1),
-                                                                  c.network->spec.env.max_secondary)));
-  }
-  EXPECT_EQ(counts_at(1e6).max().item<int64_t>(), 0);
-}
-
 TEST(FusedMdn, RulesNeverSeenAndNoOpStayAsTheyAre) {
   Case c;
   const auto place = LatentActions{c.in.primary, torch::zeros_like(c.in.primary)};
