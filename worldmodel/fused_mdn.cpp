@@ -188,7 +188,7 @@ FusedOutput FusedMdn::step(const MdnInput& in, torch::Tensor& hidden, torch::Ten
   const auto [change, reward, end, of_counts] = network_->columns();
   const auto columns = columns_.narrow(0, 0, in.latent.size(0));
   output.change = columns.narrow(1, 0, change);
-  output.reward = columns.narrow(1, change, reward);
+  output.reward = columns.select(1, change);
   output.end = columns.select(1, change + reward);
   return output;
 }

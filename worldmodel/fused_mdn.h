@@ -10,8 +10,8 @@ namespace reverie {
 
 /// What the heads say of n rows, without gradients; valid until the next call of the object.
 struct FusedOutput {
-  torch::Tensor change;  ///< [n, columns of the change head]
-  torch::Tensor reward;  ///< [n, columns of the reward head]
+  torch::Tensor change;  ///< [n, columns of the mixture]
+  torch::Tensor reward;  ///< [n]
   torch::Tensor end;     ///< [n], logit
   torch::Tensor counts;  ///< [n, K] int64, the likeliest next counts of the rules seen; new
 };

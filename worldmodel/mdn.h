@@ -4,11 +4,6 @@
 
 namespace reverie {
 
-/// Draws one of K categories a row at temperature tau (logits [B, K] / tau), [B] int64. At tau = 0 the
-/// likeliest.
-torch::Tensor draw_category(const torch::Tensor& logits, double temperature,
-                            torch::Generator noise);
-
 /// A mixture of K Gaussians with diagonal covariance over D dimensions (Bishop 1994, equations 22
 /// to 26), for any leading dimensions.
 struct Mixture {

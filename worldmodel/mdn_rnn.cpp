@@ -7,8 +7,10 @@ namespace reverie {
 namespace {
 
 constexpr double kSameCounts = 4;  // in logits: what does not change is the rule
-constexpr double kMinLogSigma = -4;
-constexpr double kMinLogSigmaOfRegions = -2;  // what a region becomes is nearly certain
+
+/// The gradients of sharp Gaussians on changes that are certain drown those of other heads; what a region
+/// becomes is nearly certain.
+double min_log_sigma(const LatentSpec& spec) { return spec.regions > 1 ? -2 : -4; }
 
 int64_t input_columns(const WorldModelConfig& config, const LatentSpec& spec) {
   const int64_t context = spec.regions > 1 ? 2 * spec.latent + kRelationFeatures : 0;
@@ -19,11 +21,7 @@ int64_t input_columns(const WorldModelConfig& config, const LatentSpec& spec) {
 
 MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec_in,
                        RegionPool pool_in)
-    : config(config_in),
-      spec(spec_in),
-      change_head(make_change_head(config.change, config.mixtures, spec.latent,
-                                   spec.regions > 1 ? kMinLogSigmaOfRegions : kMinLogSigma)),
-      reward_head(make_reward_head(config.reward)) {
+    : config(config_in), spec(spec_in) {
   REVERIE_CHECK((spec.regions > 1) == !pool_in.is_empty());
   const int hidden = config.hidden;
   const int actions = spec.env.primary_actions();
@@ -51,7 +49,17 @@ MdnRnnImpl::MdnRnnImpl(const WorldModelConfig& config_in, const LatentSpec& spec
 }
 
 std::array<int64_t, 4> MdnRnnImpl::columns() const {
-  return {change_head->columns(), reward_head->columns(), 1, CountCode::classes()};
+  return {Mixture::columns(config.mixtures, spec.latent), 1, 1, CountCode::classes()};
+}
+
+Mixture MdnRnnImpl::mixture(const torch::Tensor& columns) const {
+  return Mixture::from_columns(columns, config.mixtures, spec.latent, min_log_sigma(spec));
+}
+
+torch::Tensor MdnRnnImpl::sample_change(const torch::Tensor& columns, double temperature,
+                                        torch::Generator noise) {
+  return change->inverse(Mixture::sample_columns(columns, config.mixtures, spec.latent,
+                                                 min_log_sigma(spec), temperature, noise));
 }
 
 torch::Tensor MdnRnnImpl::seen_rules() const { return seen.nonzero().squeeze(1); }
@@ -99,7 +107,7 @@ MdnOutput MdnRnnImpl::heads(const torch::Tensor& h, const torch::Tensor& embedde
   const auto parts = said.split_with_sizes(sizes, -1);
   const auto same = CountCode::same(counts.index_select(-1, weights.rules)).unsqueeze(-1);
   const auto logits = parts[3].unflatten(-1, {rules, CountCode::classes()});
-  return {parts[0], parts[1], parts[2].squeeze(-1),
+  return {parts[0], parts[1].squeeze(-1), parts[2].squeeze(-1),
           logits.scatter_add(-1, same, weights.preference.expand(same.sizes()))};
 }
 

@@ -5,9 +5,9 @@
 
 #include "core/base/config.h"
 #include "worldmodel/count_code.h"
-#include "worldmodel/heads.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/location.h"
+#include "worldmodel/mdn.h"
 #include "worldmodel/modules.h"
 #include "worldmodel/region_pool.h"
 #include "worldmodel/rows.h"
@@ -17,19 +17,13 @@ namespace reverie {
 
 struct WorldModelConfig {
   int hidden = 128;
-  ChangeHeadKind change = ChangeHeadKind::kMixture;
   int mixtures = 5;
-  RewardHeadKind reward = RewardHeadKind::kRegression;
   int embedding = 16;
 
   template <class V>
   void fields(V& v) {
     v.field("hidden", hidden, "Width of the recurrent state h", at_least(1));
-    v.field("change", change,
-            "What is said of the change of a latent: mixture of Gaussians, residual (one prediction, "
-            "Huber loss), or categorical (each dimension over bins)");
-    v.field("mixtures", mixtures, "Gaussians in the mixture over the change", at_least(1));
-    v.field("reward", reward, "regression, or two_hot: exponentially spaced bins");
+    v.field("mixtures", mixtures, "Gaussians in the mixture over the change of a latent", at_least(1));
     v.field("embedding", embedding, "Width of a rule's embedding", at_least(1));
   }
 };
@@ -47,8 +41,8 @@ struct MdnInput {
 
 /// What M says of one step, for any leading dimensions.
 struct MdnOutput {
-  torch::Tensor change;  ///< [*, columns of the change head]: of the latent, normalised
-  torch::Tensor reward;  ///< [*, columns of the reward head]: in units of the rewards' deviation
+  torch::Tensor change;  ///< [*, columns of the mixture]: of the latent, normalised
+  torch::Tensor reward;  ///< [*], in units of the rewards' deviation
   torch::Tensor end;     ///< [*], logit
   torch::Tensor counts;  ///< [*, K, CountCode::classes()], logits, of `MdnRnnImpl::seen_rules`
 };
@@ -92,6 +86,11 @@ struct MdnRnnImpl : torch::nn::Module {
   torch::Tensor head_rows(const torch::Tensor& rules) const;
   /// Columns of the heads of change, reward, end and of the counts of one rule, in this order.
   std::array<int64_t, 4> columns() const;
+  /// What MdnOutput::change says.
+  Mixture mixture(const torch::Tensor& columns) const;
+  /// A change drawn from it, not normalised, [n, latent] of [n, columns]; at temperature 0 the likeliest.
+  torch::Tensor sample_change(const torch::Tensor& columns, double temperature,
+                              torch::Generator noise);
 
   /// `before` with the rows' latents [n, latent], clamped to [-1, 1].
   Latents with_latents(const Latents& before, const Rows& rows, const torch::Tensor& latents);
@@ -101,8 +100,6 @@ struct MdnRnnImpl : torch::nn::Module {
 
   WorldModelConfig config;
   LatentSpec spec;
-  std::shared_ptr<const ChangeHead> change_head;
-  std::shared_ptr<const RewardHead> reward_head;
   Normalizer latent{nullptr}, change{nullptr}, log_counts{nullptr};
   Normalizer global{nullptr};  ///< of z; none when S = 1
   torch::Tensor reward_scale;  ///< [1], the rewards' deviation

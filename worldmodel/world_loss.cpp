@@ -65,10 +65,11 @@ StepLosses step_losses(MdnRnnImpl& network, const Said& said, const Rows& rows,
                        const BatchSteps& steps) {
   const RowTargets targets = targets_of(rows, steps);
   const auto of_acted = [&](const torch::Tensor& x) { return x.narrow(0, 0, rows.trajectories()); };
-  const auto change = network.change_head->loss(
-      said.change, network.change->forward(targets.latent - said.latent_before));
-  const auto reward =
-      network.reward_head->loss(of_acted(said.reward), steps.reward / network.reward_scale);
+  const auto change =
+      network.mixture(said.change)
+          .negative_log_likelihood(network.change->forward(targets.latent - said.latent_before)) /
+      network.spec.latent;
+  const auto reward = (of_acted(said.reward) - steps.reward / network.reward_scale).square();
   const auto end = F::binary_cross_entropy_with_logits(
       of_acted(said.end), steps.end.to(torch::kFloat),
       F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
@@ -186,7 +187,7 @@ class Unroll {
     const auto h = recur(network_.input_gates(embedded), network_.gates_hidden->weight,
                          {place, {rows.size()}}, states_);
     const MdnOutput output = network_.heads(h, embedded, in.counts, weights_);
-    const auto change = network_.change->inverse(network_.change_head->mean(output.change));
+    const auto change = network_.change->inverse(network_.mixture(output.change).mean());
     latents_ = network_.with_latents(latents_, rows, in.latent + change);
     mask_ = network_.with_counts(mask_, rows, in,
                                  CountCode::decode(in.counts.index_select(-1, weights_.rules),

@@ -59,13 +59,11 @@ WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mas
   torch::NoGradGuard guard;
   const Step said = run(state, mask, primary, place);
   const FusedOutput& output = said.output;
-  const auto change =
-      network_->change->inverse(network_->change_head->sample(output.change, temperature, noise));
+  const auto change = network_->sample_change(output.change, temperature, noise);
   WorldPrediction next;
   next.latents = network_->with_latents(state.latents, said.rows, said.in.latent + change);
   next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
-  next.reward =
-      network_->reward_head->mean(said.of_acted(output.reward)) * network_->reward_scale;
+  next.reward = said.of_acted(output.reward) * network_->reward_scale;
   next.end = said.of_acted(output.end) > 0;
   if (!said.rows.flat())
     next.end.logical_or_(next.mask.counts.narrow(1, 0, spec().env.no_op()).eq(0).all(1));

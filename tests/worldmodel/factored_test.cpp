@@ -266,38 +266,22 @@ TEST_F(Factored, WhoCopiesIsWrongAboutEveryChange) {
   }
 }
 
-struct Choice {
-  ChangeHeadKind change;
-  RewardHeadKind reward;
-  double latent_error;  ///< in that of copying, at most
-};
-
-class FactoredLearns : public Factored, public ::testing::WithParamInterface<Choice> {};
-
-TEST_P(FactoredLearns, CountsAndRewardsOfTheToy) {
-  config.model.change = GetParam().change;
-  config.model.reward = GetParam().reward;
+TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
   const auto world = train(first);
   const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5, 10});
   SCOPED_TRACE(open_loop_table(rows));
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_LT(rows[0].count_error, 0.1 * rows[0].count_error_copy);
   EXPECT_LT(rows[0].reward_error, 0.1 * rows[0].reward_magnitude);
-  EXPECT_LT(rows[0].latent_error, GetParam().latent_error * rows[0].latent_error_copy);
+  EXPECT_LT(rows[0].latent_error, 0.5 * rows[0].latent_error_copy);
   EXPECT_LT(rows[0].change_error, 0.1);
   EXPECT_GT(rows[0].absent_f1, 0.98);
   EXPECT_LT(rows[2].count_error, 0.25 * rows[2].count_error_copy);
-  EXPECT_LT(rows[2].latent_error, GetParam().latent_error * rows[2].latent_error_copy);
+  EXPECT_LT(rows[2].latent_error, 0.5 * rows[2].latent_error_copy);
   EXPECT_EQ(rows[3].k, 0);
   EXPECT_EQ(rows[3].starts, std::ssize(data.episodes_in(Split::kTest)));
   EXPECT_LT(rows[3].count_error, 0.5 * rows[3].count_error_copy);
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Choices, FactoredLearns,
-    ::testing::Values(Choice{ChangeHeadKind::kMixture, RewardHeadKind::kRegression, 0.5},
-                      Choice{ChangeHeadKind::kResidual, RewardHeadKind::kTwoHot, 0.5},
-                      Choice{ChangeHeadKind::kCategorical, RewardHeadKind::kRegression, 0.8}));
 
 TEST_F(Factored, StoppingAndResumingEqualsNotStopping) {
   config.fit.epochs = 3;

@@ -100,26 +100,6 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   EXPECT_EQ(whole[0].reward_error, rows.back().reward_error);
 }
 
-TEST_F(Learning, MBeatsCopyingWithItsOtherHeads) {
-  vae.encoder.kind = EncoderKind::kRandom;
-  train_v(first.path());
-  const auto v = encoder(first.path());
-  const LatentEpisodes episodes(data, encode_states(data, *v));
-  for (const ChangeHeadKind change : {ChangeHeadKind::kResidual, ChangeHeadKind::kCategorical}) {
-    mdn.model.change = change;
-    mdn.model.reward = RewardHeadKind::kTwoHot;
-    train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
-    const auto world = load_world_model(load_checkpoint(second / "world.pt", "world"));
-    const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5});
-    SCOPED_TRACE(open_loop_table(rows));
-    ASSERT_EQ(rows.size(), 3u);
-    EXPECT_LT(rows[0].count_error, 0.7 * rows[0].count_error_copy);
-    EXPECT_LT(rows[0].latent_error, 0.8 * rows[0].latent_error_copy);
-    EXPECT_LT(rows[0].reward_error, 0.5 * rows[0].reward_magnitude);
-    EXPECT_EQ(rows[2].k, 0);
-  }
-}
-
 /// Trains for all epochs at once, and elsewhere for a few, then resumed: bytes must be equal.
 TEST_F(Learning, StoppingAndResumingVEqualsNotStopping) {
   vae.fit.epochs = 4;
@@ -262,14 +242,13 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
 }
 
 /// Few units, over latents of four numbers.
-MdnRnn small_network(const EnvSpec& env, ChangeHeadKind change) {
+MdnRnn small_network(const EnvSpec& env) {
   LatentSpec spec;
   spec.latent = 4;
   spec.hidden = 8;
   spec.env = env;
   WorldModelConfig config;
   config.hidden = 8;
-  config.change = change;
   return MdnRnn(config, spec);
 }
 
@@ -283,7 +262,7 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   for (size_t i = 0; i < data.episodes().size(); ++i) all.push_back(static_cast<int>(i));
   SequenceBatch batch = episodes.batch(all);
   ASSERT_FALSE(batch.valid.all().item<bool>());
-  MdnRnn network = small_network(data.spec(), WorldModelConfig().change);
+  MdnRnn network = small_network(data.spec());
   const auto losses = [&] {
     std::vector<double> values;
     for (const auto& [name, term] :
@@ -342,7 +321,7 @@ TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
   batch.mask.counts.fill_(3);
   batch.reward.mul_(1e-3);
   torch::manual_seed(1);
-  MdnRnn network = small_network(data.spec(), ChangeHeadKind::kResidual);
+  MdnRnn network = small_network(data.spec());
   {
     torch::NoGradGuard guard;
     const int64_t reward = network->columns()[0];  // all else of the head says nothing
