@@ -3,11 +3,9 @@
 #include <torch/nn/modules/container/functional.h>
 
 #include <cmath>
-#include <cstddef>
 #include <utility>
 
 #include "controller/segments.h"
-#include "core/base/shuffle.h"
 #include "worldmodel/activations.h"
 
 namespace reverie {
@@ -37,26 +35,6 @@ torch::Tensor forward_parts(const torch::nn::LinearImpl& layer, const std::vecto
     at += part.size(1);
   }
   return sum;
-}
-
-/// As which choice each choice of primary actions [N] is scored, [N, most choices]: permutations, drawn
-/// from the masks of their states [N]. Columns behind the last choice hold their own number.
-torch::Tensor shuffled_choices(const LatentMask& mask, const torch::Tensor& state,
-                               const torch::Tensor& primary) {
-  const auto all = (mask.regions.defined() ? mask.regions : mask.counts).to(torch::kCPU).contiguous();
-  const auto* bytes = static_cast<const std::byte*>(all.data_ptr());
-  const int64_t size = all[0].nbytes();
-  const auto states = state.to(torch::kCPU), primaries = primary.to(torch::kCPU),
-             counts = mask.counts.index({state, primary}).to(torch::kCPU);
-  const auto of = states.accessor<int64_t, 1>(), action = primaries.accessor<int64_t, 1>(),
-             count = counts.accessor<int64_t, 1>();
-  const auto table = torch::arange(counts.max().item<int64_t>()).repeat({counts.size(0), 1});
-  auto rows = table.accessor<int64_t, 2>();
-  for (int64_t i = 0; i < counts.size(0); ++i) {
-    Rng rng = Rng(hash_bytes(bytes + of[i] * size, size)).fork(action[i]);
-    shuffle(std::span(rows[i].data(), static_cast<size_t>(count[i])), rng);
-  }
-  return table.to(mask.counts.device());
 }
 
 /// Of row n of a table [N, *], the entry `column` [N].
@@ -113,9 +91,7 @@ struct ActionHeadImpl::Rows {
 
 ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
                                const ActionHeadConfig& config, int64_t region_width)
-    : max_secondary_(spec.max_secondary),
-      score_locations_(config.score_locations),
-      shuffle_locations_(config.shuffle_locations) {
+    : max_secondary_(spec.max_secondary) {
   const int64_t primary_actions = spec.primary_actions();
   const int64_t width = config.location_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
@@ -179,9 +155,8 @@ void ActionHeadImpl::score_groups(const ActionInputs& inputs, const torch::Tenso
     groups.log_probability = torch::zeros(groups.batch.sizes(), inputs.features.options());
     return;
   }
-  const auto logits = score_locations_ ? score(query, region_keys(inputs, groups))
-                                       : groups.count.to(torch::kFloat).log();
-  groups.log_probability = log_softmax_within(logits, groups.pair, pairs);
+  groups.log_probability =
+      log_softmax_within(score(query, region_keys(inputs, groups)), groups.pair, pairs);
 }
 
 /// Of every primary action in every region that has choices of it; pairs are numbered state by state.
@@ -241,10 +216,6 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
   rows.group = torch::repeat_interleave(range_like(size, groups.batch), groups.count);
   rows.index =
       range_like(rows.group.size(0), groups.batch) - rows.begin.index_select(0, rows.group);
-  if (!score_locations_) {
-    rows.log_probability = -groups.count.to(torch::kFloat).log().index_select(0, rows.group);
-    return rows;
-  }
   auto query = rule_queries(inputs, groups.batch, groups.primary);
   if (inputs.regions.defined())
     query = query + forward_parts(*query_region_, inputs.region_parts(groups.batch, groups.region));
@@ -262,11 +233,7 @@ Evaluation ActionHeadImpl::evaluate(const ActionInputs& inputs, const LatentActi
   const Rows rows = score_rows(inputs, groups);
 
   const auto everyone = range_like(counts.size(0), counts);
-  LatentActions scored = actions;
-  if (shuffle_locations_)
-    scored.secondary =
-        entry_of(shuffled_choices(inputs.mask, everyone, actions.primary), actions.secondary);
-  const RegionActions at = locate(scored, inputs.mask);
+  const RegionActions at = locate(actions, inputs.mask);
   const int64_t regions = inputs.regions.defined() ? inputs.regions.size(1) : 1;
   const auto number_of = torch::full({counts.numel() * regions}, -1, counts.options())
                              .index_put({groups.pair * regions + groups.region},
@@ -298,10 +265,6 @@ Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng)
   const auto index = pick(table, greedy, rng);
   choice.actions.secondary =
       first_in_region(inputs.mask, choice.actions.primary, groups.region) + index;
-  if (shuffle_locations_) {
-    const auto scored_as = shuffled_choices(inputs.mask, groups.batch, choice.actions.primary);
-    choice.actions.secondary = entry_of(scored_as.argsort(), choice.actions.secondary);
-  }
   choice.log_probability = entry_of(log_primary, choice.actions.primary) +
                            groups.log_probability + entry_of(table, index);
   return choice;
@@ -320,14 +283,6 @@ ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
   all.actions.secondary = range_like(pair.size(0), pair) - first_row.index_select(0, pair);
   all.log_probability = primary.flatten().index_select(0, pair) +
                         groups.log_probability.index_select(0, rows.group) + rows.log_probability;
-  if (shuffle_locations_) {
-    const auto pairs = range_like(choices.size(0), pair);
-    const int64_t actions = inputs.mask.counts.size(1);
-    const auto scored_as =
-        shuffled_choices(inputs.mask, pairs.floor_divide(actions), pairs.remainder(actions));
-    all.log_probability = all.log_probability.index_select(
-        0, first_row.index_select(0, pair) + scored_as.index({pair, all.actions.secondary}));
-  }
   return all;
 }
 

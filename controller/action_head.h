@@ -13,19 +13,11 @@ namespace reverie {
 struct ActionHeadConfig {
   int64_t rule_embedding = 16;
   int64_t location_width = 32;
-  bool score_locations = true;
-  bool shuffle_locations = false;
   double no_op_logit = -4;
 
   template <class V> void fields(V& v) {
     v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action", at_least(1));
     v.field("location_width", location_width, "Width in which regions and locations are scored", at_least(1));
-    v.field("score_locations", score_locations,
-            "false: all choices of a primary action are equally likely, to find what choosing among them "
-            "contributes");
-    v.field("shuffle_locations", shuffle_locations,
-            "true: each choice of a primary action is scored as another one of it, to find what the "
-            "description of a location contributes");
     v.field("no_op_logit", no_op_logit, "Logit of NO-OP before training; low: episodes run on");
   }
 };
@@ -66,12 +58,7 @@ struct ActionInputs {
 /// region) is a softmax over the choices there, of
 ///   b(q(features, primary, region) . k(describe_location(index, count)))
 /// with index and count within the region. b(x) = 10 tanh(x / sqrt(width)), bounded as by Bello et
-/// al. 2017, appendix A.3, so that sums of exponentials do not overflow. Without `score_locations` all
-/// choices of a primary action are equally likely. With `shuffle_locations` each choice is scored by
-/// region, index and count of another one of the same primary action: a permutation, drawn from the
-/// state's mask alone, so the same when acting and learning, live and in a dream. Under a mask that
-/// comes again it can still be learned by heart which choice is good, but it tells nothing about other
-/// masks.
+/// al. 2017, appendix A.3, so that sums of exponentials do not overflow.
 class ActionHeadImpl : public torch::nn::Module {
  public:
   /// `region_width`: of ActionInputs::region_parts; 0 where S = 1.
@@ -107,7 +94,6 @@ class ActionHeadImpl : public torch::nn::Module {
   torch::Tensor location_keys(const torch::Tensor& index, const torch::Tensor& count);
 
   int max_secondary_;
-  bool score_locations_, shuffle_locations_;
   torch::nn::Linear primary_{nullptr}, query_features_{nullptr}, query_rule_{nullptr},
       query_out_{nullptr};
   torch::nn::Embedding rules_{nullptr};

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <map>
-#include <numeric>
 
 namespace reverie {
 namespace {
@@ -23,11 +22,10 @@ EnvSpec four_actions() {
 constexpr int64_t kRegionWidth = 5;
 
 /// With `regions` > 1 some have no choices.
-Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1,
-                 const ActionHeadConfig& config = {}) {
+Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1) {
   torch::manual_seed(3);
   Case c;
-  c.head = ActionHead(6, four_actions(), config, regions > 1 ? kRegionWidth : 0);
+  c.head = ActionHead(6, four_actions(), ActionHeadConfig{}, regions > 1 ? kRegionWidth : 0);
   for (auto& parameter : c.head->parameters()) torch::nn::init::normal_(parameter, 0, 0.7);
   c.inputs.features = torch::randn({batch, 6});
   LatentMask& mask = c.inputs.mask;
@@ -78,10 +76,8 @@ TEST(ActionHeadTest, JointProbabilitiesSumToOneAndGiveTheEntropy) {
 }
 
 TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
-  for (const auto& [regions, shuffled] : {std::pair{1, false}, {3, false}, {1, true}, {3, true}}) {
-    ActionHeadConfig config;
-    config.shuffle_locations = shuffled;
-    Case c = random_case(5, 7, regions, config);
+  for (const int64_t regions : {1, 3}) {
+    Case c = random_case(5, 7, regions);
     const ActionPriors priors = c.head->priors(c.inputs);
     int64_t at = 0;
     for (int64_t row = 0; row < 5; ++row)
@@ -96,111 +92,15 @@ TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
   }
 }
 
-TEST(ActionHeadTest, WithoutScoresAllChoicesOfAPrimaryActionAreEquallyLikely) {
-  ActionHeadConfig config;
-  config.score_locations = false;
-  for (const int64_t regions : {1, 3}) {
-    Case c = random_case(5, 7, regions, config);
-    for (int64_t row = 0; row < 5; ++row) {
-      const Joint joint = enumerate(c, row);
-      double sum = 0;
-      for (const auto& [action, p] : joint) {
-        sum += p;
-        EXPECT_NEAR(p, joint.at({action.first, 0}), 1e-5);
-      }
-      EXPECT_NEAR(sum, 1, 1e-5);
-    }
-    Rng rng(1);
-    const Choice choice = c.head->choose(c.inputs, false, rng);
-    EXPECT_TRUE(torch::allclose(choice.log_probability,
-                                c.head->evaluate(c.inputs, choice.actions).log_probability, 1e-5, 1e-6));
-  }
-}
-
 TEST(ActionHeadTest, ChosenLogProbabilityIsTheEvaluatedOne) {
-  for (const auto& [regions, shuffled] : {std::pair{1, false}, {4, false}, {1, true}, {4, true}}) {
-    ActionHeadConfig config;
-    config.shuffle_locations = shuffled;
-    Case c = random_case(64, 7, regions, config);
+  for (const int64_t regions : {1, 4}) {
+    Case c = random_case(64, 7, regions);
     Rng rng(1);
     for (const bool greedy : {false, true}) {
       const Choice choice = c.head->choose(c.inputs, greedy, rng);
       const auto again = c.head->evaluate(c.inputs, choice.actions);
       EXPECT_TRUE(torch::allclose(choice.log_probability, again.log_probability, 1e-5, 1e-6));
     }
-  }
-}
-
-struct ShuffledCase {
-  Case plain, shuffled;  ///< alike in all else
-
-  explicit ShuffledCase(int64_t regions) : plain(random_case(5, 20, regions)) {
-    ActionHeadConfig config;
-    config.shuffle_locations = true;
-    shuffled = random_case(5, 20, regions, config);
-    draw_weights(3);
-  }
-
-  /// Too small for scores at their bound, where choices would be as likely as others.
-  void draw_weights(uint64_t seed) {
-    for (Case* c : {&plain, &shuffled}) {
-      torch::manual_seed(seed);
-      for (auto& parameter : c->head->parameters()) torch::nn::init::normal_(parameter, 0, 0.3);
-    }
-  }
-
-  /// For each choice of a primary action the one that is as likely without shuffling.
-  std::vector<int64_t> scored_as(int64_t row, int64_t primary) {
-    const auto likely = [&](Case& c) {
-      const ActionPriors all = c.head->priors(c.inputs);
-      return all.log_probability.masked_select((all.state == row) & (all.actions.primary == primary));
-    };
-    const auto same = likely(shuffled).unsqueeze(1).eq(likely(plain));
-    EXPECT_TRUE(same.sum(1).eq(1).all().item<bool>()) << same.sum(1);
-    const auto found = same.to(torch::kInt64).argmax(1);
-    return {found.data_ptr<int64_t>(), found.data_ptr<int64_t>() + found.numel()};
-  }
-
-  void change_mask(int64_t row, int64_t primary) {
-    for (Case* c : {&plain, &shuffled})
-      for (const torch::Tensor* mask : c->inputs.mask.tensors())
-        if (mask->defined()) (*mask)[row][primary].zero_();
-  }
-};
-
-TEST(ActionHeadTest, ShuffledChoicesOfAPrimaryActionTradeProbabilities) {
-  for (const int64_t regions : {1, 3}) {
-    ShuffledCase both(regions);
-    int moved = 0;
-    for (int64_t row = 0; row < 5; ++row)
-      for (int64_t primary = 0; primary < 4; ++primary) {
-        if (both.plain.inputs.mask.counts[row][primary].item<int64_t>() == 0) continue;
-        const std::vector<int64_t> found = both.scored_as(row, primary);
-        std::vector<int64_t> choices(found.size());
-        std::iota(choices.begin(), choices.end(), 0);
-        EXPECT_THAT(found, ::testing::UnorderedElementsAreArray(choices));
-        moved += found != choices;
-      }
-    EXPECT_GT(moved, 7);
-    const auto any = same_action(5, 3, 0);
-    EXPECT_TRUE(torch::equal(both.plain.head->evaluate(both.plain.inputs, any).entropy,
-                             both.shuffled.head->evaluate(both.shuffled.inputs, any).entropy));
-  }
-}
-
-/// What V and M say may differ in a dream: neither they nor what was learned moves a choice.
-TEST(ActionHeadTest, ChoicesAreShuffledByTheMaskAlone) {
-  for (const int64_t regions : {1, 3}) {
-    ShuffledCase both(regions);
-    const std::vector<int64_t> found = both.scored_as(2, 0);
-    ASSERT_GT(found.size(), 7u);
-    both.draw_weights(8);
-    for (Case* c : {&both.plain, &both.shuffled})
-      for (torch::Tensor* x : {&c->inputs.features, &c->inputs.regions, &c->inputs.memories})
-        if (x->defined()) *x = -*x;
-    EXPECT_EQ(both.scored_as(2, 0), found);
-    both.change_mask(2, 1);
-    EXPECT_NE(both.scored_as(2, 0), found);
   }
 }
 
