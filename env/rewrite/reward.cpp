@@ -4,8 +4,6 @@ namespace reverie {
 
 EnumNames<RewardKind> enum_names(RewardKind) {
   return {{RewardKind::kRuntime, "runtime"},
-          {RewardKind::kBestSoFar, "best_so_far"},
-          {RewardKind::kFinal, "final"},
           {RewardKind::kWeighted, "weighted"},
           {RewardKind::kMeasuredEveryK, "measured_every_k"}};
 }

@@ -10,12 +10,10 @@ namespace reverie {
 /// What a step of the rewriting environment is worth, in percent of the start's value; gains are
 /// positive.
 ///  runtime          fall of the estimated run time in this step
-///  best_so_far      fall of the lowest run time of the episode
-///  final            0, and at the end of the episode the fall since its start
 ///  weighted         weighted falls of run time, FLOPs, traffic and launches in this step
 ///  measured_every_k 0, and every k steps and at the end the fall of the end-to-end measured time
 ///                   since the last measurement
-enum class RewardKind : uint8_t { kRuntime, kBestSoFar, kFinal, kWeighted, kMeasuredEveryK };
+enum class RewardKind : uint8_t { kRuntime, kWeighted, kMeasuredEveryK };
 EnumNames<RewardKind> enum_names(RewardKind);
 
 struct RewardWeights {

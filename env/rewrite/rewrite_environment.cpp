@@ -252,7 +252,6 @@ StepResult RewriteEnvironment::step(const Action& action) {
   check_allowed(action);
   const Counted counted(*this);
   const Cost before = state_.cost();
-  const Cost best_before = best_;
   StepResult result;
   if (action.primary == spec().no_op()) {
     result.terminated = true;
@@ -263,30 +262,26 @@ StepResult RewriteEnvironment::step(const Action& action) {
   ++counters_.steps;
   result.truncated = ++steps_ >= spec().horizon && !result.terminated;
   over_ = result.terminated || result.truncated;
-  result.reward = reward(before, best_before, over_);
+  result.reward = reward(before);
   result.info = info();
   return result;
 }
 
-double RewriteEnvironment::reward(const Cost& before, const Cost& best_before, bool over) {
-  const auto fall = [&](const Cost& from, const Cost& to) {
-    return percent_fall(static_cast<double>(from.runtime.count),
-                        static_cast<double>(to.runtime.count),
-                        static_cast<double>(initial_cost().runtime.count));
-  };
+double RewriteEnvironment::reward(const Cost& before) {
   switch (shared_->config.reward) {
-    case RewardKind::kRuntime: return fall(before, state_.cost());
-    case RewardKind::kBestSoFar: return fall(best_before, best_);
-    case RewardKind::kFinal: return over ? fall(initial_cost(), state_.cost()) : 0.0;
+    case RewardKind::kRuntime:
+      return percent_fall(static_cast<double>(before.runtime.count),
+                          static_cast<double>(state_.cost().runtime.count),
+                          static_cast<double>(initial_cost().runtime.count));
     case RewardKind::kWeighted:
       return weighted_fall(shared_->config.weights, before, state_.cost(), initial_cost());
-    case RewardKind::kMeasuredEveryK: return measured_reward(over);
+    case RewardKind::kMeasuredEveryK: return measured_reward();
   }
   return 0;
 }
 
-double RewriteEnvironment::measured_reward(bool over) {
-  const bool due = over || steps_ % shared_->config.measure_every == 0;
+double RewriteEnvironment::measured_reward() {
+  const bool due = over_ || steps_ % shared_->config.measure_every == 0;
   if (!due || path_.size() == measured_length_) return 0;
   const double now = relative_time(state_.graph());
   const double fall = 100 * (last_measured_ - now);

@@ -163,8 +163,8 @@ class RewriteEnvironment : public Environment {
   void check_allowed(const Action& action) const;
   bool anything_left();
   void rewrite(const Action& action);
-  double reward(const Cost& before, const Cost& best_before, bool over);
-  double measured_reward(bool over);
+  double reward(const Cost& before);
+  double measured_reward();
   double relative_time(const Graph& graph) const;
 
   std::shared_ptr<const Shared> shared_;

@@ -63,11 +63,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         EnvironmentCase{"one_graph", [] { return make({kMixed}); }},
         EnvironmentCase{"two_graphs", [] { return make({kMixed, kOther}); }},
-        EnvironmentCase{"final_reward",
-                        [] { return make({kMixed}, with_reward(RewardKind::kFinal)); }},
         EnvironmentCase{"few_locations",
                         [] {
-                          RewriteEnvConfig config = with_reward(RewardKind::kBestSoFar);
+                          RewriteEnvConfig config = with_reward(RewardKind::kWeighted);
                           config.max_locations = 1;
                           return make({kMixed}, config);
                         }},
@@ -121,27 +119,6 @@ TEST(RewriteRewards, RuntimeIsThePercentOfTheStart) {
   EXPECT_NEAR(last.reward, 100.0 * 2 / 17, 1e-9);
   EXPECT_TRUE(last.terminated) << "no rule is left";
   EXPECT_NEAR(last.info.cost_ms, 8e-6, 1e-15);
-}
-
-TEST(RewriteRewards, BestSoFarCountsOnlyNewBests) {
-  auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kBestSoFar));
-  EXPECT_EQ(env->step({rule("climb"), 0}).reward, 0);
-  EXPECT_NEAR(env->step({rule("leap"), 0}).reward, 100.0 * 7 / 17, 1e-9);
-  EXPECT_NEAR(env->step({rule("shave"), 0}).reward, 100.0 * 2 / 17, 1e-9);
-}
-
-TEST(RewriteRewards, FinalComesAtTheEnd) {
-  auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kFinal));
-  EXPECT_EQ(env->step({rule("climb"), 0}).reward, 0);
-  EXPECT_EQ(env->step({rule("leap"), 0}).reward, 0);
-  EXPECT_NEAR(env->step({env->spec().no_op(), 0}).reward, 100.0 * 7 / 17, 1e-9);
-}
-
-TEST(RewriteRewards, FinalComesAtTheHorizonToo) {
-  auto env = make({{{"Tanh", "Exp"}}}, with_reward(RewardKind::kFinal, 1));
-  const StepResult result = env->step({rule("climb"), 0});
-  EXPECT_TRUE(result.truncated);
-  EXPECT_NEAR(result.reward, -100.0 / 16, 1e-9);
 }
 
 TEST(RewriteRewards, WeightedSumsItsTerms) {
