@@ -96,6 +96,16 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
 
 namespace {
 
+/// As [1, n] float64.
+torch::Tensor row_of(const std::vector<double>& numbers) {
+  return torch::tensor(numbers, torch::kFloat64).unsqueeze(0);
+}
+
+std::vector<double> numbers_of(const torch::Tensor& row) {
+  const auto plain = row.to(torch::kCPU).to(torch::kFloat64).contiguous();
+  return {plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel()};
+}
+
 /// A generation: every group of rows of the batch acts with its own candidate.
 class PopulationPolicy : public Policy {
  public:
@@ -116,46 +126,67 @@ class PopulationPolicy : public Policy {
 CmaEsTrainer::CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed)
     : config_(config),
       controller_(spec, seed),
-      strategy_(torch::zeros({controller_.parameters()}), config.sigma, config.population,
-                config.covariance),
-      policy_(controller_, strategy_.mean().unsqueeze(0)) {}
+      strategy_(std::vector<double>(static_cast<size_t>(controller_.parameters()), 0.0), config.sigma,
+                static_cast<size_t>(config.population)),
+      policy_(controller_, row_of(strategy_.mean())) {}
 
 Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {
   REVERIE_CHECK_EQ(environment.batch() % config_.population, 0);
   Rng rng(seed);
-  PopulationPolicy population(controller_, strategy_.ask(rng));
+  std::vector<torch::Tensor> candidates;
+  for (const std::vector<double>& point : strategy_.ask(rng)) candidates.push_back(row_of(point));
+  PopulationPolicy population(controller_, torch::cat(candidates));
   const Rollout rollout = play(environment, population, config_.greedy, rng.bits(), rng);
   const auto returns = rollout.returns().to(torch::kCPU).to(torch::kFloat64);
   const auto fitness = returns.view({config_.population, -1}).mean(1);
-  strategy_.tell(fitness);
-  policy_.set_parameters(strategy_.mean().unsqueeze(0));
+  strategy_.tell(numbers_of(-fitness));
+  policy_.set_parameters(row_of(strategy_.mean()));
   Metrics metrics = episode_metrics(rollout);
   metrics.emplace_back("best_return", fitness.max().item<double>());
   metrics.emplace_back("sigma", strategy_.sigma());
   return metrics;
 }
 
+void CmaEsTrainer::set_state(SeparableCmaEs::State state) {
+  strategy_.set_state(std::move(state));
+  policy_.set_parameters(row_of(strategy_.mean()));
+}
+
 void CmaEsTrainer::store_policy(Checkpoint& checkpoint) const {
-  checkpoint.tensors["policy.mean"] = strategy_.mean();
+  checkpoint.tensors["policy.mean"] = row_of(strategy_.mean()).squeeze(0);
 }
 
 void CmaEsTrainer::restore_policy(const Checkpoint& checkpoint) {
   const torch::Tensor& mean = stored_tensor(checkpoint, "policy.mean");
-  if (mean.sizes() != strategy_.mean().sizes())
+  SeparableCmaEs::State state = strategy_.state();
+  if (mean.numel() != std::ssize(state.mean))
     throw InputError("the checkpoint holds {} parameters of a linear controller, {} are needed",
-                     mean.numel(), strategy_.mean().numel());
-  strategy_.set_mean(mean);
-  policy_.set_parameters(mean.unsqueeze(0));
+                     mean.numel(), state.mean.size());
+  state.mean = numbers_of(mean);
+  set_state(std::move(state));
 }
 
 void CmaEsTrainer::store(Checkpoint& checkpoint) const {
   store_policy(checkpoint);
-  strategy_.store(checkpoint, "cmaes");
+  const auto& [mean, path_sigma, path_c, variance, sigma, generation] = strategy_.state();
+  checkpoint.tensors["cmaes.paths"] = torch::cat({row_of(path_sigma), row_of(path_c)});
+  checkpoint.tensors["cmaes.variance"] = row_of(variance);
+  checkpoint.tensors["cmaes.scalars"] = row_of({sigma, static_cast<double>(generation)});
 }
 
 void CmaEsTrainer::restore(const Checkpoint& checkpoint) {
-  strategy_.restore(checkpoint, "cmaes");
   restore_policy(checkpoint);
+  SeparableCmaEs::State state = strategy_.state();
+  const auto stored = [&](const std::string& name, int64_t row) {
+    return numbers_of(stored_tensor(checkpoint, name)[row]);
+  };
+  state.path_sigma = stored("cmaes.paths", 0);
+  state.path_c = stored("cmaes.paths", 1);
+  state.variance = stored("cmaes.variance", 0);
+  const std::vector<double> scalars = stored("cmaes.scalars", 0);
+  state.sigma = scalars[0];
+  state.generation = static_cast<int64_t>(scalars[1]);
+  set_state(std::move(state));
 }
 
 }  // namespace reverie

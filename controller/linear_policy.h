@@ -1,7 +1,7 @@
 #pragma once
 
-#include "controller/cmaes.h"
 #include "controller/trainer.h"
+#include "core/base/separable_cmaes.h"
 #include "worldmodel/location.h"
 #include "worldmodel/torch.h"
 
@@ -54,18 +54,16 @@ class LinearPolicy : public Policy {
 struct CmaEsConfig {
   int64_t population = 32;
   double sigma = 0.3;
-  Covariance covariance = Covariance::kAuto;
   bool greedy = true;
 
   template <class V> void fields(V& v) {
     v.field("population", population, "Candidates of a generation; divides the batch", at_least(2));
     v.field("sigma", sigma, "First step size", above(0));
-    v.field("covariance", covariance, "Shape of the covariance; auto: full up to 200 parameters");
     v.field("greedy", greedy, "Judge candidates by their greedy actions rather than sampled ones");
   }
 };
 
-/// CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one generation, each
+/// Separable CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one generation, each
 /// candidate playing batch / population of them. Every episode has a start of its own, so that candidates are
 /// judged on different ones: how much their starts have to give is noise in their ranks, which falls with the
 /// episodes a candidate plays and would be none if all played the same.
@@ -84,9 +82,12 @@ class CmaEsTrainer : public Trainer {
   void restore(const Checkpoint& checkpoint) override;
 
  private:
+  /// The policy acts with the mean.
+  void set_state(SeparableCmaEs::State state);
+
   CmaEsConfig config_;
   LinearController controller_;
-  CmaEs strategy_;
+  SeparableCmaEs strategy_;
   LinearPolicy policy_;
 };
 

@@ -192,41 +192,6 @@ TEST(PlayTest, KeepsTheMasksThatWereShown) {
   EXPECT_TRUE(((rollout.actions.secondary < chosen) | ~rollout.alive).all().item<bool>());
 }
 
-double minimum_found(const std::function<double(const torch::Tensor&)>& f, int64_t n,
-                     Covariance covariance, int generations) {
-  // The tutorial's default.
-  const int64_t population = 4 + static_cast<int64_t>(3 * std::log(static_cast<double>(n)));
-  CmaEs strategy(torch::full({n}, 2.0, torch::kFloat64), 0.5, population, covariance);
-  Rng rng(11);
-  for (int generation = 0; generation < generations; ++generation) {
-    const auto candidates = strategy.ask(rng);
-    auto fitness = torch::empty({candidates.size(0)}, torch::kFloat64);
-    for (int64_t i = 0; i < candidates.size(0); ++i) fitness[i] = -f(candidates[i]);
-    strategy.tell(fitness);
-  }
-  return f(strategy.mean());
-}
-
-double ellipsoid(const torch::Tensor& x) {
-  const auto n = x.size(0);
-  const auto scales = torch::pow(1e4, torch::arange(n, torch::kFloat64) / (n - 1.0));
-  return (scales * x.square()).sum().item<double>();
-}
-
-double rosenbrock(const torch::Tensor& x) {
-  const auto a = x.slice(0, 0, -1), b = x.slice(0, 1);
-  return (100 * (b - a.square()).square() + (1 - a).square()).sum().item<double>();
-}
-
-TEST(CmaEsTest, FullFindsTheMinimumOfTheRosenbrockFunction) {
-  EXPECT_LT(minimum_found(rosenbrock, 5, Covariance::kFull, 400), 1e-9);
-}
-
-TEST(CmaEsTest, BothFindTheMinimumOfAnEllipsoid) {
-  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kFull, 600), 1e-9);
-  EXPECT_LT(minimum_found(ellipsoid, 10, Covariance::kSeparable, 400), 1e-9);
-}
-
 TEST(LinearControllerTest, StaysWithin3000Parameters) {
   LatentSpec spec;
   spec.latent = 64;

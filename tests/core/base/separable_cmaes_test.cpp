@@ -56,6 +56,25 @@ TEST(SeparableCmaEs, FollowsALinearSlopeWithLongerSteps) {
   EXPECT_LT(strategy.mean()[0], -50);
 }
 
+TEST(SeparableCmaEs, GoesOnFromItsState) {
+  SeparableCmaEs one({1, 2, 3}, 1, 10), other({0, 0, 0}, 9, 10);
+  const auto generation = [&](SeparableCmaEs& strategy) {
+    Rng of_points(5);
+    std::vector<double> costs;
+    for (const std::vector<double>& point : strategy.ask(of_points)) costs.push_back(ellipsoid(point));
+    EXPECT_EQ(costs.size(), 10u);
+    strategy.tell(costs);
+  };
+  for (int i = 0; i < 3; ++i) generation(one);
+  other.set_state(one.state());
+  for (int i = 0; i < 3; ++i) {
+    generation(one);
+    generation(other);
+    EXPECT_EQ(one.mean(), other.mean());
+    EXPECT_EQ(one.sigma(), other.sigma());
+  }
+}
+
 TEST(SeparableCmaEs, EqualSeedsGiveEqualPoints) {
   SeparableCmaEs one({0, 0}, 1), two({0, 0}, 1);
   Rng rng_one(3), rng_two(3);
