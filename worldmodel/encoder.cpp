@@ -8,11 +8,6 @@ namespace {
 constexpr double kMinLogVariance = -10;
 constexpr double kMaxLogVariance = 4;
 
-/// The heads of the others give means alone.
-bool draws_samples(EncoderKind kind) {
-  return kind == EncoderKind::kVariational || kind == EncoderKind::kRandom;
-}
-
 torch::Tensor edges_within_regions(const GraphBatch& graph) {
   const auto from = graph.node_region.index_select(0, graph.senders);
   const auto to = graph.node_region.index_select(0, graph.receivers);
@@ -52,8 +47,7 @@ GraphEncoder::GraphEncoder(const EncoderConfig& config, const EnvSpec& spec)
   actions_ = register_module("actions", torch::nn::Linear(action_width, width));
   blocks_ = register_module("blocks", torch::nn::ModuleList());
   for (int i = 0; i < config.blocks; ++i) blocks_->push_back(GnBlock(width, flat));
-  head_ = register_module("head", Mlp(4 * width, 2 * width,
-                                      (draws_samples(config.kind) ? 2 : 1) * config.latent));
+  head_ = register_module("head", Mlp(4 * width, 2 * width, 2 * config.latent));
   if (!flat) pool_ = register_module("pool", RegionPool(config.latent, 2 * width));
 }
 
@@ -64,11 +58,9 @@ GraphHidden GraphEncoder::embed(const ObservationBatch& normal) {
   if (!globals_) return hidden;
   hidden.globals = globals_(
       torch::cat({normal.graph.globals, normalizer_->sizes(log_sizes(normal.graph))}, 1));
-  if (config_.see_actions)
-    hidden.globals = hidden.globals +
-                     actions_(torch::cat({normalizer_->counts(normal.mask.counts),
-                                          normal.action_features.flatten(1)},
-                                         1));
+  hidden.globals = hidden.globals + actions_(torch::cat({normalizer_->counts(normal.mask.counts),
+                                                         normal.action_features.flatten(1)},
+                                                        1));
   return hidden;
 }
 
@@ -90,9 +82,6 @@ GraphHidden GraphEncoder::pass_messages(GraphHidden hidden, const GraphBatch& gr
 }
 
 torch::Tensor GraphEncoder::region_actions(const ObservationBatch& normal) {
-  if (!config_.see_actions)
-    return torch::zeros({normal.graph.region_sizes.size(0), config_.width},
-                        normal.graph.nodes.options());
   const auto counts = torch::log1p(by_region(normal.mask).to(torch::kFloat));
   return actions_(torch::cat({counts, normal.region_features.flatten(2)}, 2)).flatten(0, 1);
 }
@@ -114,7 +103,6 @@ Posterior GraphEncoder::posterior(const ObservationBatch& batch) {
   const ObservationBatch normal = normalizer_(batch);
   auto out = read_out(pass_messages(embed(normal), normal.graph), normal);
   if (pool_) out = out.unflatten(0, {normal.graph.graphs(), -1});
-  if (!draws_samples(config_.kind)) return {out, {}};
   const auto parts = out.chunk(2, -1);
   return {parts[0], parts[1].clamp(kMinLogVariance, kMaxLogVariance)};
 }

@@ -16,11 +16,10 @@
 
 namespace reverie {
 
-enum class EncoderKind { kVariational, kDeterministic, kRandom };
+enum class EncoderKind { kVariational, kRandom };
 
 inline EnumNames<EncoderKind> enum_names(EncoderKind) {
   return {{EncoderKind::kVariational, "variational"},
-          {EncoderKind::kDeterministic, "deterministic"},
           {EncoderKind::kRandom, "random"}};
 }
 
@@ -29,18 +28,14 @@ struct EncoderConfig {
   int latent = 32;
   int width = 64;
   int blocks = 3;
-  bool see_actions = true;
 
   template <class V>
   void fields(V& v) {
     v.field("kind", kind,
-            "variational: reconstructs from samples; deterministic: without them; random: never "
-            "trained, a control for comparisons");
+            "variational: reconstructs from samples; random: never trained, a control for comparisons");
     v.field("latent", latent, "Width of the latent, and of a region's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));
-    v.field("see_actions", see_actions,
-            "Whether the encoder also sees mask counts and cost changes per rule");
   }
 };
 
@@ -111,7 +106,7 @@ torch::Tensor log_sizes(const GraphBatch& graph);
 /// Of the latent before it is bounded by tanh; of regions' latents when S > 1.
 struct Posterior {
   torch::Tensor mean;          ///< [B, latent], or [B, S, latent]
-  torch::Tensor log_variance;  ///< likewise; undefined for kinds that draw no samples
+  torch::Tensor log_variance;  ///< likewise
 };
 
 /// A graph network with a Gaussian posterior (Kingma and Welling 2014) whose sample is bounded by

@@ -217,18 +217,14 @@ LossTerms Vae::reconstruct(const Latents& latents, const ObservationBatch& batch
 LossTerms Vae::losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
                       torch::Generator noise) {
   const Posterior posterior = encoder->posterior(batch);
-  const bool gaussian = posterior.log_variance.defined();
   auto raw = posterior.mean;
-  if (sample && gaussian) {
+  if (sample) {
     const auto epsilon = torch::randn(raw.sizes(), noise).to(raw.device());
     raw = raw + epsilon * torch::exp(0.5 * posterior.log_variance);
   }
   LossTerms losses = reconstruct(encoder->latents(raw, batch.graph), batch, weights, noise);
-  if (gaussian)
-    losses.add("divergence",
-               weights.kl * gaussian_divergence(
-                                posterior, region_decoder ? present_regions(batch.graph)
-                                                          : torch::Tensor()));
+  const auto present = region_decoder ? present_regions(batch.graph) : torch::Tensor();
+  losses.add("divergence", weights.kl * gaussian_divergence(posterior, present));
   return losses;
 }
 

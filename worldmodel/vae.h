@@ -85,8 +85,8 @@ torch::Tensor gaussian_divergence(const Posterior& posterior, const torch::Tenso
 struct Vae : torch::nn::Module {
   Vae(const EncoderConfig& config, const EnvSpec& spec);
 
-  /// What is minimised, in parts; for the variational kind the evidence lower bound. With `sample`
-  /// it draws latents from the posterior, otherwise they are its means.
+  /// What is minimised, in parts: the evidence lower bound. With `sample` it draws latents from the
+  /// posterior, otherwise they are its means.
   LossTerms losses(const ObservationBatch& batch, const VaeLossConfig& weights, bool sample,
                    torch::Generator noise);
 
