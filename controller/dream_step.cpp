@@ -93,7 +93,7 @@ class DreamStep {
       require_same_actions(run.policy, *training_.initial, data.spec());
       require_same_policy(run.policy, *training_.initial, config.trainer);
     }
-    if ((run.policy.empty() || run.imitate) && config.clone.share > 0)
+    if (run.policy.empty() && config.clone.share > 0)
       training_.demonstrations = demonstrations(episodes_, *models_.world, config.clone.share);
     training_.origin = hash_combine(data.fingerprint(), hash_of_tensors(models_.checkpoint));
     if (training_.initial) training_.origin = hash_combine(training_.origin, hash_of_tensors(*training_.initial));

@@ -67,7 +67,6 @@ struct DreamStepConfig {
 struct DreamStepRun {
   std::string world;  ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
-  bool imitate = false;     ///< the best episodes too (`clone`), where it goes on from a policy
   /// To learn in where `environment` is live or symbolic (made by make_symbolic_environment), and to be
   /// judged in.
   std::shared_ptr<Environment> training, validation;

@@ -33,8 +33,7 @@ class Iteration {
         next.seconds_before = gather(round);
         next.seconds_before += fit_world(round);
         next.world = next.directory + "/world/world.pt";
-        next.policy = config_.from_best ? series_.best() + "/policy.pt" : last_policy(round - 1);
-        next.imitate = config_.imitate;
+        next.policy = last_policy(round - 1);
         next.validate_start = false;  // it was validated in the round that it is from
       }
       world_ = next.world;

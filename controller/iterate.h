@@ -16,8 +16,6 @@ struct IterateConfig {
   int64_t rounds = 1;
   int64_t episodes = 25;
   int64_t epochs = 3;
-  bool imitate = false;
-  bool from_best = false;
   double dreamt = 0;
 
   template <class V> void fields(V& v) {
@@ -26,12 +24,6 @@ struct IterateConfig {
     v.field("episodes", episodes, "Episodes that the policy collects before each further round",
             at_least(1));
     v.field("epochs", epochs, "Most epochs of M's fit in each further round", at_least(1));
-    v.field("imitate", imitate,
-            "Whether each further round too begins with imitation, of the best episodes so far (as Oh et "
-            "al., Self-Imitation Learning, 2018)");
-    v.field("from_best", from_best,
-            "Whether each further round goes on from the policy validated best so far instead of the last one, "
-            "which still collects");
     v.field("dreamt", dreamt,
             "Share of the collected episodes that are dreamt first, then played for real as far as their actions "
             "exist: M is fitted to where it fails", between(0, 1));
@@ -51,8 +43,7 @@ using CollectRound = std::function<CollectedRound(const CollectAgent& agent, int
 
 /// `config.rounds` rounds. One round is run_dream_step. Otherwise round r works in `round-r` below
 /// run.directory: from the second on its policy before collects there (V stays), M goes on from the
-/// last M with all data, and C goes on in the new dream from the last C or, with `from_best`, from the one that was
-/// validated best so far. policy.pt is that of the round whose validation was best, and the result is that
+/// last M with all data, and C goes on in the new dream from the last C. policy.pt is that of the round whose validation was best, and the result is that
 /// round's, with the real work, the time and the updates of all, from the first of which its best
 /// update counts; episodes collected count as training. metrics.jsonl holds the rows of all rounds,
 /// counted on. `run.resume` goes on in the round that was interrupted.
