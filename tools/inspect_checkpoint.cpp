@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <string_view>
 
 #include "core/base/json.h"
 #include "tools/inspect.h"
@@ -9,8 +8,6 @@
 
 namespace reverie {
 namespace {
-
-constexpr std::string_view kMagic = "REVERIE1";  // worldmodel/checkpoint.h gives the layout
 
 int64_t parameters(const Checkpoint& checkpoint) {
   int64_t count = 0;
@@ -55,9 +52,9 @@ std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
 
 bool is_checkpoint(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
-  std::string start(kMagic.size(), '\0');
+  std::string start(kCheckpointMagic.size(), '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return stream && start == kMagic;
+  return stream && start == kCheckpointMagic;
 }
 
 std::string inspect_checkpoint(const std::string& file, bool json) {

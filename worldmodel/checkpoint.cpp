@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <sstream>
-#include <string_view>
 #include <type_traits>
 
 #include "core/base/crc32c.h"
@@ -15,8 +14,8 @@
 namespace reverie {
 namespace {
 
-constexpr std::string_view kMagic = "REVERIE1";
-constexpr size_t kPrefix = 16;  // magic and length of the header
+constexpr char kVersion = '2';  // behind the magic
+constexpr size_t kLengthAt = 8, kPrefix = 16;  // length of the header; all before it
 constexpr size_t kChecksum = 4;
 
 const std::map<std::string, torch::ScalarType>& types() {
@@ -57,7 +56,8 @@ std::string serialize(const Checkpoint& checkpoint) {
                                   {"tensors", tensors}}
                                  .dump();
   const uint64_t length = header.size();
-  std::string file(kMagic);
+  std::string file(kCheckpointMagic);
+  file += kVersion;
   file.append(reinterpret_cast<const char*>(&length), sizeof length);
   file += header;
   file += body;
@@ -96,14 +96,18 @@ Checkpoint checkpoint_of(const Json& header, std::string_view body) {
 }
 
 Checkpoint parse(std::string_view file) {
-  if (file.size() < kPrefix + kChecksum || file.substr(0, kMagic.size()) != kMagic)
+  if (file.size() < kPrefix + kChecksum || !file.starts_with(kCheckpointMagic))
     throw InputError("this is not a checkpoint of reverie");
+  const char version = file[kCheckpointMagic.size()];
+  if (version != kVersion)
+    throw InputError("the checkpoint is of version {}, this program reads version {}; train again",
+                     version - '0', kVersion - '0');
   uint32_t checksum;
   std::memcpy(&checksum, file.data() + file.size() - kChecksum, kChecksum);
   file.remove_suffix(kChecksum);
   if (checksum != crc32c(file)) throw InputError("the checkpoint is damaged (checksum)");
   uint64_t length;
-  std::memcpy(&length, file.data() + kMagic.size(), sizeof length);
+  std::memcpy(&length, file.data() + kLengthAt, sizeof length);
   if (length > file.size() - kPrefix) throw InputError("the checkpoint is damaged (header)");
   return with_context("the checkpoint is damaged", [&] {
     return checkpoint_of(Json::parse(file.substr(kPrefix, length)), file.substr(kPrefix + length));

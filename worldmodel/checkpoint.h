@@ -3,15 +3,19 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "env/environment.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
+/// With which every checkpoint begins, of whatever version.
+inline constexpr std::string_view kCheckpointMagic = "REVERIE";
+
 /// A file of trained state. Layout, little-endian:
 ///
-///     8 bytes   "REVERIE1"
+///     8 bytes   "REVERIE2": kCheckpointMagic and the version
 ///     uint64    length of the header
 ///     header    JSON: kind, spec, config, counters, scores, and name, type, shape and offset
 ///               of each tensor
@@ -32,8 +36,8 @@ struct Checkpoint {
 
 /// Written aside and renamed.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
-/// InputError, one line, when the file is missing, damaged or of another kind than the one wanted
-/// (any where `kind` is empty).
+/// InputError, one line, when the file is missing, damaged, of another version or of another kind than
+/// the one wanted (any where `kind` is empty).
 Checkpoint load_checkpoint(const std::string& path, const std::string& kind);
 
 /// A tensor of the checkpoint; InputError when it is not there.

@@ -43,6 +43,20 @@ TEST(Checkpoint, ComesBackAsItWas) {
   EXPECT_EQ(read_file(directory / "x.pt"), read_file(directory / "y.pt"));
 }
 
+TEST(Checkpoint, OfAnotherVersionIsRefusedByItsNumber) {
+  TemporaryDirectory directory;
+  save_checkpoint(directory / "x.pt", sample());
+  std::string content = read_file(directory / "x.pt");
+  content[kCheckpointMagic.size()] = '1';
+  write_file(directory / "x.pt", content);
+  try {
+    load_checkpoint(directory / "x.pt", "encoder");
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("is of version 1, this program reads version 2; train again"));
+  }
+}
+
 TEST(Checkpoint, EveryTruncationAndFlippedByteIsOneClearError) {
   TemporaryDirectory directory;
   save_checkpoint(directory / "x.pt", sample());
