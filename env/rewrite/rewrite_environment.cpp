@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -35,15 +34,10 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
   spec.global_features = GraphFeatureWidths::kGlobal;
   spec.action_features = 1;
   for (int rule = 0; rule < rules.size(); ++rule) spec.actions.push_back(rules.name(rule));
-  for (int rule = 0; config.take_all && rule < rules.size(); ++rule)
-    spec.actions.push_back(rules.name(rule) + " (all)");
   spec.actions.push_back("NO-OP");
   spec.max_secondary = config.max_locations;
   spec.deterministic = cost.deterministic() && config.reward != RewardKind::kMeasuredEveryK;
   spec.fingerprint = rules.fingerprint();
-  if (config.take_all || config.locations != LocationChoice::kAll)
-    spec.fingerprint = hash_combine(
-        spec.fingerprint, 2 * static_cast<uint64_t>(config.locations) + (config.take_all ? 1 : 0));
   if (config.region_nodes > 0)
     spec.fingerprint = hash_combine(
         spec.fingerprint,
@@ -53,10 +47,6 @@ EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvCo
 }
 
 }  // namespace
-
-EnumNames<LocationChoice> enum_names(LocationChoice) {
-  return {{LocationChoice::kAll, "all"}, {LocationChoice::kClasses, "classes"}};
-}
 
 /// Adds what the cost model measures during its life to the environment's counters.
 struct RewriteEnvironment::Counted {
@@ -132,64 +122,29 @@ void RewriteEnvironment::reset(uint64_t seed) {
   anything_left();
 }
 
-RewriteEnvironment::Kind RewriteEnvironment::kind(int primary) const {
-  const int rules = state_.rules().size();
-  return {primary % rules, primary >= rules};
-}
-
-std::vector<const LocationClass*> RewriteEnvironment::repeated_classes(int rule) const {
-  std::vector<const LocationClass*> repeated;
-  for (const LocationClass& alike : state_.classes(rule))
-    if (alike.multiplicity() > 1) repeated.push_back(&alike);
-  return repeated;
-}
-
-/// Secondary actions that there are, whether or not they are offered.
-int RewriteEnvironment::available(int primary) const {
-  const auto [rule, all] = kind(primary);
-  if (state_.location_count(rule) == 0) return 0;
-  if (all) return static_cast<int>(repeated_classes(rule).size());
-  return shared_->config.locations == LocationChoice::kAll
-             ? state_.location_count(rule)
-             : static_cast<int>(state_.classes(rule).size());
-}
-
-int RewriteEnvironment::offered(int primary) const {
-  return std::min(available(primary), shared_->config.max_locations);
-}
-
-/// Of each choice that is offered, in canonical order, the location that is (first) rewritten.
-std::vector<int> RewriteEnvironment::offered_locations(int primary) const {
-  const auto [rule, all] = kind(primary);
-  std::vector<int> locations(static_cast<size_t>(offered(primary)));
-  if (!all && shared_->config.locations == LocationChoice::kAll) {
-    std::iota(locations.begin(), locations.end(), 0);
-    return locations;
-  }
-  const auto repeated = all ? repeated_classes(rule) : std::vector<const LocationClass*>{};
-  for (size_t i = 0; i < locations.size(); ++i)
-    locations[i] = (all ? *repeated[i] : state_.classes(rule)[i]).representative();
-  return locations;
+/// Locations that are offered, the first in canonical order.
+int RewriteEnvironment::offered(int rule) const {
+  return std::min(state_.location_count(rule), shared_->config.max_locations);
 }
 
 MatchPlace RewriteEnvironment::place_of(const Match& match) const {
   return cut() ? regions_.place(state_.rules()[match.rule], match) : MatchPlace{.node = match.root};
 }
 
-/// Of each choice that is offered, in canonical order.
-std::vector<MatchPlace> RewriteEnvironment::offered_places(int primary) const {
+/// Of each location that is offered, in canonical order.
+std::vector<MatchPlace> RewriteEnvironment::offered_places(int rule) const {
+  const auto count = static_cast<size_t>(offered(rule));
   std::vector<MatchPlace> places;
-  const std::vector<int> offered = offered_locations(primary);
-  if (offered.empty()) return places;
-  const auto& locations = state_.locations(kind(primary).rule);
-  places.reserve(offered.size());
-  for (const int location : offered) places.push_back(place_of(locations[static_cast<size_t>(location)]));
+  if (count == 0) return places;
+  const auto& locations = state_.locations(rule);
+  places.reserve(count);
+  for (size_t i = 0; i < count; ++i) places.push_back(place_of(locations[i]));
   return places;
 }
 
 /// Of each secondary action its number in canonical order.
-std::vector<int> RewriteEnvironment::in_order_of_regions(int primary) const {
-  const std::vector<MatchPlace> places = offered_places(primary);
+std::vector<int> RewriteEnvironment::in_order_of_regions(int rule) const {
+  const std::vector<MatchPlace> places = offered_places(rule);
   std::vector<int> order(places.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int i) {
@@ -202,8 +157,8 @@ std::vector<int> RewriteEnvironment::in_order_of_regions(int primary) const {
 /// Whether a rule matches; counts the state when there is more to choose from than is offered.
 bool RewriteEnvironment::anything_left() {
   int most = 0;
-  for (int primary = 0; primary < spec().no_op(); ++primary)
-    most = std::max(most, available(primary));
+  for (int rule = 0; rule < spec().no_op(); ++rule)
+    most = std::max(most, state_.location_count(rule));
   if (most > shared_->config.max_locations) ++counters_.capped_states;
   return most > 0;
 }
@@ -219,30 +174,15 @@ void RewriteEnvironment::check_allowed(const Action& action) const {
 }
 
 void RewriteEnvironment::rewrite(const Action& action) {
-  const auto [rule, all] = kind(action.primary);
-  const auto secondary = static_cast<size_t>(action.secondary);
-  const size_t choice =
-      cut() ? static_cast<size_t>(in_order_of_regions(action.primary)[secondary]) : secondary;
-  const auto extend_regions = [this](const Match& taken) {
-    if (cut()) regions_.extend(state_.graph(), place_of(taken).region);
-  };
-  if (all) {
-    const TakenAll taken =
-        take_all(state_, rule, *repeated_classes(rule)[choice], extend_regions);
-    weight_bytes_ += taken.weight_bytes_delta;
-    for (const int32_t location : taken.locations) path_.push_back({rule, location});
-    counters_.cost_lookups += static_cast<int64_t>(taken.locations.size());
-  } else {
-    const int location = shared_->config.locations == LocationChoice::kAll
-                             ? static_cast<int>(choice)
-                             : state_.classes(rule)[choice].representative();
-    const Rewrite rewrite = state_.propose(state_.location(rule, location));
-    state_.commit(rewrite);
-    extend_regions(rewrite.match);
-    weight_bytes_ += rewrite.weight_bytes_delta;
-    path_.push_back({rule, location});
-    ++counters_.cost_lookups;
-  }
+  const int rule = action.primary;
+  const int location =
+      cut() ? in_order_of_regions(rule)[static_cast<size_t>(action.secondary)] : action.secondary;
+  const Rewrite rewrite = state_.propose(state_.location(rule, location));
+  state_.commit(rewrite);
+  if (cut()) regions_.extend(state_.graph(), place_of(rewrite.match).region);
+  weight_bytes_ += rewrite.weight_bytes_delta;
+  path_.push_back({rule, location});
+  ++counters_.cost_lookups;
   if (state_.cost().runtime >= best_.runtime) return;
   best_ = state_.cost();
   best_length_ = path_.size();
@@ -336,41 +276,12 @@ double RewriteEnvironment::gain(const Match& match) const {
                       static_cast<double>(initial_cost().runtime.count));
 }
 
-double RewriteEnvironment::gain_of_all(int rule, const LocationClass& alike) const {
-  std::unordered_set<NodeId> taken;
-  int count = 0;
-  for (const int32_t member : alike.members) {
-    const Match match = state_.location(rule, member);
-    const auto nodes = match.nodes();
-    if (std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return taken.contains(n); }))
-      continue;
-    taken.insert(nodes.begin(), nodes.end());
-    ++count;
-  }
-  return count * gain(state_.location(rule, alike.representative()));
-}
-
-/// Of each choice that is offered, in canonical order.
-std::vector<double> RewriteEnvironment::offered_gains(int primary) const {
-  const auto [rule, all] = kind(primary);
-  std::vector<double> gains;
-  if (all) {
-    const auto classes = repeated_classes(rule);
-    for (size_t i = 0; i < static_cast<size_t>(offered(primary)); ++i)
-      gains.push_back(gain_of_all(rule, *classes[i]));
-  } else {
-    for (const int location : offered_locations(primary))
-      gains.push_back(gain(state_.location(rule, location)));
-  }
-  return gains;
-}
-
 /// From canonical order to that of the secondary actions.
-std::vector<double> RewriteEnvironment::renumbered(int primary, std::vector<double> gains) const {
+std::vector<double> RewriteEnvironment::renumbered(int rule, std::vector<double> gains) const {
   if (!cut()) return gains;
   std::vector<double> moved;
-  for (const int choice : in_order_of_regions(primary))
-    moved.push_back(gains[static_cast<size_t>(choice)]);
+  for (const int location : in_order_of_regions(rule))
+    moved.push_back(gains[static_cast<size_t>(location)]);
   return moved;
 }
 
@@ -378,8 +289,10 @@ std::vector<double> RewriteEnvironment::gains(int primary) const {
   REVERIE_CHECK(primary >= 0 && primary <= spec().no_op());
   if (primary == spec().no_op()) return {0.0};
   const Counted counted(*this);
-  if (offered(primary) == 0) return {};
-  return renumbered(primary, offered_gains(primary));
+  std::vector<double> gains;
+  for (int location = 0; location < offered(primary); ++location)
+    gains.push_back(gain(state_.location(primary, location)));
+  return renumbered(primary, std::move(gains));
 }
 
 /// Writes the best gain of the matches that lie at each node, and how many matches there are. Gives the
@@ -403,13 +316,10 @@ std::vector<std::vector<double>> RewriteEnvironment::look_at_locations(
 
 void RewriteEnvironment::write_action_features(const std::vector<std::vector<double>>& looked_at,
                                                Observation* observation) const {
-  const bool seen = shared_->config.locations == LocationChoice::kAll;
   for (int primary = 0; primary < spec().primary_actions(); ++primary) {
     std::vector<double> offers = {0.0};
     if (primary < spec().no_op())
-      offers = renumbered(primary, seen && primary < state_.rules().size()
-                                       ? looked_at[static_cast<size_t>(primary)]
-                                       : offered_gains(primary));
+      offers = renumbered(primary, looked_at[static_cast<size_t>(primary)]);
     observation->action_features.push_back(
         offers.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(offers)));
     if (!cut()) continue;

@@ -17,15 +17,8 @@ namespace reverie {
 
 struct FeatureContext;  // env/rewrite/features.h
 
-/// What a secondary action chooses among: the locations of a rule, or their classes
-/// (RewriteState::classes), of each of which the first member is rewritten.
-enum class LocationChoice { kAll, kClasses };
-EnumNames<LocationChoice> enum_names(LocationChoice);
-
 struct RewriteEnvConfig {
   RewardKind reward = RewardKind::kRuntime;
-  LocationChoice locations = LocationChoice::kAll;
-  bool take_all = false;
   int max_locations = 500;
   int horizon = 0;
   int measure_every = 10;
@@ -37,12 +30,7 @@ struct RewriteEnvConfig {
   template <class V>
   void fields(V& v) {
     v.field("reward", reward, "What a step is worth, in percent of the start's run time");
-    v.field("locations", locations,
-            "Locations of a rule to choose from: all, or one of each class that look alike");
-    v.field("take_all", take_all,
-            "A second action per rule rewrites all locations of a class in one step");
-    v.field("max_locations", max_locations, "Locations (or classes) offered per rule",
-            between(1, 32767));
+    v.field("max_locations", max_locations, "Locations offered per rule", between(1, 32767));
     v.field("horizon", horizon,
             "Steps after which an episode ends; 0: twice greedy's depth, at least one for "
             "four operators, from 8 to 300",
@@ -65,25 +53,21 @@ struct StartGraph {
 using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
 
 /// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
-/// first `max_locations` locations, or classes of them, in canonical order. With `take_all` a second
-/// primary action per rule, named "RULE (all)" and numbered after all rules, rewrites all members of a
-/// class one after another, as far as they still apply; its secondary actions are the classes of at
-/// least two. An episode ends by NO-OP, when no rule matches any more, or at the horizon.
+/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule matches
+/// any more, or at the horizon.
 ///
 /// With `region_nodes` each start graph is cut into regions (Regions). A location lies where
-/// Regions::place says, a class where its first member does. What is offered stays the same, but is
-/// numbered region by region, within a region by how far locations reach, then in canonical order. There
-/// are as many regions as the start graph with the most of them has, at least two. Where the cap on
-/// locations bites, a step anywhere brings others behind it to light, which no model of regions foresees.
+/// Regions::place says. What is offered stays the same, but is numbered region by region, within a
+/// region by how far locations reach, then in canonical order. There are as many regions as the start
+/// graph with the most of them has, at least two. Where the cap on locations bites, a step anywhere
+/// brings others behind it to light, which no model of regions foresees.
 ///
-/// The fingerprint depends on `locations`, `take_all` and `region_nodes`, unless each location is
-/// offered alone and the graph is not cut.
+/// The fingerprint depends on `region_nodes` where the graph is cut.
 ///
 /// An observation is a function of the graph, its regions and its start graph alone: what passes in time (steps
 /// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal
 /// observations. Action feature: the best gain that the action offers, in percent of the initial
-/// cost, 0 where it is not valid. The gain of a class as a whole counts the members that share no
-/// matched node with an earlier one.
+/// cost, 0 where it is not valid.
 ///
 /// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken, one
 /// per location that `observe` and `gains` look at); measurements are end-to-end measurements and
@@ -138,25 +122,14 @@ class RewriteEnvironment : public Environment {
                                              std::shared_ptr<CostModel> cost,
                                              RewriteEnvConfig config, MeasureGraph measure);
   const Start& start() const { return shared_->starts[start_]; }
-  /// What a primary action other than NO-OP means.
-  struct Kind {
-    int rule = 0;
-    bool all = false;
-  };
-  Kind kind(int primary) const;
-  std::vector<const LocationClass*> repeated_classes(int rule) const;
-  int available(int primary) const;
-  int offered(int primary) const;
+  int offered(int rule) const;
   bool cut() const { return spec().regions > 1; }
-  std::vector<int> offered_locations(int primary) const;
   MatchPlace place_of(const Match& match) const;
-  std::vector<MatchPlace> offered_places(int primary) const;
-  std::vector<int> in_order_of_regions(int primary) const;
+  std::vector<MatchPlace> offered_places(int rule) const;
+  std::vector<int> in_order_of_regions(int rule) const;
   void count_by_region(ActionMask* mask) const;
   double gain(const Match& match) const;
-  double gain_of_all(int rule, const LocationClass& alike) const;
-  std::vector<double> offered_gains(int primary) const;
-  std::vector<double> renumbered(int primary, std::vector<double> gains) const;
+  std::vector<double> renumbered(int rule, std::vector<double> gains) const;
   std::vector<std::vector<double>> look_at_locations(FeatureContext* context) const;
   void write_action_features(const std::vector<std::vector<double>>& looked_at,
                              Observation* observation) const;

@@ -184,12 +184,10 @@ TEST_F(PolicyMethodTest, RefusesOtherRules) {
   EXPECT_THROW(policy_method(trained_, other, tiny_.cost, {tiny_.env})(foreign, {}), InputError);
 }
 
-/// Cut into regions, with classes and all members of one at once.
+/// Cut into regions.
 TinyPolicy tiny_with_regions() {
   TinyPolicy tiny;
   tiny.env.region_nodes = 1;
-  tiny.env.locations = LocationChoice::kClasses;
-  tiny.env.take_all = true;
   return tiny;
 }
 

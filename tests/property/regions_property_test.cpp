@@ -75,13 +75,10 @@ TEST(RegionsProperty, NoOtherCuttingHasFewerLiveValues) {
   EXPECT_GT(cut, 20);
 }
 
-RewriteEnvConfig cut(int region_nodes, LocationChoice locations = LocationChoice::kAll,
-                     bool take_all = false) {
+RewriteEnvConfig cut(int region_nodes) {
   RewriteEnvConfig config;
   config.horizon = 30;
   config.region_nodes = region_nodes;
-  config.locations = locations;
-  config.take_all = take_all;
   return config;
 }
 
@@ -150,19 +147,17 @@ class RegionsOfModels : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RegionsOfModels, AreThoseOfTheReplayedSteps) {
   constexpr int kNodes = 12;
-  for (const bool take_all : {false, true}) {
-    const auto env = environment(GetParam(), cut(kNodes, LocationChoice::kAll, take_all));
-    const RewriteState start = env->state();
-    ASSERT_GT(env->spec().regions, 2);
-    testing::play(*env, 5, 0.0, [&](const StepResult&) {
-      const Observation observation = env->observe();
-      testing::check_observation(*env, observation);
-      const NodeRegions regions = regions_of(*env, start, kNodes);
-      EXPECT_EQ(observation.graph.node_regions, in_rows(env->state().graph(), regions));
-      expect_counts(*env, regions, observation.mask);
-    });
-    EXPECT_GT(env->path().size(), 3u);
-  }
+  const auto env = environment(GetParam(), cut(kNodes));
+  const RewriteState start = env->state();
+  ASSERT_GT(env->spec().regions, 2);
+  testing::play(*env, 5, 0.0, [&](const StepResult&) {
+    const Observation observation = env->observe();
+    testing::check_observation(*env, observation);
+    const NodeRegions regions = regions_of(*env, start, kNodes);
+    EXPECT_EQ(observation.graph.node_regions, in_rows(env->state().graph(), regions));
+    expect_counts(*env, regions, observation.mask);
+  });
+  EXPECT_GT(env->path().size(), 3u);
 }
 
 TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {

@@ -12,7 +12,7 @@ learn() { "$reverie" "$1" --device "${DEVICE:-cpu}" "${@:2}"; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
-  --set env.horizon=12 --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
+  --set env.horizon=12 --set env.region_nodes=8 --cost roofline:t4 --quiet
 learn train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
 learn train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=1 --quiet
@@ -40,7 +40,7 @@ grep -q 'more than 1 locations of a rule.*env.max_locations' err || fail "the ca
 "$reverie" optimize other.onnx --method policy --policy policy/policy.pt --budget 2 \
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy knows no other model"
 "$reverie" collect other.onnx --out others --seed 2 --set collect.episodes=6 --set env.horizon=9 \
-  --set env.take_all=true --set env.region_nodes=8 --cost roofline:t4 --quiet
+  --set env.region_nodes=8 --cost roofline:t4 --quiet
 learn train_mdnrnn others --from world/world.pt --out world_on --seed 2 \
   --set mdnrnn.epochs=1 --quiet
 learn dream_train others --world world_on/world.pt --policy policy/policy.pt --out policy_on \

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <set>
 #include <thread>
 
 #include "core/base/error.h"
@@ -37,17 +36,9 @@ RewriteEnvConfig with_reward(RewardKind reward, int horizon = 20) {
   return config;
 }
 
-RewriteEnvConfig with_classes(LocationChoice locations, bool take_all, int max_locations = 200) {
+RewriteEnvConfig with_regions(int nodes, int max_locations = 200) {
   RewriteEnvConfig config = with_reward(RewardKind::kRuntime);
-  config.locations = locations;
-  config.take_all = take_all;
   config.max_locations = max_locations;
-  return config;
-}
-
-RewriteEnvConfig with_regions(int nodes, LocationChoice locations = LocationChoice::kAll,
-                              bool take_all = false, int max_locations = 200) {
-  RewriteEnvConfig config = with_classes(locations, take_all, max_locations);
   config.region_nodes = nodes;
   return config;
 }
@@ -69,36 +60,11 @@ INSTANTIATE_TEST_SUITE_P(
                           config.max_locations = 1;
                           return make({kMixed}, config);
                         }},
-        EnvironmentCase{"classes",
-                        [] { return make({kRepeated}, with_classes(LocationChoice::kClasses, false)); }},
-        EnvironmentCase{"locations_and_all_of_a_class",
-                        [] { return make({kRepeated}, with_classes(LocationChoice::kAll, true)); }},
-        EnvironmentCase{"classes_and_all_of_them",
-                        [] {
-                          return make({kRepeated, kMixed},
-                                      with_classes(LocationChoice::kClasses, true));
-                        }},
-        EnvironmentCase{"few_classes",
-                        [] {
-                          return make({kRepeated}, with_classes(LocationChoice::kClasses, true, 1));
-                        }},
         EnvironmentCase{"regions", [] { return make({kMixed}, with_regions(2)); }},
         EnvironmentCase{"regions_of_two_graphs",
                         [] { return make({kMixed, {{"Tanh", "Exp"}}}, with_regions(3)); }},
         EnvironmentCase{"regions_and_few_locations",
-                        [] {
-                          return make({kRepeated},
-                                      with_regions(2, LocationChoice::kAll, false, 2));
-                        }},
-        EnvironmentCase{"regions_of_classes",
-                        [] {
-                          return make({kRepeated, kMixed},
-                                      with_regions(2, LocationChoice::kClasses, true));
-                        }},
-        EnvironmentCase{"regions_and_all_of_a_class",
-                        [] {
-                          return make({kRepeated}, with_regions(3, LocationChoice::kAll, true));
-                        }},
+                        [] { return make({kRepeated}, with_regions(2, 2)); }},
         EnvironmentCase{.name = "ends_by_itself",
                         .make = [] { return make({{{"Sqrt", "Tanh"}}}); },
                         .reaches_horizon = false},
@@ -267,50 +233,6 @@ TEST(RewriteEnvironment, GainsAreWhatStepsGive) {
     for (size_t i = 0; i < gains.size(); ++i)
       EXPECT_EQ(env->fork()->step({primary, static_cast<int>(i)}).reward, gains[i]);
   }
-}
-
-TEST(RewriteEnvironment, GainsOfClassesAreWhatStepsGive) {
-  for (const LocationChoice locations : {LocationChoice::kAll, LocationChoice::kClasses}) {
-    auto env = make({kRepeated}, with_classes(locations, true));
-    for (int primary = 0; primary < env->spec().no_op(); ++primary) {
-      const std::vector<double> gains = env->gains(primary);
-      for (size_t i = 0; i < gains.size(); ++i)
-        EXPECT_NEAR(env->fork()->step({primary, static_cast<int>(i)}).reward, gains[i], 1e-9);
-    }
-  }
-}
-
-TEST(RewriteEnvironment, ClassesAreChoices) {
-  auto env = make({kRepeated}, with_classes(LocationChoice::kClasses, false));
-  const auto shave = static_cast<size_t>(rule("shave"));
-  EXPECT_EQ(env->mask().counts[shave], 2);
-  env->step({rule("shave"), 1});
-  EXPECT_EQ(env->path(), (std::vector<RewriteStep>{{rule("shave"), 2}})) << "the chain of its own";
-  EXPECT_EQ(env->mask().counts[shave], 1);
-}
-
-TEST(RewriteEnvironment, AllOfAClassIsOneStep) {
-  auto env = make({kRepeated}, with_classes(LocationChoice::kAll, true));
-  const int rules = unary_rules()->size();
-  const int all = rules + rule("shave");
-  EXPECT_EQ(env->spec().actions[static_cast<size_t>(all)], "shave (all)");
-  EXPECT_EQ(env->mask().counts[static_cast<size_t>(rule("shave"))], 4);
-  EXPECT_EQ(env->mask().counts[static_cast<size_t>(all)], 1) << "a class of one is no choice";
-  EXPECT_EQ(env->mask().counts[static_cast<size_t>(rules + rule("climb"))], 0);
-  EXPECT_NEAR(env->step({all, 0}).reward, 3 * 2 * 100.0 / 68, 1e-9);
-  EXPECT_EQ(env->counters().steps, 1);
-  EXPECT_EQ(env->path().size(), 3u);
-  EXPECT_EQ(env->best_state().hash(), env->state().hash()) << "the path can be walked again";
-  EXPECT_THROW(env->step({all, 0}), InputError);
-}
-
-TEST(RewriteEnvironment, WhatActionsMeanIsPartOfTheFingerprint) {
-  std::set<uint64_t> fingerprints = {make({kMixed}, with_regions(0))->spec().fingerprint};
-  for (const LocationChoice locations : {LocationChoice::kAll, LocationChoice::kClasses})
-    for (const bool take_all : {false, true})
-      fingerprints.insert(make({kMixed}, with_classes(locations, take_all))->spec().fingerprint);
-  EXPECT_EQ(fingerprints.size(), 4u);
-  EXPECT_TRUE(fingerprints.contains(unary_rules()->fingerprint()));
 }
 
 TEST(RewriteEnvironment, ThereAreAsManyRegionsAsTheStartGraphThatHasMost) {
