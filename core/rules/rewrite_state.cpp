@@ -256,21 +256,4 @@ void RewriteState::commit(const Rewrite& rewrite) {
   impl_->commit(rewrite);
 }
 
-TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike,
-                  const std::function<void(const Match&)>& after_each) {
-  std::vector<Match> members;
-  for (const int32_t member : alike.members) members.push_back(state.location(rule, member));
-  TakenAll taken;
-  for (const Match& member : members) {
-    const std::optional<int> location = state.find(member);
-    if (!location) continue;
-    const Rewrite rewrite = state.propose(state.location(rule, *location));
-    state.commit(rewrite);
-    taken.locations.push_back(*location);
-    taken.weight_bytes_delta += rewrite.weight_bytes_delta;
-    if (after_each) after_each(rewrite.match);
-  }
-  return taken;
-}
-
 }  // namespace reverie

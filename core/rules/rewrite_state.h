@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -77,17 +76,5 @@ class RewriteState {
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
-
-/// What `take_all` did.
-struct TakenAll {
-  /// The rewrites, in order: each is an index into locations(rule) of the state that it was taken in.
-  std::vector<int32_t> locations;
-  int64_t weight_bytes_delta = 0;
-};
-
-/// Takes every member of a class of `state`, in order, that still is a location when its turn comes;
-/// the first one always is. `after_each` is called with each match when it has been taken.
-TakenAll take_all(RewriteState& state, int rule, const LocationClass& alike,
-                  const std::function<void(const Match&)>& after_each = nullptr);
 
 }  // namespace reverie

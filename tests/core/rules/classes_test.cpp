@@ -53,44 +53,6 @@ TEST(LocationClasses, AStepBringsThemUpToDate) {
   EXPECT_EQ(members(state, "shave"), (Members{{0, 2, 3}, {1}}));
 }
 
-TEST(LocationClasses, TakingAllTakesEveryMember) {
-  RewriteState state = unary_state({{"Sqrt", "Exp"}, {"Sqrt", "Log"}, {"Sqrt", "Exp"}});
-  const int shave = rule_named(state, "shave");
-  const RewriteState start = state;
-  const TakenAll taken = take_all(state, shave, start.classes(shave)[0]);
-  // The second member is location 2 at first, and 1 once the first one is taken.
-  EXPECT_EQ(taken.locations, (std::vector<int32_t>{0, 1}));
-  EXPECT_EQ(state.location_count(shave), 1);
-  RewriteState replayed = start;
-  for (const int32_t location : taken.locations)
-    replayed.commit(replayed.propose(replayed.locations(shave)[static_cast<size_t>(location)]));
-  EXPECT_TRUE(isomorphic(replayed.graph(), state.graph()));
-  EXPECT_EQ(state.cost().runtime, start.cost().runtime + testing::unary_state({{"Abs", "Abs"}}).cost().runtime -
-                                      testing::unary_state({{"Sqrt", "Sqrt"}}).cost().runtime);
-}
-
-/// Each of Relu(Relu(Relu(x))) lies within another's reach: one step removes what the next needs.
-TEST(LocationClasses, TakingAllLeavesOutWhatNoLongerApplies) {
-  Graph g;
-  ValueId value = g.add_input("x", {DType::kFloat32, {4}});
-  for (int i = 0; i < 8; ++i) value = g.add("Relu", {value});
-  g.add_output("y", value);
-  const auto rules = std::make_shared<const RuleSet>(
-      RuleSet::parse("rule relu_relu\nmatch\n  y = Relu(Relu(x))\nreplace\n  y = Relu(x)\n", "t"));
-  RewriteState state(g, rules, testing::unary_cost());
-  ASSERT_EQ(state.location_count(0), 7);
-  const auto classes = state.classes(0);
-  const auto most = std::max_element(
-      classes.begin(), classes.end(),
-      [](const auto& a, const auto& b) { return a.multiplicity() < b.multiplicity(); });
-  ASSERT_GE(most->multiplicity(), 3);  // those away from both ends
-  const TakenAll taken = take_all(state, 0, *most);
-  EXPECT_LT(taken.locations.size(), static_cast<size_t>(most->multiplicity()));
-  EXPECT_GE(taken.locations.size(), 1u);
-  EXPECT_EQ(state.location_count(0), 7 - static_cast<int>(taken.locations.size()));
-  state.graph().validate();
-}
-
 TEST(LocationClasses, AMatchIsFoundAgainAfterStepsElsewhere) {
   RewriteState state = unary_state({{"Sqrt", "Exp", "Exp"}, {"Sqrt", "Neg"}});
   const int shave = rule_named(state, "shave");

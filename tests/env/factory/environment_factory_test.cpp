@@ -151,7 +151,6 @@ std::vector<double> rewards_of_first_actions(Environment& env) {
 
 TEST_F(EnvironmentFactory, ASymbolicEnvironmentDiffersInItsCostsAlone) {
   config_.rewrite.region_nodes = 8;
-  config_.rewrite.take_all = true;
   const auto real = make_environment(config_).environment;
   const auto symbolic = make_symbolic_environment(config_, "roofline:cpu").environment;
   EnvSpec spec = symbolic->spec();
