@@ -3,7 +3,6 @@
 #include <array>
 #include <memory>
 
-#include "core/base/metrics.h"
 #include "env/environment.h"
 #include "worldmodel/tensors.h"
 #include "worldmodel/torch.h"

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 
 namespace reverie {
+
 LatentState WorldModel::begin(const Latents& latents) const {
   auto shape = (latents.regions.defined() ? latents.regions : latents.z).sizes().vec();
   shape.back() = spec().hidden;

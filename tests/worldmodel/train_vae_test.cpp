@@ -9,7 +9,6 @@
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "worldmodel/latent_cache.h"
-#include "worldmodel/packer.h"
 #include "worldmodel/train_vae.h"
 
 namespace reverie {
