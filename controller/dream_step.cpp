@@ -29,8 +29,8 @@ void check_depth(const DreamStepConfig& config) {
   if (config.environment != LearningPlace::kDream || trainer == TrainerKind::kPpo) return;
   const std::string_view name = enum_names(trainer)[static_cast<size_t>(trainer)].second;
   if (config.dream.depth > 0)
-    throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
-                     config.dream.depth, name);
+    throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set "
+                     "dream.depth=0", config.dream.depth, name);
 }
 
 void check_population(const DreamStepConfig& config) {

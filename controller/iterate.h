@@ -44,10 +44,10 @@ using CollectRound = std::function<CollectedRound(const CollectAgent& agent, int
 /// `config.rounds` rounds. One round is run_dream_step. Otherwise round r works in `round-r` below
 /// run.directory: from the second on its policy before collects there (V stays), M goes on from the
 /// last M with all data, and C goes on in the new dream from the last C. policy.pt is that of the
-/// round whose validation was best, and the result is that round's, with the real work, the time and
-/// the updates of all, from the first of which its best update counts; episodes collected count as
-/// training. metrics.jsonl holds the rows of all rounds, counted on. `run.resume` goes on in the round
-/// that was interrupted.
+/// round whose validation was best, and the result is that round's, with the real work, the time
+/// and the updates of all, from the first of which its best update counts; episodes collected count
+/// as training. metrics.jsonl holds the rows of all rounds, counted on. `run.resume` goes on in the
+/// round that was interrupted.
 TrainingResult run_iterated(std::shared_ptr<const EpisodeSource> data,
                             const IterateConfig& config, const DreamStepConfig& step,
                             const DreamStepRun& run, const CollectRound& collect);

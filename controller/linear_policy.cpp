@@ -126,8 +126,8 @@ class PopulationPolicy : public Policy {
 CmaEsTrainer::CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed)
     : config_(config),
       controller_(spec, seed),
-      strategy_(std::vector<double>(static_cast<size_t>(controller_.parameters()), 0.0), config.sigma,
-                static_cast<size_t>(config.population)),
+      strategy_(std::vector<double>(static_cast<size_t>(controller_.parameters()), 0.0),
+                config.sigma, static_cast<size_t>(config.population)),
       policy_(controller_, row_of(strategy_.mean())) {}
 
 Metrics CmaEsTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {

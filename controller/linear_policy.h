@@ -63,10 +63,11 @@ struct CmaEsConfig {
   }
 };
 
-/// Separable CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one generation, each
-/// candidate playing batch / population of them. Every episode has a start of its own, so that candidates are
-/// judged on different ones: how much their starts have to give is noise in their ranks, which falls with the
-/// episodes a candidate plays and would be none if all played the same.
+/// Separable CMA-ES on a LinearController: a batch of episodes, a multiple of the population, is one
+/// generation, each candidate playing batch / population of them. Every episode has a start of its
+/// own, so that candidates are judged on different ones: how much their starts have to give is noise
+/// in their ranks, which falls with the episodes a candidate plays and would be none if all played
+/// the same.
 class CmaEsTrainer : public Trainer {
  public:
   CmaEsTrainer(const LatentSpec& spec, const CmaEsConfig& config, uint64_t seed);

@@ -79,8 +79,8 @@ void run(const Options& options) {
   FitReporter reporter("train_mdnrnn", options.out, config.mdnrnn.fit.epochs, options.progress(),
                        data.judging_split());
   const FitResult result =
-      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume, device,
-                   [&](const FitProgress& progress) { reporter.observe(progress); },
+      train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume,
+                   device, [&](const FitProgress& progress) { reporter.observe(progress); },
                    goes_on ? &checkpoint : nullptr);
   const auto rows = report(episodes, config, device, options.out);
   const std::string file = options.out + "/world.pt";

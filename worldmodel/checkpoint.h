@@ -36,8 +36,8 @@ struct Checkpoint {
 
 /// Written aside and renamed.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
-/// InputError, one line, when the file is missing, damaged, of another version or of another kind than
-/// the one wanted (any where `kind` is empty).
+/// InputError, one line, when the file is missing, damaged, of another version or of another kind
+/// than the one wanted (any where `kind` is empty).
 Checkpoint load_checkpoint(const std::string& path, const std::string& kind);
 
 /// A tensor of the checkpoint; InputError when it is not there.

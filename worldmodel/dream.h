@@ -17,16 +17,17 @@ struct DreamConfig {
   void fields(V& v) {
     v.field("temperature", temperature, "Temperature of the mixture; 0 takes the likeliest",
             at_least(0));
-    v.field("depth", depth, "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
+    v.field("depth", depth,
+            "Steps after which a dream is truncated and the critic stands for the rest; 0: at the "
             "horizon alone", at_least(0));
   }
 };
 
 /// M alone: real states as starts, no environment anywhere. B trajectories begin at stored states
-/// drawn with the seed. They are short, as the error of M grows with every step that it takes on its
-/// own predictions (Janner et al. 2019). A short dream rests on the critic for what it leaves out, in
-/// states that M dreamt and no data corrects: without rounds of real play between a policy learns in
-/// time to put off what gains.
+/// drawn with the seed. They are short, as the error of M grows with every step that it takes on
+/// its own predictions (Janner et al. 2019). A short dream rests on the critic for what it leaves
+/// out, in states that M dreamt and no data corrects: without rounds of real play between a policy
+/// learns in time to put off what gains.
 class DreamEnvironment : public LatentEnvironment {
  public:
   /// `starts` on the world model's device; see `dream_starts`.
@@ -54,8 +55,8 @@ class DreamEnvironment : public LatentEnvironment {
   int dreamed_ = 0;
 };
 
-/// States of the training split at which an action was taken; when S > 1 at most 4096, evenly spread, as each
-/// holds the recurrent states of all regions. InputError where there are none.
+/// States of the training split at which an action was taken; when S > 1 at most 4096, evenly
+/// spread, as each holds the recurrent states of all regions. InputError where there are none.
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world);
 
 }  // namespace reverie

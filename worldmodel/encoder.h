@@ -32,7 +32,8 @@ struct EncoderConfig {
   template <class V>
   void fields(V& v) {
     v.field("kind", kind,
-            "variational: reconstructs from samples; random: never trained, a control for comparisons");
+            "variational: reconstructs from samples; random: never trained, a control for "
+            "comparisons");
     v.field("latent", latent, "Width of the latent, and of a region's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));

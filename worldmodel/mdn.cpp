@@ -36,9 +36,10 @@ REVERIE_VECTOR_CLONES void spread_noise(const float* mean, const float* log_sigm
   }
 }
 
-/// Draws one of K categories a row at temperature tau (logits [B, K] / tau), [B] int64. At tau = 0 the
-/// likeliest.
-torch::Tensor draw_category(const torch::Tensor& logits, double temperature, torch::Generator noise) {
+/// Draws one of K categories a row at temperature tau (logits [B, K] / tau), [B] int64. At tau = 0
+/// the likeliest.
+torch::Tensor draw_category(const torch::Tensor& logits, double temperature,
+                            torch::Generator noise) {
   if (temperature <= 0) return logits.argmax(-1);
   const auto edges = torch::softmax(logits / temperature, -1).cumsum(-1);
   const auto uniform = torch::rand({logits.size(0), 1}, noise).to(logits.device());

@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kSameCounts = 4;  // in logits: what does not change is the rule
 
-/// The gradients of sharp Gaussians on changes that are certain drown those of other heads; what a region
-/// becomes is nearly certain.
+/// The gradients of sharp Gaussians on changes that are certain drown those of other heads; what a
+/// region becomes is nearly certain.
 double min_log_sigma(const LatentSpec& spec) { return spec.regions > 1 ? -2 : -4; }
 
 int64_t input_columns(const WorldModelConfig& config, const LatentSpec& spec) {

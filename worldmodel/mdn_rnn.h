@@ -23,7 +23,8 @@ struct WorldModelConfig {
   template <class V>
   void fields(V& v) {
     v.field("hidden", hidden, "Width of the recurrent state h", at_least(1));
-    v.field("mixtures", mixtures, "Gaussians in the mixture over the change of a latent", at_least(1));
+    v.field("mixtures", mixtures, "Gaussians in the mixture over the change of a latent",
+            at_least(1));
     v.field("embedding", embedding, "Width of a rule's embedding", at_least(1));
   }
 };
@@ -88,7 +89,8 @@ struct MdnRnnImpl : torch::nn::Module {
   std::array<int64_t, 4> columns() const;
   /// What MdnOutput::change says.
   Mixture mixture(const torch::Tensor& columns) const;
-  /// A change drawn from it, not normalised, [n, latent] of [n, columns]; at temperature 0 the likeliest.
+  /// A change drawn from it, not normalised, [n, latent] of [n, columns]; at temperature 0 the
+  /// likeliest.
   torch::Tensor sample_change(const torch::Tensor& columns, double temperature,
                               torch::Generator noise);
 

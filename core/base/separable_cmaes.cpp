@@ -12,7 +12,8 @@ size_t default_population(double n) { return 4 + static_cast<size_t>(3 * std::lo
 }  // namespace
 
 SeparableCmaEs::SeparableCmaEs(std::vector<double> mean, double sigma, size_t population)
-    : population_(population > 0 ? population : default_population(static_cast<double>(mean.size()))) {
+    : population_(population > 0 ? population
+                                 : default_population(static_cast<double>(mean.size()))) {
   REVERIE_CHECK(!mean.empty() && population_ >= 2);
   const std::vector<double> zeros(mean.size(), 0.0), ones(mean.size(), 1.0);
   state_ = {std::move(mean), zeros, zeros, ones, sigma, 0};

@@ -53,14 +53,14 @@ struct StartGraph {
 using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
 
 /// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
-/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule matches
-/// any more, or at the horizon.
+/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule
+/// matches any more, or at the horizon.
 ///
 /// With `region_nodes` each start graph is cut into regions (Regions). A location lies where
 /// Regions::place says. What is offered stays the same, but is numbered region by region, within a
-/// region by how far locations reach, then in canonical order. There are as many regions as the start
-/// graph with the most of them has, at least two. Where the cap on locations bites, a step anywhere
-/// brings others behind it to light, which no model of regions foresees.
+/// region by how far locations reach, then in canonical order. There are as many regions as the
+/// start graph with the most of them has, at least two. Where the cap on locations bites, a step
+/// anywhere brings others behind it to light, which no model of regions foresees.
 ///
 /// The fingerprint depends on `region_nodes` where the graph is cut.
 ///

@@ -46,7 +46,8 @@ struct Fixture {
   }
   std::unique_ptr<LatentEnvironment> dream(DreamConfig config = whole_episodes()) const {
     const LatentEpisodes episodes(data, encode_states(data, *encoder));
-    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world), config, kBatch);
+    return std::make_unique<DreamEnvironment>(world, dream_starts(episodes, *world), config,
+                                              kBatch);
   }
 
   std::unique_ptr<Environment> environment;

@@ -61,7 +61,7 @@ TEST(SeparableCmaEs, GoesOnFromItsState) {
   const auto generation = [&](SeparableCmaEs& strategy) {
     Rng of_points(5);
     std::vector<double> costs;
-    for (const std::vector<double>& point : strategy.ask(of_points)) costs.push_back(ellipsoid(point));
+    for (const auto& point : strategy.ask(of_points)) costs.push_back(ellipsoid(point));
     EXPECT_EQ(costs.size(), 10u);
     strategy.tell(costs);
   };
