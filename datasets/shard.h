@@ -13,7 +13,7 @@ namespace reverie {
 inline constexpr hdf5::FileKind kRolloutFile = {
     .magic = "reverie rollouts",
     .name = "rollout shard",
-    .schema = 3,
+    .schema = 4,
     .renew = "collect again",
     .repair = "remove it and resume the collection"};
 
