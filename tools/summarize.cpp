@@ -96,7 +96,7 @@ void register_summarize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   SummaryOptions& summary = options->summary;
   CLI::App* command = app.add_subcommand("summarize", "Tables and curves from the runs of an experiment");
-  command->add_option("RESULTS", options->files, "JSON or JSON lines, see experiments/README.md")->required();
+  command->add_option("RESULTS", options->files, "JSON or JSON lines, or these packed by gzip (.gz), see experiments/README.md")->required();
   command->add_option("--metric", options->metrics,
                       "Fields that are compared, each in tables of its own; a plot has them side by side")
       ->type_name("FIELD[,FIELD...]")->delimiter(',')->expected(1)->take_all()->capture_default_str();

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -112,6 +114,23 @@ void check_went_so_far(const FlatRun& run, const std::string& field, double valu
                      ended->second, field, reached, value);
 }
 
+/// The whole file, unpacked where gzip packed it.
+std::string unpacked(const std::string& file) {
+  std::string content = read_file(file);
+  if (!file.ends_with(".gz")) return content;
+  const std::unique_ptr<gzFile_s, decltype(&gzclose)> input(gzopen(file.c_str(), "rb"), &gzclose);
+  if (!input) throw InputError("{}: cannot be read", file);
+  content.clear();
+  std::vector<char> piece(1 << 16);
+  int count = 0;
+  while ((count = gzread(input.get(), piece.data(), static_cast<unsigned>(piece.size()))) > 0)
+    content.append(piece.data(), static_cast<size_t>(count));
+  int status = Z_OK;
+  const char* reason = gzerror(input.get(), &status);
+  if (status != Z_OK) throw InputError("{}: is damaged: {}", file, reason);
+  return content;
+}
+
 }  // namespace
 
 const std::string& FlatRun::word(const std::string& field) const {
@@ -132,7 +151,7 @@ double FlatRun::number(const std::string& field) const {
 std::vector<FlatRun> read_runs(const std::vector<std::string>& files) {
   std::vector<FlatRun> runs;
   for (const std::string& file : files) {
-    const std::string content = read_file(file);
+    const std::string content = unpacked(file);
     const size_t first = content.find_first_not_of(" \t\r\n");
     if (first == std::string::npos) throw InputError("{}: holds no runs", file);
     if (content[first] == '[') read_array(file, content, runs);

@@ -22,8 +22,8 @@ struct FlatRun {
   double number(const std::string& field) const;
 };
 
-/// The runs of files that hold one JSON object a line, or one array of objects. InputError names file
-/// and line of what is neither.
+/// The runs of files that hold one JSON object a line, or one array of objects; of names that end in .gz what
+/// gzip packed. InputError names file and line of what is neither, and a file that is damaged.
 std::vector<FlatRun> read_runs(const std::vector<std::string>& files);
 
 /// The runs as they stood at `field` = `value` of their traces: every number that the last point at or

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <zlib.h>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -75,6 +76,19 @@ TEST(Runs, RefusalsNameFileAndLine) {
   EXPECT_THAT(refusal([] { runs_of("{\"a\":1}").front().word("b"); }), HasSubstr("its fields are a"));
   EXPECT_THAT(refusal([] { runs_of("{\"a\":null}").front().number("a"); }), HasSubstr("null, no number"));
   EXPECT_THAT(refusal([] { parse_condition("seed"); }), HasSubstr("FIELD=VALUE"));
+}
+
+TEST(Runs, PackedFilesAreUnpacked) {
+  TemporaryDirectory directory;
+  const std::string path = directory / "runs.jsonl.gz", lines = two_models();
+  const gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_EQ(gzwrite(file, lines.data(), static_cast<unsigned>(lines.size())), static_cast<int>(lines.size()));
+  ASSERT_EQ(gzclose(file), Z_OK);
+  EXPECT_EQ(read_runs({path}).size(), 8u);
+  const std::string packed = read_file(path);
+  write_file(path, packed.substr(0, packed.size() / 2));
+  EXPECT_THAT(refusal([&] { read_runs({path}); }), HasSubstr("runs.jsonl.gz: is damaged"));
+  EXPECT_THAT(refusal([&] { read_runs({directory / "none.gz"}); }), HasSubstr("none.gz"));
 }
 
 TEST(Runs, ConditionsChoose) {
