@@ -57,15 +57,11 @@ def measured(run):
 
 
 def steps_of(run, judged):
-    """Measurements of whole graphs, or real steps; with `judged` also those of the 16 episodes that judge a policy."""
+    """Measurements of whole graphs, or real steps; with `judged` also those of the 16 episodes that judge a policy: as
+    they are on record, `judged` where they are not."""
     if measured(run):
         return run["end_to_end_measurements"]
-    if not judged:
-        return run["real_steps"]
-    judging = run.get("judging_steps", run.get("steps"))
-    if judging is None:
-        raise Refusal(f"{run['model']}, {run['method']}, seed {run['seed']}: its judging episodes are not on record")
-    return run["real_steps"] + judging
+    return run["real_steps"] + (0 if judged is None else run.get("judging_steps", run.get("steps", judged)))
 
 
 def gain_of(run):
@@ -220,7 +216,8 @@ def read_options():
     one.add_argument("--model", help="of the runs those of one model")
     one.add_argument("--only", help="arms", **listed)
     one.add_argument("--versus", help="arm whose steps are 100 %%")
-    one.add_argument("--judged", action="store_true", help="count the episodes that judge a policy, too")
+    one.add_argument("--judged", type=float, metavar="N",
+                     help="count the 16 episodes that judge a policy, too; N steps where a run has them not on record")
     one.add_argument("--points", action="store_true", help="lines for `reverie summarize --plot`: minutes over step_ms")
     one = kind("portfolio", portfolio)
     one.add_argument("--at", required=True, metavar="FIELD=VALUE", help="what all methods have together")
