@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Figures that `reverie summarize` has not, from results of run.py (FILE.jsonl or FILE.jsonl.gz).
 
-    experiments/figures.py break-even --quality PERCENT FILE...    # steps and minutes to a policy of some quality
-    experiments/figures.py portfolio --at FIELD=VALUE FILE...      # two searches that share what one would have
-    experiments/figures.py collected FILE...                       # what was collected, beside what was learned
-    experiments/figures.py look-ups FILE...                        # cost look-ups of a collected step
-    experiments/figures.py end-to-end FILE                         # what was confirmed, and what sums promised
+    experiments/figures.py break-even --quality PERCENT FILE...  # steps and minutes to a policy
+    experiments/figures.py portfolio --at FIELD=VALUE FILE...    # two searches that share a budget
+    experiments/figures.py collected FILE...                     # what was collected, as runs too
+    experiments/figures.py look-ups FILE...                      # cost look-ups of a collected step
+    experiments/figures.py end-to-end FILE                       # what was confirmed
 """
 
 import argparse
@@ -57,11 +57,13 @@ def measured(run):
 
 
 def steps_of(run, judged):
-    """Measurements of whole graphs, or real steps; with `judged` also those of the 16 episodes that judge a policy: as
-    they are on record, `judged` where they are not."""
+    """Measurements of whole graphs, or real steps; unless `judged` is None also those of the 16
+    episodes that judge a policy: as on record, else `judged`."""
     if measured(run):
         return run["end_to_end_measurements"]
-    return run["real_steps"] + (0 if judged is None else run.get("judging_steps", run.get("steps", judged)))
+    if judged is None:
+        return run["real_steps"]
+    return run["real_steps"] + run.get("judging_steps", run.get("steps", judged))
 
 
 def gain_of(run):
@@ -69,18 +71,20 @@ def gain_of(run):
 
 
 class Arm:
-    """Runs of one arm on one model. Expected costs are those of restarts until one succeeds (Auger and Hansen 2005)."""
-
+    """Runs of one arm on one model. Expected costs: restarts until a success (Auger, Hansen 2005)."""
     def __init__(self, runs, options):
         self.steps = [steps_of(run, options.judged) for run in runs]
         self.success = [gain_of(run) >= options.quality for run in runs]
-        self.seconds = sum(run.get(name, 0) for run in runs for name in ("vae_seconds", "mdnrnn_seconds", "policy_seconds"))
+        self.seconds = sum(
+            run.get(name, 0) for run in runs
+            for name in ("vae_seconds", "mdnrnn_seconds", "policy_seconds"))
 
     def expected(self):
         return sum(self.steps) / sum(self.success) if any(self.success) else math.inf
 
     def minutes(self, ms):
-        return (self.seconds + sum(self.steps) * ms / 1000) / sum(self.success) / 60 if any(self.success) else math.inf
+        seconds = self.seconds + sum(self.steps) * ms / 1000
+        return seconds / sum(self.success) / 60 if any(self.success) else math.inf
 
     def draws(self, generator):
         """Expected steps of runs drawn anew, 2,000 times."""
@@ -88,14 +92,17 @@ class Arm:
         for _ in range(2000):
             chosen = generator.choices(range(len(self.steps)), k=len(self.steps))
             successes = sum(self.success[run] for run in chosen)
-            result.append(sum(self.steps[run] for run in chosen) / successes if successes else math.inf)
+            result.append(
+                sum(self.steps[run] for run in chosen) / successes if successes else math.inf)
         return result
 
 
 def arms_of(options):
     grouped = {}
     for run in read(options.files):
-        if options.model and run["model"] != options.model or options.only and run["method"] not in options.only:
+        if run["model"] != (options.model or run["model"]):
+            continue
+        if run["method"] not in (options.only or [run["method"]]):
             continue
         name = f"{run['method']} {run['budget']}" if measured(run) else run["method"]
         grouped.setdefault((run["model"], name), []).append(run)
@@ -111,16 +118,25 @@ def break_even(options):
     if options.points:
         for (model, name), arm in arms.items():
             for tenth in range(31) if any(arm.success) else ():
-                ms = 0.5 * 10 ** (tenth / 10)
-                print(json.dumps({"model": model, "method": name, "seed": 1, "step_ms": ms, "minutes": arm.minutes(ms)}))
+                ms = 0.5 * 10**(tenth / 10)
+                print(
+                    json.dumps({
+                        "model": model, "method": name, "seed": 1, "step_ms": ms,
+                        "minutes": arm.minutes(ms)
+                    }))
         return
     versus = [f"% of {options.versus}", "95 %"] if options.versus else []
-    print(heading("model", "arm", f"runs that gain {options.quality:g} %", "steps of a run", "steps for a policy", "95 %",
-                  *versus, *(f"{ms:g} ms" for ms in COSTS_MS)))
+    print(
+        heading("model", "arm", f"runs that gain {options.quality:g} %", "steps of a run",
+                "steps for a policy", "95 %", *versus, *(f"{ms:g} ms" for ms in COSTS_MS)))
     for (model, name), arm in arms.items():
         draws = arm.draws(random.Random(1))
-        cells = [model, name, f"{sum(arm.success)} of {len(arm.success)}", number(statistics.fmean(arm.steps)),
-                 number(arm.expected()), percentiles(draws) if any(arm.success) else "-"]
+        cells = [
+            model, name, f"{sum(arm.success)} of {len(arm.success)}",
+            number(statistics.fmean(arm.steps)),
+            number(arm.expected()),
+            percentiles(draws) if any(arm.success) else "-"
+        ]
         if versus:
             cells += share_of(arm, draws, arms.get((model, options.versus)))
         print(row(*cells, *(number(arm.minutes(ms), 1) for ms in COSTS_MS)))
@@ -130,38 +146,54 @@ def share_of(arm, draws, other):
     if other is None or not any(other.success) or not any(arm.success):
         return ["-", "-"]
     theirs = other.draws(random.Random(2))
-    shares = [100 * mine / their if math.isfinite(mine) else math.inf for mine, their in zip(draws, theirs)]
+    shares = [
+        100 * mine / their if math.isfinite(mine) else math.inf
+        for mine, their in zip(draws, theirs)
+    ]
     return [f"{100 * arm.expected() / other.expected():.1f}", percentiles(shares)]
 
 
 def portfolio(options):
-    """Lines for `reverie summarize`: the better of the methods, each with its share of the budget."""
+    """Lines for `reverie summarize`: the best of the methods, each with its share of the budget."""
     name, _, value = options.at.partition("=")
     share = float(value) / len(options.methods)
     pairs = {}
     for run in read(options.files):
         if run["method"] in options.methods and options.setting in ("", run.get("setting")):
-            points = [point["improvement_percent"] for point in run["trace"] if point[name] <= share]
+            points = [
+                point["improvement_percent"] for point in run["trace"] if point[name] <= share
+            ]
             if run["stopped_by"] != "exhausted" and run[name] < share:
-                raise Refusal(f"{run['model']}, {run['method']}, seed {run['seed']}: ended before {name}={share:g}")
+                raise Refusal(
+                    f"{run['model']}, {run['method']}, seed {run['seed']}: "
+                    f"ended before {name}={share:g}"
+                )
             key = (run.get("setting", ""), run["model"], run["seed"], run["cost_source"])
             pairs.setdefault(key, {})[run["method"]] = points[-1]
     for (setting, model, seed, cost), found in pairs.items():
         if len(found) == len(options.methods):
             best = max(found.values())
-            print(json.dumps({"setting": setting, "model": model, "method": "portfolio", "seed": seed, "cost_source": cost,
-                              "improvement_percent": best, name: float(value), "stopped_by": "exhausted",
-                              "trace": [{name: 0, "improvement_percent": best}]}))
+            print(
+                json.dumps({
+                    "setting": setting, "model": model, "method": "portfolio", "seed": seed,
+                    "cost_source": cost, "improvement_percent": best, name: float(value),
+                    "stopped_by": "exhausted", "trace": [{name: 0, "improvement_percent": best}]
+                }))
 
 
 def collected(options):
-    """The runs, and for each collection of theirs its best episode as a run of the method `collected`."""
+    """The runs, and the best collected episode of each model and seed as a run of its own."""
     seen = set()
     for run in read(options.files):
         print(json.dumps(run))
         if (run["model"], run["seed"]) not in seen:
             seen.add((run["model"], run["seed"]))
-            print(json.dumps(run | {"method": "collected", "improvement_percent": run["collect_best_improvement_percent"]}))
+            print(
+                json.dumps(
+                    run | {
+                        "method": "collected",
+                        "improvement_percent": run["collect_best_improvement_percent"]
+                    }))
 
 
 def look_ups(options):
@@ -187,21 +219,31 @@ def end_to_end(options):
         if options.points:
             for graph in graphs[1:]:
                 if graph["finalist"]:
-                    print(json.dumps({"change_by_sum": graph["cost_ms"] / first["cost_ms"], "change_of_time": graph["ratio"]}))
+                    print(
+                        json.dumps({
+                            "change_by_sum": graph["cost_ms"] / first["cost_ms"],
+                            "change_of_time": graph["ratio"]
+                        }))
             for graph in (first, *([kept] if kept is not first else [])):
                 print(json.dumps({"sum": graph["cost_ms"], "time": graph["median_ms"]}))
             continue
         gain, low, high = (100 * (1 - kept[name]) for name in ("ratio", "ratio_high", "ratio_low"))
-        rows.append(row(run["model"], f"{first['median_ms']:.3f}", f"{kept['median_ms']:.3f}", f"{gain:.1f}",
-                        f"{low:.1f} to {high:.1f}", f"{100 * (1 - kept['cost_ms'] / first['cost_ms']):.1f}",
-                        confirmed.get("fallbacks", 0)))
+        rows.append(
+            row(run["model"], f"{first['median_ms']:.3f}", f"{kept['median_ms']:.3f}",
+                f"{gain:.1f}", f"{low:.1f} to {high:.1f}",
+                f"{100 * (1 - kept['cost_ms'] / first['cost_ms']):.1f}",
+                confirmed.get("fallbacks", 0)))
     if not options.points:
-        print(heading("model", "before: ms", "after: ms", "gain %", "95 %", "gain by sum %", "nodes on reference kernels"))
-        print("\n".join(rows) + f"\n\n{won} of {len(rows)} gain beyond the interval; the others stay as they are.")
+        print(
+            heading("model", "before: ms", "after: ms", "gain %", "95 %", "gain by sum %",
+                    "nodes on reference kernels"))
+        print("\n".join(rows) +
+              f"\n\n{won} of {len(rows)} gain beyond the interval; the others stay as they are.")
 
 
 def read_options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(required=True, metavar="FIGURE")
 
     def kind(name, function):
@@ -212,20 +254,26 @@ def read_options():
 
     listed = {"type": lambda text: text.split(","), "metavar": "LIST"}
     one = kind("break-even", break_even)
-    one.add_argument("--quality", type=float, required=True, help="gain in percent that counts as a success")
+    one.add_argument("--quality", type=float, required=True,
+                     help="gain in percent that counts as a success")
     one.add_argument("--model", help="of the runs those of one model")
     one.add_argument("--only", help="arms", **listed)
     one.add_argument("--versus", help="arm whose steps are 100 %%")
-    one.add_argument("--judged", type=float, metavar="N",
-                     help="count the 16 episodes that judge a policy, too; N steps where a run has them not on record")
-    one.add_argument("--points", action="store_true", help="lines for `reverie summarize --plot`: minutes over step_ms")
+    one.add_argument(
+        "--judged", type=float, metavar="N", help=
+        "count the 16 episodes that judge a policy, too; N steps where a run has them not on record"
+    )
+    one.add_argument("--points", action="store_true",
+                     help="lines for `reverie summarize --plot`: minutes over step_ms")
     one = kind("portfolio", portfolio)
-    one.add_argument("--at", required=True, metavar="FIELD=VALUE", help="what all methods have together")
+    one.add_argument("--at", required=True, metavar="FIELD=VALUE",
+                     help="what all methods have together")
     one.add_argument("--methods", default=["annealing", "rulelist"], **listed)
     one.add_argument("--setting", default="", help="of the runs those of one setting")
     kind("collected", collected)
     kind("look-ups", look_ups)
-    kind("end-to-end", end_to_end).add_argument("--points", action="store_true", help="lines for `--correlate`")
+    kind("end-to-end", end_to_end).add_argument("--points", action="store_true",
+                                                help="lines for `--correlate`")
     return parser.parse_args()
 
 

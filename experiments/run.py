@@ -3,9 +3,10 @@
 
     experiments/run.py EXPERIMENT.toml [OPTION...] [MODEL...]
 
-A run is a chain of `reverie` commands. It appends one line of JSON to OUT/EXPERIMENT.jsonl (OUT: runs). A run whose line is there
-is not repeated, and a command that several runs share is carried out once. So the same call goes on where it was
-stopped. experiments/README.md says what an experiment file holds. The program is $REVERIE, or build/reverie.
+A run is a chain of `reverie` commands. It appends one line of JSON to OUT/EXPERIMENT.jsonl (OUT:
+runs). A run whose line is there is not repeated, and a command that several runs share is carried
+out once. So the same call goes on where it was stopped. experiments/README.md says what an
+experiment file holds. The program is $REVERIE, or build/reverie.
 """
 
 import argparse
@@ -29,8 +30,10 @@ ROOT = Path(__file__).resolve().parents[1]
 REVERIE = os.environ.get("REVERIE", str(ROOT / "build/reverie"))
 MODELS = Path(os.environ.get("REVERIE_MODELS", ROOT.parent / "shared/models")) / "light"
 STEPS = ("env", "collect", "ppo", "vae", "mdnrnn", "open_loop", "dream", "iterate")
-OF_ARMS = ("like", "set", "learn", "policy", "train", "fit", "apply", "seeds", "settings")  # all else is for `reverie optimize`
-OF_FILES = ("question", "models", "seeds", "alone", "make", "all", "arms", "settings", "chosen", "compare", "tables")
+OF_ARMS = ("like", "set", "learn", "policy", "train", "fit", "apply", "seeds", "settings"
+          )  # all else is for `reverie optimize`
+OF_FILES = ("question", "models", "seeds", "alone", "make", "all", "arms", "settings", "chosen",
+            "compare", "tables")
 
 
 class Refusal(Exception):
@@ -38,16 +41,17 @@ class Refusal(Exception):
 
 
 class Place(str):
-    """A word of a command that says where something lies. It does not count in the command's key."""
+    """A word of a command that says where something lies. It does not count in the key."""
 
 
 @dataclass
 class Step:
-    """A command whose last line of output is JSON, kept in `answer`. What else it writes begins with `base`."""
+    """A command whose last line is JSON, kept in `answer`. All else it writes begins with `base`."""
     key: str
     command: list
     base: Path
-    contenders: list = field(default_factory=list)  # steps whose graphs are further arguments of this one
+    contenders: list = field(
+        default_factory=list)  # steps whose graphs are further arguments of this one
 
     @property
     def answer(self):
@@ -107,7 +111,8 @@ def flat(table, prefix=""):
     """{"dream": {"depth": 6}} -> {"dream.depth": "6"}"""
     settings = {}
     for key, value in table.items():
-        settings |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: text_of(value)}
+        settings |= flat(value, f"{prefix}{key}.") if isinstance(
+            value, dict) else {prefix + key: text_of(value)}
     return settings
 
 
@@ -125,7 +130,6 @@ def merged(*layers):
 
 class Planner:
     """Turns an experiment into runs. Nothing is carried out here."""
-
     def __init__(self, path, options):
         self.path, self.options = path, options
         try:
@@ -140,7 +144,9 @@ class Planner:
         for key in ("question", "arms"):
             if key not in self.file:
                 raise Refusal(f"{path}: has no `{key}`")
-        self.made = {name: Place(options.out / f"models/{name}.onnx") for name in self.file.get("make", {})}
+        self.made = {
+            name: Place(options.out / f"models/{name}.onnx") for name in self.file.get("make", {})
+        }
         self.others = {}  # experiments whose policies are taken, by name
 
     def model(self, name):
@@ -150,12 +156,15 @@ class Planner:
         return path
 
     def model_key(self, name):
-        return name, digest(self.file["make"][name]) if name in self.made else file_digest(self.model(name))
+        return name, digest(self.file["make"][name]) if name in self.made else file_digest(
+            self.model(name))
 
     def making(self):
-        """Commands that make the models of this experiment and of those that it takes policies from, by file."""
-        commands = {self.made[name]: [REVERIE, "model", *shlex.split(words), "--out", self.made[name]]
-                    for name, words in self.file.get("make", {}).items()}
+        """Commands that make models, also of experiments that policies are taken from, by file."""
+        commands = {
+            self.made[name]: [REVERIE, "model", *shlex.split(words), "--out", self.made[name]]
+            for name, words in self.file.get("make", {}).items()
+        }
         for other in self.others.values():
             commands |= other.making()
         return commands
@@ -163,7 +172,10 @@ class Planner:
     def step(self, name, words, label, keys, out=None, suffix=""):
         key = digest(name, *keys, *(word for word in words if not isinstance(word, Place)))
         base = self.options.out / f"steps/{label}-{name.replace(' ', '_')}-{key}"
-        return Step(key, [REVERIE, *name.split(), *map(str, words), *([out, f"{base}{suffix}"] if out else [])], base)
+        return Step(
+            key,
+            [REVERIE, *name.split(), *map(str, words), *([out, f"{base}{suffix}"] if out else [])],
+            base)
 
     def chosen(self, what, names, known):
         for name in names:
@@ -176,15 +188,17 @@ class Planner:
         own = self.file["arms"][arm]
         if "like" not in own:
             return [own]
-        self.chosen("arm", [own["like"]], list(self.file["arms"])[:list(self.file["arms"]).index(arm)])
+        self.chosen("arm", [own["like"]],
+                    list(self.file["arms"])[:list(self.file["arms"]).index(arm)])
         return [*self.layers(own["like"]), own]
 
     def table(self, arm, setting=""):
-        """The options of an arm: those of all, its own, those of the setting, the command line's."""
+        """The options of an arm: of all, its own, of the setting, of the command line."""
         given = dict(map(pair, self.options.option))
         if self.options.cost:
             given["cost"] = self.options.cost
-        table = merged(self.file.get("all", {}), *self.layers(arm), self.file.get("settings", {}).get(setting, {}), given)
+        table = merged(self.file.get("all", {}), *self.layers(arm),
+                       self.file.get("settings", {}).get(setting, {}), given)
         for key, value in map(pair, self.options.set):
             table["learn" if table["learn"] and key.split(".")[0] in STEPS else "set"][key] = value
         for key in table["learn"]:
@@ -195,15 +209,23 @@ class Planner:
     def runs(self):
         arms = self.chosen("arm", self.options.only, self.file["arms"])
         known = self.file.get("settings", {"": {}})
-        settings = self.chosen("setting", self.options.settings or self.file.get("chosen", []), known)
+        settings = self.chosen("setting", self.options.settings or self.file.get("chosen", []),
+                               known)
         models = self.options.names or self.file.get("models")
         models = models or sorted(path.stem for path in self.options.models.glob("*.onnx"))
         if not models:
-            raise Refusal(f"there are no models in {self.options.models}; name a folder by --models")
+            raise Refusal(
+                f"there are no models in {self.options.models}; name a folder by --models")
         if "compare" in self.file:
-            return [self.compared(model, arms, level) for model in models for level in self.file["compare"]]
-        return [self.run(model, arm, setting, seed) for setting in settings for model in models for arm in arms
-                if setting in self.file["arms"][arm].get("settings", [setting]) for seed in self.seeds(arm)]
+            return [
+                self.compared(model, arms, level) for model in models
+                for level in self.file["compare"]
+            ]
+        return [
+            self.run(model, arm, setting, seed) for setting in settings for model in models
+            for arm in arms if setting in self.file["arms"][arm].get("settings", [setting])
+            for seed in self.seeds(arm)
+        ]
 
     def seeds(self, arm):
         own = self.file["arms"][arm].get("seeds", [])
@@ -227,7 +249,7 @@ class Planner:
         return Run(identity, [self.search(table, model, seed)], searched_line)
 
     def search(self, table, model, seed, file=None, keys=(), more=()):
-        """`reverie optimize` with the options of an arm, on `file` in place of the model where it is given."""
+        """`reverie optimize` with the options of an arm, on `file` or else on the model."""
         words, keys = [file or self.model(model)], [*self.model_key(model), *keys]
         for name in sorted(name for name in table if name not in OF_ARMS or name == "policy"):
             for value in table[name] if isinstance(table[name], list) else [table[name]]:
@@ -238,14 +260,15 @@ class Planner:
                 words += [] if value is True else [value]
         for setting in sorted(table["set"].items()):
             words += ["--set", "=".join(setting)]
-        return self.step("optimize", [*words, *more, "--seed", seed, "--quiet", "--json"], f"{model}-{seed}", keys)
+        return self.step("optimize", [*words, *more, "--seed", seed, "--quiet", "--json"],
+                         f"{model}-{seed}", keys)
 
     def play(self, options, model, seed, dream, keys=()):
         return self.search(options | {"method": "policy"}, model, seed, None, [dream.key, *keys],
                            ["--policy", Place(dream.base / "policy.pt")])
 
     def learning(self, table, train, seed, keys=()):
-        """collect, train_vae, train_mdnrnn and dream_train; collect alone where nothing is set for the dream."""
+        """The steps up to the policy; collect alone where nothing is set for the dream."""
         given = dict(table["learn"])
         if "cost" in table:
             given["env.cost"] = table["cost"]
@@ -261,20 +284,23 @@ class Planner:
             return self.step(name, words, label, keys, "--out")
 
         models = [part for name in train for part in self.model_key(name)]
-        collect = one("collect", ("env", "collect", "ppo"), map(self.model, train), [*models, *keys])
+        collect = one("collect", ("env", "collect", "ppo"), map(self.model, train),
+                      [*models, *keys])
         if not any(key.split(".")[0] in ("dream", "iterate") for key in given):
             return [collect]
         rollouts = Place(collect.base)
         vae = one("train_vae", ("vae",), [rollouts, *device], [collect.key])
-        world = one("train_mdnrnn", ("mdnrnn", "open_loop"),
-                    [rollouts, "--encoder", Place(vae.base / "encoder.pt"), *device], [vae.key])
-        dream = one("dream_train", ("dream", "iterate"),
-                    [rollouts, "--world", Place(world.base / "world.pt"), *device], [world.key])
+        world = one(
+            "train_mdnrnn", ("mdnrnn", "open_loop"),
+            [rollouts, "--encoder", Place(vae.base / "encoder.pt"), *device], [vae.key])
+        dream = one(
+            "dream_train", ("dream", "iterate"),
+            [rollouts, "--world", Place(world.base / "world.pt"), *device], [world.key])
         return [collect, vae, world, dream]
 
     def run_of_policy(self, identity, table, model, seed):
-        """An arm that takes the policy of another experiment's arm. It is trained by the costs of this arm; where the
-        arm has `fit`, by costs that are fitted to that share of the measurements first."""
+        """An arm that takes the policy of another experiment's arm, trained by its own costs.
+        Where the arm has `fit`, costs are fitted to that share of the measurements first."""
         where, _, arm = table["policy"].partition(":")
         arm, _, learner = arm.partition("@")
         if where not in self.others:
@@ -288,7 +314,10 @@ class Planner:
             first = int(options["measurements"] * table["fit"])
             steps = [self.fit_of(options["cost"], first, model, seed)]
             keys = [steps[0].key]
-            options |= {"measurements": options["measurements"] - first, "cost": Place(f"fitted:{steps[0].base}.fit")}
+            options |= {
+                "measurements": options["measurements"] - first,
+                "cost": Place(f"fitted:{steps[0].base}.fit")
+            }
         learned = other.table(arm)
         if "cost" in options:
             learned["cost"] = options["cost"]
@@ -298,29 +327,35 @@ class Planner:
 
     def fit_of(self, cost, measurements, model, seed):
         """The search that fits costs of operators to whole graphs."""
-        fit = self.search({"method": "surrogate", "measurements": measurements, "cost": cost,
-                           "set": {"verify_inputs": "0"}}, model, seed)
+        fit = self.search(
+            {
+                "method": "surrogate", "measurements": measurements, "cost": cost,
+                "set": {"verify_inputs": "0"}
+            }, model, seed)
         fit.command += ["--fit-out", f"{fit.base}.fit"]
         return fit
 
     def compared(self, model, arms, level):
         """The graphs that all arms make of a model, against it."""
-        filled = self.step("model", ["--fill", self.model(model)], model, self.model_key(model), "--out", ".onnx")
+        filled = self.step("model", ["--fill", self.model(model)], model, self.model_key(model),
+                           "--out", ".onnx")
         file, made = Place(f"{filled.base}.onnx"), []
         for arm in arms:
             table = self.table(arm)
             if "apply" in table:
                 rules = Place(self.path.parent / "runtime.rules")
                 words = [file, *table["apply"], "--rules", "builtin", "--rules", rules, "--json"]
-                made.append(self.step("rules apply", words, f"{model}-{arm}", [filled.key, file_digest(rules)], "--out",
-                                      "/1.onnx"))
+                made.append(
+                    self.step("rules apply", words, f"{model}-{arm}",
+                              [filled.key, file_digest(rules)], "--out", "/1.onnx"))
             else:
                 made.append(self.search(table, model, 1, file, [filled.key]))
                 made[-1].command += ["--contenders-out", str(made[-1].base)]
-        last = self.step("compare", [file, *shlex.split(self.file["compare"][level]), "--json"], f"{model}-{level}",
-                         [step.key for step in made])
+        last = self.step("compare", [file, *shlex.split(self.file["compare"][level]), "--json"],
+                         f"{model}-{level}", [step.key for step in made])
         last.contenders = [(filled, ""), *zip(made, arms)]
-        return Run({"setting": level, "model": model, "method": "compare", "seed": 1}, [filled, *made, last],
+        return Run({"setting": level, "model": model, "method": "compare", "seed": 1},
+                   [filled, *made, last],
                    functools.partial(compared_line, contenders=last.contenders))
 
 
@@ -344,19 +379,25 @@ def fitted_line(identity, answers):
     line = searched_line(identity, [played])
     line["budget"] += fit["budget"]
     line["end_to_end_measurements"] += fit["end_to_end_measurements"]
-    return line | {"fit_gain_percent": fit["found_gain_percent"], "fit_seconds": fit["seconds"],
-                   "vae_seconds": vae["seconds"], "mdnrnn_seconds": world["seconds"], "policy_seconds": dream["seconds"]}
+    return line | {
+        "fit_gain_percent": fit["found_gain_percent"], "fit_seconds": fit["seconds"], "vae_seconds":
+            vae["seconds"], "mdnrnn_seconds": world["seconds"], "policy_seconds": dream["seconds"]
+    }
 
 
 def learned_line(identity, answers):
     """experiments/learning/README.md has the fields."""
     collect = answers[0]
     agent = collect.get("agent_training", {})
-    if len(answers) == 1:  # an agent that learned while it collected, judged by what it collected after that
-        return identity | {"cost_source": collect["cost_source"], "improvement_percent": collect["best_improvement_percent"],
-                           "policy_sampled_improvement": collect["mean_improvement_percent"],
-                           "real_steps": agent.get("steps", 0), "judging_steps": collect["steps"],
-                           "policy_seconds": agent.get("seconds", 0)}
+    if len(
+            answers
+    ) == 1:  # an agent that learned while it collected, judged by what it collected after that
+        return identity | {
+            "cost_source": collect["cost_source"], "improvement_percent":
+                collect["best_improvement_percent"], "policy_sampled_improvement":
+                    collect["mean_improvement_percent"], "real_steps": agent.get("steps", 0),
+            "judging_steps": collect["steps"], "policy_seconds": agent.get("seconds", 0)
+        }
     _, vae, world, dream, played = answers
     before = agent.get("steps", 0) + collect["steps"]
     training, validation = dream.get("training", {}), dream.get("validation", {})
@@ -380,19 +421,29 @@ def metrics_of(folder):
 
 
 def validated(row, before):
-    point = {"real_steps": before + int(row.get("training_steps", 0)) + int(row.get("validation_steps", 0))}
-    return point | {"updates" if key == "step" else key.replace("real/", "policy_"): value for key, value in row.items()}
+    point = {
+        "real_steps": before + int(row.get("training_steps", 0)) +
+                      int(row.get("validation_steps", 0))
+    }
+    return point | {
+        "updates" if key == "step" else key.replace("real/", "policy_"): value
+        for key, value in row.items()
+    }
 
 
 def compared_line(identity, answers, contenders):
     found = answers[-1]
     original, kept = found["files"][0], found["files"][found["winner"]]
     arms = {str(step.base): arm for step, arm in contenders}
-    name = "original" if found["winner"] == 0 else f"{arms[str(Path(kept['file']).parent)]}/{Path(kept['file']).stem}"
-    return identity | {"device": found["device"], "library": found["library"], "original_ms": original["median_ms"],
-                       "gain_percent": 100 * (1 - kept["ratio"]), "gain_low": 100 * (1 - kept["ratio_high"]),
-                       "gain_high": 100 * (1 - kept["ratio_low"]), "error": kept["max_rel_error"], "kept": name,
-                       "kept_file": kept["file"], "files": found["files"]}
+    name = "original" if found[
+        "winner"] == 0 else f"{arms[str(Path(kept['file']).parent)]}/{Path(kept['file']).stem}"
+    return identity | {
+        "device": found["device"], "library": found["library"], "original_ms":
+            original["median_ms"], "gain_percent": 100 * (1 - kept["ratio"]),
+        "gain_low": 100 * (1 - kept["ratio_high"]), "gain_high": 100 * (1 - kept["ratio_low"]),
+        "error": kept["max_rel_error"], "kept": name, "kept_file": kept["file"], "files":
+            found["files"]
+    }
 
 
 def contender_files(contenders):
@@ -413,7 +464,6 @@ class Stopped(Exception):
 
 class Results:
     """The file of lines. It belongs to one process at a time."""
-
     def __init__(self, path):
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -426,24 +476,29 @@ class Results:
         data = self.file.read()
         whole = data[:data.rfind(b"\n") + 1]  # a line that was cut off is made anew
         self.file.truncate(len(whole))
-        self.keys = {identity_of(line): line.get("run") for line in map(json.loads, whole.splitlines())}
+        self.keys = {
+            identity_of(line): line.get("run") for line in map(json.loads, whole.splitlines())
+        }
         self.lock = threading.Lock()
 
     def done(self, run):
         known = self.keys.get(identity_of(run.identity), "")
         if known not in ("", run.key):
-            raise Refusal(f"{self.path} has {run.name} by other commands: remove its line, or choose another --out")
+            raise Refusal(
+                f"{self.path} has {run.name} by other commands: remove its line, or choose "
+                "another --out"
+            )
         return known == run.key
 
     def add(self, line):
         with self.lock:
             os.write(self.file.fileno(), (json.dumps(line, separators=(",", ":")) + "\n").encode())
 
-
     def sort(self, runs):
         """In the order of the experiment, whatever ended first; what is not of it comes first."""
         place = {identity_of(run.identity): number for number, run in enumerate(runs)}
-        lines = sorted(map(json.loads, self.path.open()), key=lambda line: place.get(identity_of(line), -1))
+        lines = sorted(map(json.loads, self.path.open()),
+                       key=lambda line: place.get(identity_of(line), -1))
         part = self.path.with_suffix(".part")
         part.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
         part.rename(self.path)
@@ -455,7 +510,6 @@ def identity_of(line):
 
 class Queue:
     """Carries out runs, so many at a time."""
-
     def __init__(self, options, results):
         self.options, self.results = options, results
         self.stopping = threading.Event()
@@ -478,8 +532,8 @@ class Queue:
             if self.stopping.is_set():
                 raise Stopped
             errors = log.open("w")
-            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                                     text=True, start_new_session=True)
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=errors, text=True, start_new_session=True)
             self.children.add(child)
         output, _ = child.communicate()
         errors.close()
@@ -499,8 +553,10 @@ class Queue:
                 step.base.parent.mkdir(parents=True, exist_ok=True)
                 if step.command[1:3] == ["rules", "apply"]:
                     step.base.mkdir(exist_ok=True)
-                command = step.command + (contender_files(step.contenders) if step.contenders else [])
-                lines = self.child(command, step.base.with_name(step.base.name + ".log")).splitlines()
+                command = step.command + (contender_files(step.contenders)
+                                          if step.contenders else [])
+                lines = self.child(command,
+                                   step.base.with_name(step.base.name + ".log")).splitlines()
                 part = step.answer.with_suffix(".part")
                 part.write_text((lines[-1] if lines and lines[-1].startswith("{") else "{}") + "\n")
                 part.rename(step.answer)
@@ -516,8 +572,10 @@ class Queue:
         if self.options.quiet or now - self.shown < 10 and not last:
             return
         self.shown = now
-        left = "" if ended == total else f", {(now - self.begun) / ended * (total - ended) / 60:.0f} min left"
-        print(f"{ended}/{total} runs{left}{f', {failed} failed' if failed else ''}", file=sys.stderr)
+        minutes = (now - self.begun) / ended * (total - ended) / 60
+        left = "" if ended == total else f", {minutes:.0f} min left"
+        print(f"{ended}/{total} runs{left}{f', {failed} failed' if failed else ''}",
+              file=sys.stderr)
 
     def all(self, runs):
         """How many failed."""
@@ -540,24 +598,35 @@ class Queue:
 
 
 def read_options(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    listed = {"type": lambda text: [part for part in text.split(",") if part], "default": [], "metavar": "LIST"}
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    listed = {
+        "type": lambda text: [part for part in text.split(",") if part], "default": [],
+        "metavar": "LIST"
+    }
     parser.add_argument("experiment", type=Path, metavar="EXPERIMENT.toml")
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="instead of the models of the file")
-    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR", help="folder of ONNX files (%(default)s)")
-    parser.add_argument("--out", type=Path, default=ROOT / "runs", metavar="DIR", help="folder of results (runs)")
+    parser.add_argument("names", nargs="*", metavar="MODEL",
+                        help="instead of the models of the file")
+    parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR",
+                        help="folder of ONNX files (%(default)s)")
+    parser.add_argument("--out", type=Path, default=ROOT / "runs", metavar="DIR",
+                        help="folder of results (runs)")
     parser.add_argument("--only", help="arms", **listed)
     parser.add_argument("--settings", help="settings of the file", **listed)
     parser.add_argument("--seeds", default="", metavar="LIST", help="such as 1,2,5-9")
-    parser.add_argument("--train", help="models to learn on, instead of the one that is played", **listed)
+    parser.add_argument("--train", help="models to learn on, instead of the one that is played",
+                        **listed)
     parser.add_argument("--cost", metavar="SOURCE", help="costs of all arms")
     parser.add_argument("--device", default="cpu", help="where V, M and C learn")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the steps or, for arms that do not learn, of `optimize`")
-    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of `optimize`")
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="an option of `optimize`")
     parser.add_argument("--jobs", "-j", type=int, default=1, metavar="N", help="runs at a time")
-    parser.add_argument("--make-only", action="store_true", help="only make the experiment's models, in OUT/models")
-    parser.add_argument("--dry-run", action="store_true", help="print the commands that are left to do")
+    parser.add_argument("--make-only", action="store_true",
+                        help="only make the experiment's models, in OUT/models")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="print the commands that are left to do")
     parser.add_argument("--tables", action="store_true", help="run nothing, print the tables")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     options = parser.parse_intermixed_args(words)
@@ -574,14 +643,19 @@ def print_commands(runs):
             if step.key in seen or step.answer.exists():
                 continue
             seen.add(step.key)
-            print(shlex.join(step.command) + "".join(f" {base.base}/*.onnx" for base, _ in step.contenders[1:]))
+            print(
+                shlex.join(step.command) +
+                "".join(f" {base.base}/*.onnx" for base, _ in step.contenders[1:]))
 
 
 def print_tables(results, tables, arms):
     for words in tables:
         words = words.replace("{first}", arms[0])
-        done = subprocess.run([REVERIE, "summarize", str(results), *shlex.split(words)], capture_output=True, text=True)
-        print(done.stdout if done.returncode == 0 else f"({words}: {done.stderr.strip()})", end="\n\n")
+        done = subprocess.run(
+            [REVERIE, "summarize", str(results), *shlex.split(words)], capture_output=True,
+            text=True)
+        print(done.stdout if done.returncode == 0 else f"({words}: {done.stderr.strip()})",
+              end="\n\n")
 
 
 def main():
@@ -589,13 +663,15 @@ def main():
     planner = Planner(options.experiment, options)
     path = options.out / f"{options.experiment.stem}.jsonl"
     if planner.file.get("alone") and options.jobs > 1:
-        raise Refusal(f"{options.experiment}: its runs must not disturb each other; leave out --jobs")
+        raise Refusal(
+            f"{options.experiment}: its runs must not disturb each other; leave out --jobs")
     runs = [] if options.make_only else planner.runs()
     missing = [words for file, words in planner.making().items() if not os.path.exists(file)]
     if options.dry_run:
         for words in missing:
             print(shlex.join(words))
-        known = {identity_of(line): line.get("run") for line in map(json.loads, path.open())} if path.exists() else {}
+        known = {identity_of(line): line.get("run") for line in map(json.loads, path.open())
+                } if path.exists() else {}
         print_commands(run for run in runs if known.get(identity_of(run.identity)) != run.key)
         return 0
     if not options.tables:
@@ -612,7 +688,8 @@ def main():
             return 1
         results.sort(runs)
     if runs:
-        print_tables(path, planner.file.get("tables", []), options.only or list(planner.file["arms"]))
+        print_tables(path, planner.file.get("tables", []), options.only
+                     or list(planner.file["arms"]))
     return 0
 
 
