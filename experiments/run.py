@@ -566,6 +566,8 @@ class Queue:
         line = run.line(without(run.identity, *(() if run.identity["setting"] else ("setting",))),
                         [self.answer(step) for step in run.steps])
         self.results.add(line | {"run": run.key})
+        if run.steps[-1].command[1] != "collect":  # a run whose line is removed is made anew
+            run.steps[-1].answer.unlink(missing_ok=True)
 
     def show(self, ended, failed, total, last):
         now = time.monotonic()

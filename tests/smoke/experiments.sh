@@ -54,6 +54,9 @@ run queue.toml || fails "what failed is not tried again: $(cat err)"
 printf '{"half' >>out/queue.jsonl
 run queue.toml || fails "a line that was cut off: $(cat err)"
 [[ $(wc -l <calls) -eq 4 && $(wc -l <out/queue.jsonl) -eq 3 ]] || fails "a line that was cut off is kept"
+sed -i '/"method":"good","seed":2/d' out/queue.jsonl
+run queue.toml || fails "a line that was removed: $(cat err)"
+[[ $(wc -l <calls) -eq 5 && $(wc -l <out/queue.jsonl) -eq 3 ]] || fails "a run whose line was removed is not made anew"
 run queue.toml --set search.queue=4
 [[ $? -eq 2 ]] && grep -q 'queue.jsonl has m good 1 by other commands' err || fails "other commands: $(cat err)"
 run queue.toml --only good --seeds 3-4 --option budget=7 --cost d || fails "$(cat err)"
