@@ -71,7 +71,7 @@ def gain_of(run):
 
 
 class Arm:
-    """Runs of one arm on one model. Expected costs: restarts until a success (Auger, Hansen 2005)."""
+    """Runs of an arm on a model. Expected costs: restarts until a success (Auger, Hansen 2005)."""
     def __init__(self, runs, options):
         self.steps = [steps_of(run, options.judged) for run in runs]
         self.success = [gain_of(run) >= options.quality for run in runs]

@@ -46,7 +46,7 @@ class Place(str):
 
 @dataclass
 class Step:
-    """A command whose last line is JSON, kept in `answer`. All else it writes begins with `base`."""
+    """A command; its last line is JSON, kept in `answer`. Other output begins with `base`."""
     key: str
     command: list
     base: Path
