@@ -14,7 +14,10 @@
 # with what was compiled, measured, and reported of a model; tests, and the search for the operators, begin anew.
 set -euo pipefail
 
-source "$(dirname "$0")/../experiments/options.sh"
+refuse() { echo "gpu_check.sh: $*" >&2; exit 2; }
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+models=${REVERIE_MODELS:-$root/../shared/models}/light
 out=$root/runs/gpu
 build=$root/build-gpu
 cost=cuda
@@ -22,13 +25,26 @@ depth=3
 seconds=500
 policy=
 learning=OFF
-read_options "models out build cost depth seconds policy learning" "" "$@"
-[[ ${#names[@]} -gt 0 ]] || names=(build test profile report)
+stages=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -h|--help) awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$0"; exit 0 ;;
+    --models|--out|--build|--cost|--depth|--seconds|--policy|--learning)
+      [[ $# -gt 1 ]] || refuse "$1 needs a value"
+      printf -v "${1#--}" %s "$2"
+      shift 2 ;;
+    -*) refuse "unknown option $1 (see --help)" ;;
+    *) stages+=("$1"); shift ;;
+  esac
+done
+[[ ${#stages[@]} -gt 0 ]] || stages=(build test profile report)
 reverie=$build/reverie
 table=$out/${cost//:/-}.h5
 profiled=${table%.h5}-profile.txt
 eager=eager; [[ $cost != cuda* ]] || eager=eager:cuda
 operators=$out/operators-depth$depth.txt
+
+need_models() { [[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"; }
 
 not_done() { echo "gpu_check.sh: $1 not done in $seconds s; ${2:-the same command goes on}" >&2; exit 3; }
 
@@ -59,16 +75,19 @@ stage_profile() {
       "$reverie" profile "$models"/*.onnx --cost "$cost" --search-depth "$depth" --list --out "$operators"
   "$reverie" profile --from "$operators" --cost "$cost" --out "$table" --seconds "$(left)" --json >"$profiled"
   cat "$profiled"
-  [[ $(number complete "$(tail -1 "$profiled")") == true ]] || not_done "profile is"
+  [[ $(tail -1 "$profiled") == *'"complete":true'* ]] || not_done "profile is"
 }
 
 # A section of the report: every model by METHOD, confirmed on MACHINE.
 section() {  # TITLE METHOD MACHINE OPTION...
-  local file=$out/$2-on-${3//:/-}.md
-  within_time "report is" "" "$root/experiments/search/end_to_end.sh" --models "$models" --out "$out/end_to_end" \
-    --cost "table:$table" --method "$2" --machine "$3" --seconds 20 "${@:4}" >"$file"
-  printf '\n## %s\n\n' "$1" >>"$out/sections.md"
-  cat "$file" >>"$out/sections.md"
+  local results=$out/$2-on-${3//:/-}
+  within_time "report is" "" "$root/experiments/run.py" "$root/experiments/search/end_to_end.toml" --quiet \
+    --models "$models" --out "$results" --cost "table:$table" --option method="$2" --set machine="$3" \
+    --set confirm_seconds=20 "${@:4}"
+  {
+    printf '\n## %s\n\n' "$1"
+    "$root/experiments/figures.py" end-to-end "$results/end_to_end.jsonl"
+  } >>"$out/sections.md"
 }
 
 learns() { [[ $("$reverie" --help) == *dream_train* ]]; }  # built with LibTorch
@@ -79,9 +98,9 @@ stage_report() {
   : >"$out/sections.md"
   section "TASO's search" taso "$cost"
   section "Beam search" beam "$cost"
-  [[ -z $policy ]] || section "The policy" policy "$cost" --policy "$policy"
+  [[ -z $policy ]] || section "The policy" policy "$cost" --option policy="$policy"
   if learns; then
-    section "TASO's search, in LibTorch's eager mode" taso "$eager" --contenders 1
+    section "TASO's search, in LibTorch's eager mode" taso "$eager" --option contenders=1
   fi
   {
     printf '# %s\n\n```\n' "$cost"
@@ -96,10 +115,10 @@ stage_report() {
 
 mkdir -p "$out"
 export REVERIE=$reverie
-for stage in "${names[@]}"; do
+for stage in "${stages[@]}"; do
   [[ $stage =~ ^(build|test|profile|report)$ ]] || refuse "no stage '$stage'; there are build, test, profile and report"
 done
-for stage in "${names[@]}"; do
+for stage in "${stages[@]}"; do
   echo "== $stage"
   deadline=$((SECONDS + seconds))
   "stage_$stage"

@@ -29,8 +29,8 @@ cat >slow/reverie <<'END'
 [[ $1 == optimize ]] || exit 0
 echo >>slow/calls
 [[ $(wc -l <slow/calls) -ne 2 ]] || sleep 60
-echo "{\"model\":\"$2\",\"winner\":0,\"contestants\":[{\"cost_ms\":1,\"median_ms\":1,\"ratio\":1,\"ratio_low\":1," \
-  "\"ratio_high\":1,\"sittings\":1,\"finalist\":true}]}"
+echo "{\"model\":\"$2\",\"confirmed\":{\"winner\":0,\"contestants\":[{\"cost_ms\":1,\"median_ms\":1,\"ratio\":1,\"ratio_low\":1," \
+  "\"ratio_high\":1,\"sittings\":1,\"finalist\":true}]}}"
 END
 chmod +x slow/reverie
 reverie=slow/reverie
@@ -38,5 +38,5 @@ status=0
 check report --out late --seconds 5 >said.txt 2>&1 || status=$?
 [[ $status -eq 3 && $(tail -1 said.txt) == *"report is not done in 5 s; the same command goes on" ]] ||
   fail "out of time it ended with $status and said: $(cat said.txt)"
-[[ $(cat late/end_to_end/*.jsonl | wc -l) -eq 1 ]] || fail "what was done is not kept, or what was not is"
+[[ $(cat late/*/end_to_end.jsonl | wc -l) -eq 1 ]] || fail "what was done is not kept, or what was not is"
 check report --out late --seconds 5 >/dev/null || fail "it does not go on"
