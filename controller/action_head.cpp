@@ -64,18 +64,17 @@ torch::Tensor pick(const torch::Tensor& log_probability, bool greedy, Rng& rng) 
                     uniform_numbers(log_probability.size(0), rng).to(log_probability.device()));
 }
 
-std::vector<torch::Tensor> ActionInputs::region_parts(const torch::Tensor& batch,
-                                                      const torch::Tensor& region) const {
-  const auto row = batch * regions.size(1) + region;
-  std::vector<torch::Tensor> parts = {regions.flatten(0, 1).index_select(0, row)};
+std::vector<torch::Tensor> ActionInputs::entity_parts(const torch::Tensor& batch,
+                                                      const torch::Tensor& entity) const {
+  const auto row = batch * entities.size(1) + entity;
+  std::vector<torch::Tensor> parts = {entities.flatten(0, 1).index_select(0, row)};
   if (memories.defined()) parts.push_back(memories.flatten(0, 1).index_select(0, row));
   return parts;
 }
 
-/// Choices of a primary action in one region of a state, G such groups; one a pair (state, primary
-/// action) where S = 1.
+/// Choices of a primary action at one entity of a state, G such groups.
 struct ActionHeadImpl::Groups {
-  torch::Tensor batch, primary, region;  ///< [G]
+  torch::Tensor batch, primary, entity;  ///< [G]
   torch::Tensor pair;                    ///< [G], number of (state, primary action)
   torch::Tensor count;                   ///< [G], choices
   torch::Tensor log_probability;         ///< [G], given the pair
@@ -90,22 +89,20 @@ struct ActionHeadImpl::Rows {
 };
 
 ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
-                               const ActionHeadConfig& config, int64_t region_width)
-    : max_secondary_(spec.max_secondary) {
+                               const ActionHeadConfig& config, int64_t entity_width)
+    : max_choices_(spec.max_choices) {
   const int64_t primary_actions = spec.primary_actions();
-  const int64_t width = config.location_width;
+  const int64_t width = config.choice_width;
   primary_ = register_module("primary", torch::nn::Linear(features, primary_actions));
-  rules_ = register_module("rules",
-                           torch::nn::Embedding(primary_actions, config.rule_embedding));
+  actions_ = register_module("actions",
+                           torch::nn::Embedding(primary_actions, config.action_embedding));
   query_features_ = register_module("query_features", torch::nn::Linear(features, width));
-  query_rule_ = register_module("query_rule", torch::nn::Linear(config.rule_embedding, width));
+  query_action_ = register_module("query_action", torch::nn::Linear(config.action_embedding, width));
   query_out_ = register_module("query_out", torch::nn::Linear(width, width));
-  keys_ = register_module("keys", key_network(kLocationFeatures, width));
-  if (region_width > 0) {
-    query_region_ = register_module("query_region", torch::nn::Linear(region_width, width));
-    region_out_ = register_module("region_out", torch::nn::Linear(width, width));
-    region_keys_ = register_module("region_keys", key_network(region_width + 1, width));
-  }
+  keys_ = register_module("keys", key_network(kChoiceFeatures, width));
+  query_entity_ = register_module("query_entity", torch::nn::Linear(entity_width, width));
+  entity_out_ = register_module("entity_out", torch::nn::Linear(width, width));
+  entity_keys_ = register_module("entity_keys", key_network(entity_width + 1, width));
   torch::NoGradGuard no_grad;
   primary_->weight.mul_(0.1);
   primary_->bias.zero_();
@@ -114,73 +111,58 @@ ActionHeadImpl::ActionHeadImpl(int64_t features, const EnvSpec& spec,
 
 torch::Tensor ActionHeadImpl::primary_log_probability(const ActionInputs& inputs) {
   const auto logits = primary_->forward(inputs.features);
-  return torch::log_softmax(logits.masked_fill(inputs.mask.counts <= 0, kNever), -1);
+  return torch::log_softmax(logits.masked_fill(inputs.mask.totals <= 0, kNever), -1);
 }
 
-torch::Tensor ActionHeadImpl::location_keys(const torch::Tensor& index,
+torch::Tensor ActionHeadImpl::choice_keys(const torch::Tensor& index,
                                             const torch::Tensor& count) {
   const int64_t largest = count.numel() > 0 ? count.max().item<int64_t>() : 0;
-  if (largest > kTableLimit) return keys_->forward(describe_location(index, count, max_secondary_));
+  if (largest > kTableLimit) return keys_->forward(choice_features(index, count, max_choices_));
   // Many rows share few (index, count): score a triangular table once and look up.
   const int64_t entries = largest * (largest + 1) / 2;
-  if (index.numel() <= entries) return keys_->forward(describe_location(index, count, max_secondary_));
+  if (index.numel() <= entries) return keys_->forward(choice_features(index, count, max_choices_));
   const auto first_row = [](const torch::Tensor& n) { return (n * (n - 1)).floor_divide(2); };
   const auto sizes = range_like(largest, index) + 1;
   const auto n = torch::repeat_interleave(sizes, sizes);
   const auto i = range_like(entries, index) - first_row(n);
-  return keys_->forward(describe_location(i, n, max_secondary_)).index_select(0, first_row(count) + index);
+  return keys_->forward(choice_features(i, n, max_choices_)).index_select(0, first_row(count) + index);
 }
 
-torch::Tensor ActionHeadImpl::rule_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+torch::Tensor ActionHeadImpl::action_queries(const ActionInputs& inputs, const torch::Tensor& batch,
                                            const torch::Tensor& primary) {
   return query_features_->forward(inputs.features).index_select(0, batch) +
-         query_rule_->forward(rules_->forward(primary));
+         query_action_->forward(actions_->forward(primary));
 }
 
-torch::Tensor ActionHeadImpl::region_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+torch::Tensor ActionHeadImpl::entity_queries(const ActionInputs& inputs, const torch::Tensor& batch,
                                              const torch::Tensor& primary) {
-  return region_out_->forward(tanh_all(rule_queries(inputs, batch, primary)));
+  return entity_out_->forward(tanh_all(action_queries(inputs, batch, primary)));
 }
 
-torch::Tensor ActionHeadImpl::region_keys(const ActionInputs& inputs, const Groups& groups) {
-  auto parts = inputs.region_parts(groups.batch, groups.region);
+torch::Tensor ActionHeadImpl::entity_keys(const ActionInputs& inputs, const Groups& groups) {
+  auto parts = inputs.entity_parts(groups.batch, groups.entity);
   parts.push_back(torch::log1p(groups.count.to(torch::kFloat)).unsqueeze(-1));
-  const auto hidden = forward_parts(*region_keys_[0]->as<torch::nn::Linear>(), parts);
-  return region_keys_[2]->as<torch::nn::Linear>()->forward(tanh_all(hidden));
+  const auto hidden = forward_parts(*entity_keys_[0]->as<torch::nn::Linear>(), parts);
+  return entity_keys_[2]->as<torch::nn::Linear>()->forward(tanh_all(hidden));
 }
 
 void ActionHeadImpl::score_groups(const ActionInputs& inputs, const torch::Tensor& query,
                                   int64_t pairs, Groups& groups) {
-  if (!inputs.regions.defined()) {
-    groups.log_probability = torch::zeros(groups.batch.sizes(), inputs.features.options());
-    return;
-  }
   groups.log_probability =
-      log_softmax_within(score(query, region_keys(inputs, groups)), groups.pair, pairs);
+      log_softmax_within(score(query, entity_keys(inputs, groups)), groups.pair, pairs);
 }
 
-/// Of every primary action in every region that has choices of it; pairs are numbered state by state.
+/// Of every primary action in every entity that has choices of it; pairs are numbered state by state.
 ActionHeadImpl::Groups ActionHeadImpl::all_groups(const ActionInputs& inputs) {
-  const auto& counts = inputs.mask.counts;
+  const auto places = (inputs.mask.by_entity > 0).nonzero();
   Groups groups;
-  torch::Tensor query;
-  if (inputs.regions.defined()) {
-    const auto places = (inputs.mask.regions > 0).nonzero();
-    groups.batch = places.select(1, 0);
-    groups.primary = places.select(1, 1);
-    groups.region = places.select(1, 2);
-    groups.count =
-        inputs.mask.regions.index({groups.batch, groups.primary, groups.region}).to(kIndex);
-    query = region_queries(inputs, groups.batch, groups.primary);
-  } else {
-    const auto places = (counts > 0).nonzero();
-    groups.batch = places.select(1, 0);
-    groups.primary = places.select(1, 1);
-    groups.region = torch::zeros_like(groups.batch);
-    groups.count = counts.index({groups.batch, groups.primary});
-  }
-  groups.pair = groups.batch * counts.size(1) + groups.primary;
-  score_groups(inputs, query, counts.numel(), groups);
+  groups.batch = places.select(1, 0);
+  groups.primary = places.select(1, 1);
+  groups.entity = places.select(1, 2);
+  groups.count = inputs.mask.by_entity.index({groups.batch, groups.primary, groups.entity}).to(kIndex);
+  groups.pair = groups.batch * inputs.mask.totals.size(1) + groups.primary;
+  score_groups(inputs, entity_queries(inputs, groups.batch, groups.primary),
+               inputs.mask.totals.numel(), groups);
   return groups;
 }
 
@@ -190,22 +172,17 @@ ActionHeadImpl::Groups ActionHeadImpl::draw_groups(const ActionInputs& inputs,
                                                    Rng& rng) {
   const auto everyone = range_like(primary.size(0), primary);
   Groups groups{everyone, primary, torch::zeros_like(primary), everyone, {}, {}};
-  if (!inputs.regions.defined()) {
-    groups.count = inputs.mask.counts.index({everyone, primary});
-    score_groups(inputs, {}, everyone.size(0), groups);
-    return groups;
-  }
-  const auto counts = counts_by_region(inputs.mask, primary);
+  const auto counts = counts_by_entity(inputs.mask, primary);
   const auto places = (counts > 0).nonzero();
-  const auto batch = places.select(1, 0), region = places.select(1, 1);
-  Groups all{batch, primary.index_select(0, batch), region, batch, counts.index({batch, region}), {}};
-  const auto query = region_queries(inputs, everyone, primary).index_select(0, batch);
+  const auto batch = places.select(1, 0), entity = places.select(1, 1);
+  Groups all{batch, primary.index_select(0, batch), entity, batch, counts.index({batch, entity}), {}};
+  const auto query = entity_queries(inputs, everyone, primary).index_select(0, batch);
   score_groups(inputs, query, everyone.size(0), all);
   const auto table = torch::full(counts.sizes(), kNever, inputs.features.options())
-                         .index_put({batch, region}, all.log_probability);
-  groups.region = pick(table, greedy, rng);
-  groups.count = counts.index({everyone, groups.region});
-  groups.log_probability = table.index({everyone, groups.region});
+                         .index_put({batch, entity}, all.log_probability);
+  groups.entity = pick(table, greedy, rng);
+  groups.count = counts.index({everyone, groups.entity});
+  groups.log_probability = table.index({everyone, groups.entity});
   return groups;
 }
 
@@ -216,11 +193,10 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
   rows.group = torch::repeat_interleave(range_like(size, groups.batch), groups.count);
   rows.index =
       range_like(rows.group.size(0), groups.batch) - rows.begin.index_select(0, rows.group);
-  auto query = rule_queries(inputs, groups.batch, groups.primary);
-  if (inputs.regions.defined())
-    query = query + forward_parts(*query_region_, inputs.region_parts(groups.batch, groups.region));
+  auto query = action_queries(inputs, groups.batch, groups.primary);
+  query = query + forward_parts(*query_entity_, inputs.entity_parts(groups.batch, groups.entity));
   query = query_out_->forward(tanh_all(query));
-  const auto keys = location_keys(rows.index, groups.count.index_select(0, rows.group));
+  const auto keys = choice_keys(rows.index, groups.count.index_select(0, rows.group));
   rows.log_probability =
       log_softmax_within(score(query.index_select(0, rows.group), keys), rows.group, size);
   return rows;
@@ -228,19 +204,18 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
 
 Evaluation ActionHeadImpl::evaluate(const ActionInputs& inputs, const LatentActions& actions) {
   const auto primary = primary_log_probability(inputs);
-  const auto& counts = inputs.mask.counts;
+  const auto& counts = inputs.mask.totals;
   const Groups groups = all_groups(inputs);
   const Rows rows = score_rows(inputs, groups);
 
   const auto everyone = range_like(counts.size(0), counts);
-  const RegionActions at = locate(actions, inputs.mask);
-  const int64_t regions = inputs.regions.defined() ? inputs.regions.size(1) : 1;
-  const auto number_of = torch::full({counts.numel() * regions}, -1, counts.options())
-                             .index_put({groups.pair * regions + groups.region},
+  const int64_t entities = inputs.mask.entities();
+  const auto number_of = torch::full({counts.numel() * entities}, -1, counts.options())
+                             .index_put({groups.pair * entities + groups.entity},
                                         range_like(groups.batch.size(0), counts));
   const auto pair = everyone * counts.size(1) + actions.primary;
-  const auto group = number_of.index_select(0, pair * regions + at.region);
-  const auto row = rows.begin.index_select(0, group) + at.index;
+  const auto group = number_of.index_select(0, pair * entities + actions.entity);
+  const auto row = rows.begin.index_select(0, group) + actions.index;
   Evaluation result;
   result.log_probability = entry_of(primary, actions.primary) +
                            groups.log_probability.index_select(0, group) +
@@ -263,8 +238,8 @@ Choice ActionHeadImpl::choose(const ActionInputs& inputs, bool greedy, Rng& rng)
   const auto table = torch::full({groups.batch.size(0), width}, kNever, inputs.features.options())
                          .index_put({rows.group, rows.index}, rows.log_probability);
   const auto index = pick(table, greedy, rng);
-  choice.actions.secondary =
-      first_in_region(inputs.mask, choice.actions.primary, groups.region) + index;
+  choice.actions.entity = groups.entity;
+  choice.actions.index = index;
   choice.log_probability = entry_of(log_primary, choice.actions.primary) +
                            groups.log_probability + entry_of(table, index);
   return choice;
@@ -275,12 +250,10 @@ ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
   const Groups groups = all_groups(inputs);
   const Rows rows = score_rows(inputs, groups);
   const auto pair = groups.pair.index_select(0, rows.group);
-  const auto choices = inputs.mask.counts.flatten().clamp_min(0);
-  const auto first_row = choices.cumsum(0) - choices;  // rows stand in the order of the choices
   ActionPriors all;
   all.state = groups.batch.index_select(0, rows.group);
-  all.actions.primary = groups.primary.index_select(0, rows.group);
-  all.actions.secondary = range_like(pair.size(0), pair) - first_row.index_select(0, pair);
+  all.actions = {groups.primary.index_select(0, rows.group), groups.entity.index_select(0, rows.group),
+                 rows.index};
   all.log_probability = primary.flatten().index_select(0, pair) +
                         groups.log_probability.index_select(0, rows.group) + rows.log_probability;
   return all;

@@ -5,19 +5,19 @@
 
 #include "controller/policy.h"
 #include "core/base/config.h"
-#include "worldmodel/location.h"
+#include "worldmodel/choice_features.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
 struct ActionHeadConfig {
-  int64_t rule_embedding = 16;
-  int64_t location_width = 32;
+  int64_t action_embedding = 16;
+  int64_t choice_width = 32;
   double no_op_logit = -4;
 
   template <class V> void fields(V& v) {
-    v.field("rule_embedding", rule_embedding, "Width of the embedding of a primary action", at_least(1));
-    v.field("location_width", location_width, "Width in which regions and locations are scored", at_least(1));
+    v.field("action_embedding", action_embedding, "Width of the embedding of a primary action", at_least(1));
+    v.field("choice_width", choice_width, "Width in which entities and choices are scored", at_least(1));
     v.field("no_op_logit", no_op_logit, "Logit of NO-OP before training; low: episodes run on");
   }
 };
@@ -39,34 +39,34 @@ struct Choice {
 struct ActionInputs {
   torch::Tensor features;  ///< [B, width], of the state as a whole
   LatentMask mask;         ///< at least one valid choice a row
-  torch::Tensor regions;   ///< [B, S, *]: what is known of each region; undefined when S = 1
-  /// [B, S, *]: more of it, apart so that it need not be joined for regions that nobody asks for; may be
-  /// undefined. The widths of both sum to the head's region width.
+  torch::Tensor entities;  ///< [B, S, *]: what is known of each entity
+  /// [B, S, *]: more of it, apart so that it need not be joined for entities that nobody asks for; may be
+  /// undefined. The widths of both sum to the head's entity width.
   torch::Tensor memories = {};
 
-  /// Of these regions [N], what is known and what more: [N, *] each, region width together.
-  std::vector<torch::Tensor> region_parts(const torch::Tensor& batch, const torch::Tensor& region) const;
+  /// Of these entities [N], what is known and what more: [N, *] each, entity width together.
+  std::vector<torch::Tensor> entity_parts(const torch::Tensor& batch, const torch::Tensor& entity) const;
 
   std::array<torch::Tensor*, 5> tensors() {
-    return {&features, &mask.counts, &mask.regions, &regions, &memories};
+    return {&features, &mask.totals, &mask.by_entity, &entities, &memories};
   }
 };
 
-/// A distribution over (primary, secondary): p(primary) is a softmax over the primary actions whose
-/// count is above 0. When S > 1, p(region | primary) is a softmax over the regions that have choices
-/// of it, of  b(q(features, primary) . k(region, log(1 + its choices))).  p(secondary | primary,
-/// region) is a softmax over the choices there, of
-///   b(q(features, primary, region) . k(describe_location(index, count)))
-/// with index and count within the region. b(x) = 10 tanh(x / sqrt(width)), bounded as by Bello et
-/// al. 2017, appendix A.3, so that sums of exponentials do not overflow.
+/// A distribution over actions: p(primary) is a softmax over the primary actions that have choices.
+/// p(entity | primary) is a softmax over the entities that have choices of it, of
+///   b(q(features, primary) . k(entity, log(1 + its choices))).
+/// p(index | primary, entity) is a softmax over the choices there, of
+///   b(q(features, primary, entity) . k(choice_features(index, count))).
+/// b(x) = 10 tanh(x / sqrt(width)), bounded as by Bello et al. 2017, appendix A.3, so that sums of
+/// exponentials do not overflow.
 class ActionHeadImpl : public torch::nn::Module {
  public:
-  /// `region_width`: of ActionInputs::region_parts; 0 where S = 1.
+  /// `entity_width`: of ActionInputs::entity_parts.
   ActionHeadImpl(int64_t features, const EnvSpec& spec, const ActionHeadConfig& config,
-                 int64_t region_width = 0);
+                 int64_t entity_width);
 
   Evaluation evaluate(const ActionInputs& inputs, const LatentActions& actions);
-  /// Greedy takes the most probable primary action, then its most probable region, then the most
+  /// Greedy takes the most probable primary action, then its most probable entity, then the most
   /// probable choice there.
   Choice choose(const ActionInputs& inputs, bool greedy, Rng& rng);
   /// Every valid action; without values.
@@ -76,30 +76,30 @@ class ActionHeadImpl : public torch::nn::Module {
   struct Groups;
   struct Rows;
   torch::Tensor primary_log_probability(const ActionInputs& inputs);
-  /// Of these states and primary actions [N], [N, width]: what locations and, after more layers, what
-  /// regions are asked with.
-  torch::Tensor rule_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+  /// Of these states and primary actions [N], [N, width]: what choices and, after more layers, what
+  /// entities are asked with.
+  torch::Tensor action_queries(const ActionInputs& inputs, const torch::Tensor& batch,
                              const torch::Tensor& primary);
-  torch::Tensor region_queries(const ActionInputs& inputs, const torch::Tensor& batch,
+  torch::Tensor entity_queries(const ActionInputs& inputs, const torch::Tensor& batch,
                                const torch::Tensor& primary);
-  torch::Tensor region_keys(const ActionInputs& inputs, const Groups& groups);
+  torch::Tensor entity_keys(const ActionInputs& inputs, const Groups& groups);
   /// Sets the groups' log-probabilities given their pairs, numbered below `pairs`; `query` [G, width] of
-  /// region_queries, undefined when S = 1.
+  /// entity_queries.
   void score_groups(const ActionInputs& inputs, const torch::Tensor& query, int64_t pairs,
                     Groups& groups);
   Groups all_groups(const ActionInputs& inputs);
   Groups draw_groups(const ActionInputs& inputs, const torch::Tensor& primary, bool greedy,
                      Rng& rng);
   Rows score_rows(const ActionInputs& inputs, const Groups& groups);
-  torch::Tensor location_keys(const torch::Tensor& index, const torch::Tensor& count);
+  torch::Tensor choice_keys(const torch::Tensor& index, const torch::Tensor& count);
 
-  int max_secondary_;
-  torch::nn::Linear primary_{nullptr}, query_features_{nullptr}, query_rule_{nullptr},
+  int max_choices_;
+  torch::nn::Linear primary_{nullptr}, query_features_{nullptr}, query_action_{nullptr},
       query_out_{nullptr};
-  torch::nn::Embedding rules_{nullptr};
+  torch::nn::Embedding actions_{nullptr};
   torch::nn::Sequential keys_{nullptr};
-  torch::nn::Linear query_region_{nullptr}, region_out_{nullptr};  // S > 1
-  torch::nn::Sequential region_keys_{nullptr};                     // S > 1
+  torch::nn::Linear query_entity_{nullptr}, entity_out_{nullptr};
+  torch::nn::Sequential entity_keys_{nullptr};
 };
 TORCH_MODULE(ActionHead);
 

@@ -25,20 +25,18 @@ ActorCriticImpl::ActorCriticImpl(const LatentSpec& spec, const ActorCriticConfig
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
   head_ = register_module("head", ActionHead(config.width, spec.env, config.head,
-                                             spec.regions > 1 ? spec.latent + spec.hidden : 0));
+                                             spec.latent + spec.hidden));
 }
 
 LatentObservation ActorCriticImpl::seen(LatentObservation observation) const {
-  const auto hide = [](torch::Tensor& x) {
-    if (x.defined()) x = torch::zeros_like(x);
-  };
-  if (!see_z_) hide(observation.z), hide(observation.regions);
-  if (!see_h_) hide(observation.h), hide(observation.region_h);
+  const auto hide = [](torch::Tensor& x) { x = torch::zeros_like(x); };
+  if (!see_z_) hide(observation.z), hide(observation.entities);
+  if (!see_h_) hide(observation.h), hide(observation.entity_h);
   return observation;
 }
 
 ActionInputs ActorCriticImpl::action_inputs(const LatentObservation& seen) {
-  return {actor_->forward(policy_features(seen)), seen.mask, seen.regions, seen.region_h};
+  return {actor_->forward(policy_features(seen)), seen.mask, seen.entities, seen.entity_h};
 }
 
 torch::Tensor ActorCriticImpl::value_of(const LatentObservation& seen) {
@@ -82,18 +80,18 @@ ActionPriors ActorCriticPolicy::priors(const LatentObservation& observation) {
 }
 
 PolicyDecision RandomPolicy::act(const LatentObservation& observation, bool, Rng& rng) {
-  const int64_t size = observation.mask.counts.size(0), actions = observation.mask.counts.size(1);
-  const auto counts = observation.mask.counts.to(torch::kCPU);
+  const int64_t size = observation.mask.totals.size(0), actions = observation.mask.totals.size(1);
+  const auto counts = observation.mask.totals.to(torch::kCPU);
   auto weights = (counts > 0).to(torch::kFloat64);
   const auto others = weights.narrow(1, 0, actions - 1).sum(1);
   weights.select(1, actions - 1).mul_((others == 0).to(torch::kFloat64));
   const auto primary = draw_index(weights, uniform_numbers(size, rng));
   const auto count = counts.gather(1, primary.unsqueeze(1)).squeeze(1);
-  const auto secondary = (uniform_numbers(size, rng) * count).floor().to(torch::kInt64);
-  const auto device = observation.mask.counts.device();
+  const auto number = (uniform_numbers(size, rng) * count).floor().to(torch::kInt64);
+  const auto device = observation.mask.totals.device();
   const auto probability = 1.0 / (weights.sum(1) * count);
-  return {{primary.to(device), secondary.to(device)},
-          probability.log().to(torch::kFloat32).to(device), {}};
+  const LatentActions chosen = choice_at(to_device(observation.mask, torch::kCPU), primary, number);
+  return {to_device(chosen, device), probability.log().to(torch::kFloat32).to(device), {}};
 }
 
 }  // namespace reverie

@@ -65,7 +65,7 @@ class ActorCriticPolicy : public Policy {
   double value_scale_ = 1;
 };
 
-/// Uniform over the valid primary actions other than NO-OP, then over the locations; NO-OP only
+/// Uniform over the valid primary actions other than NO-OP, then over their choices; NO-OP only
 /// where nothing else is valid.
 class RandomPolicy : public Policy {
  public:

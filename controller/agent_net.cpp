@@ -8,11 +8,10 @@ namespace {
 
 std::vector<float> gains_of_all(const Environment& environment, const ActionMask& mask) {
   std::vector<float> all;
-  for (size_t primary = 0; primary < mask.counts.size(); ++primary) {
-    const size_t count = mask.counts[primary];
+  for (int primary = 0; primary < mask.primary_actions(); ++primary) {
+    const auto count = static_cast<size_t>(mask.total(primary));
     std::vector<double> gains;
-    if (count > 0 && static_cast<int>(primary) != environment.spec().no_op())
-      gains = environment.gains(static_cast<int>(primary));
+    if (count > 0 && primary != environment.spec().no_op()) gains = environment.gains(primary);
     gains.resize(count);
     all.insert(all.end(), gains.begin(), gains.end());
   }

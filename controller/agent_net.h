@@ -35,7 +35,7 @@ struct AgentNetConfig {
 /// What an agent sees of a state of a real environment.
 struct Sight {
   Observation observation;
-  /// Of every valid action, by primary, then secondary action, in percent of the initial cost; 0 for
+  /// Of every valid action, by primary action, entity and index, in percent of the start's objective; 0 for
   /// NO-OP and where the environment cannot tell. Empty for a net that does not look ahead.
   std::vector<float> gains;
 };

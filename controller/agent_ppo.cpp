@@ -2,6 +2,7 @@
 
 #include "controller/counters.h"
 #include "core/base/files.h"
+#include "env/translated.h"
 
 namespace reverie {
 
@@ -57,7 +58,7 @@ namespace {
 
 /// Columns of the steps of B episodes while they are played.
 struct StepColumns {
-  std::vector<torch::Tensor> reward, terminated, truncated, alive, to_go, primary, secondary;
+  std::vector<torch::Tensor> reward, terminated, truncated, alive, to_go, primary, entity, index;
 
   Rollout stacked() const {
     Rollout rollout;
@@ -66,7 +67,7 @@ struct StepColumns {
     rollout.truncated = torch::stack(truncated);
     rollout.alive = torch::stack(alive);
     rollout.observation.to_go = torch::stack(to_go);
-    rollout.actions = {torch::stack(primary), torch::stack(secondary)};
+    rollout.actions = {torch::stack(primary), torch::stack(entity), torch::stack(index)};
     return rollout;
   }
 };
@@ -76,7 +77,7 @@ struct StepColumns {
 AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
   torch::NoGradGuard no_grad;
   const auto size = static_cast<int64_t>(environments_.size());
-  const auto graphs = static_cast<uint64_t>(spec_.start_states);
+  const auto graphs = static_cast<uint64_t>(spec_.start_states());
   for (auto& environment : environments_) {
     const uint64_t drawn = rng.bits() >> 1;
     environment->reset(drawn - drawn % graphs + static_cast<uint64_t>(starts_[rng.below(starts_.size())]));
@@ -88,13 +89,14 @@ AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
     std::vector<Sight> seen = look_at_all(environments_, *net_);
     const auto to_go = torch::full({size}, time_to_go(step, spec_.horizon));
     const LatentActions actions = net_->choose(pointers(seen), to_go, false, rng).actions;
+    const std::vector<Action> chosen = actions_of(actions);
     auto reward = torch::zeros({size}), terminated = torch::zeros({size}, torch::kBool),
          truncated = torch::zeros({size}, torch::kBool);
     for (int64_t b = 0; b < size; ++b) {
       if (!alive[b].item<bool>()) continue;
       Sight& sight = seen[static_cast<size_t>(b)];
       const StepResult result =
-          environments_[static_cast<size_t>(b)]->step(real_action(sight.observation.mask, actions, b));
+          environments_[static_cast<size_t>(b)]->step(chosen[static_cast<size_t>(b)]);
       reward[b] = result.reward;
       terminated[b] = result.terminated;
       truncated[b] = result.truncated;
@@ -106,7 +108,8 @@ AgentPpoTrainer::Played AgentPpoTrainer::play_batch(Rng& rng) {
     columns.alive.push_back(alive);
     columns.to_go.push_back(to_go);
     columns.primary.push_back(actions.primary);
-    columns.secondary.push_back(actions.secondary);
+    columns.entity.push_back(actions.entity);
+    columns.index.push_back(actions.index);
     alive = alive & ~(terminated | truncated);
   }
   played.rollout = columns.stacked();
@@ -179,7 +182,7 @@ class PpoAgent : public CollectAgent {
     const Sight sight = look(env, observation, *net_);
     const Sight* seen = &sight;
     const Choice choice = net_->choose({&seen, 1}, to_go, false, rng);
-    return real_action(observation.mask, choice.actions, 0);
+    return actions_of(choice.actions).front();
   }
 
   std::unique_ptr<CollectAgent> fork() const override { return std::make_unique<PpoAgent>(net_); }
@@ -213,7 +216,7 @@ std::unique_ptr<CollectAgent> make_ppo_agent(const Environment& environment,
   EnvCounters trained;
   if (run.resume && file_exists(run.file)) {
     const Checkpoint kept = load_checkpoint(run.file, kAgent);
-    require_same_actions(run.file, kept, environment.spec());
+    with_context(run.file, [&] { require_same_names(kept.spec, environment.spec()); });
     const auto net = make_agent_net(environment.spec(), config.net);
     with_context(run.file, [&] { restore_module(kept, kAgent, *net); });
     counters += get_counters(kept, "training_");

@@ -5,7 +5,7 @@
 
 #include "controller/actor_critic.h"
 #include "controller/segments.h"
-#include "worldmodel/location.h"
+#include "worldmodel/choice_features.h"
 
 namespace reverie {
 namespace {
@@ -15,14 +15,35 @@ constexpr double kScoreBound = 10;
 constexpr int64_t kGainFeatures = 3;
 
 int64_t state_width(const EnvSpec& spec) {
-  return spec.global_features + int64_t{spec.primary_actions()} * (spec.action_features + 1);
+  return spec.target_count(TargetLevel::kGraph) +
+         spec.primary_actions() * (std::ssize(spec.action_features) + 1);
+}
+
+/// Of each primary action its features, the greatest over the entities where it has choices, else 0.
+void append_greatest_features(const Observation& seen, size_t width, std::vector<float>& columns) {
+  const auto entities = static_cast<size_t>(seen.mask.entities);
+  for (size_t primary = 0; primary < seen.mask.counts.size() / entities; ++primary) {
+    std::vector<float> greatest(width, 0.0f);
+    bool any = false;
+    for (size_t entity = 0; entity < entities; ++entity) {
+      const size_t cell = primary * entities + entity;
+      if (seen.mask.counts[cell] == 0) continue;
+      for (size_t f = 0; f < width; ++f) {
+        const float value = seen.action_features[cell * width + f];
+        greatest[f] = any ? std::max(greatest[f], value) : value;
+      }
+      any = true;
+    }
+    columns.insert(columns.end(), greatest.begin(), greatest.end());
+  }
 }
 
 }  // namespace
 
-/// All candidates of B states, one below the other, by primary, then secondary action.
+/// All candidates of B states, one below the other, by primary action, entity and index.
 struct CandidateNet::Candidates {
-  torch::Tensor state, primary, index, count;  ///< [N] int64
+  LatentActions actions;                       ///< [N]
+  torch::Tensor state, number, count;          ///< [N] int64; number among all choices of the primary action
   torch::Tensor gain, best;                    ///< [N]; best: of the state
   torch::Tensor first;                         ///< [B, A], row of the first choice
   int64_t states = 0;
@@ -35,8 +56,8 @@ CandidateNet::CandidateNet(const EnvSpec& spec, const AgentNetConfig& config) : 
   gains_ = register_module("gains", Normalizer(1));
   state_ = register_module("state", torch::nn::Linear(state_width(spec) + 1, width));
   candidate_ = register_module("candidate",
-                               torch::nn::Linear(kGainFeatures + kLocationFeatures, width));
-  rules_ = register_module("rules", torch::nn::Embedding(actions, width));
+                               torch::nn::Linear(kGainFeatures + kChoiceFeatures, width));
+  actions_ = register_module("actions", torch::nn::Embedding(actions, width));
   hidden_ = register_module("hidden", torch::nn::Linear(width, width));
   score_ = register_module("score", torch::nn::Linear(width, 1));
   preference_ = register_module("preference", torch::nn::Embedding(actions, 1));
@@ -49,18 +70,21 @@ CandidateNet::CandidateNet(const EnvSpec& spec, const AgentNetConfig& config) : 
 
 CandidateNet::Candidates CandidateNet::candidates(std::span<const Sight* const> sights) const {
   Candidates all;
-  std::vector<int64_t> state, primary, index, count, first;
+  std::vector<Action> actions;
+  std::vector<int64_t> state, number, count, first;
   std::vector<float> gain, best;
   for (const Sight* sight : sights) {
-    const auto& counts = sight->observation.mask.counts;
-    for (size_t action = 0; action < counts.size(); ++action) {
-      first.push_back(static_cast<int64_t>(state.size()));
-      for (int64_t i = 0; i < counts[action]; ++i) {
-        state.push_back(all.states);
-        primary.push_back(static_cast<int64_t>(action));
-        index.push_back(i);
-        count.push_back(counts[action]);
-      }
+    const ActionMask& mask = sight->observation.mask;
+    for (int primary = 0; primary < mask.primary_actions(); ++primary) {
+      first.push_back(std::ssize(state));
+      const int total = mask.total(primary);
+      for (int entity = 0, n = 0; entity < mask.entities; ++entity)
+        for (int i = 0; i < mask.at(primary, entity); ++i) {
+          actions.push_back({primary, entity, i});
+          state.push_back(all.states);
+          number.push_back(n++);
+          count.push_back(total);
+        }
     }
     const auto& gains = sight->gains;
     gain.insert(gain.end(), gains.begin(), gains.end());
@@ -69,8 +93,8 @@ CandidateNet::Candidates CandidateNet::candidates(std::span<const Sight* const> 
   }
   REVERIE_CHECK(gain.size() == state.size());
   all.state = torch::tensor(state);
-  all.primary = torch::tensor(primary);
-  all.index = torch::tensor(index);
+  all.actions = latent_actions(actions);
+  all.number = torch::tensor(number);
   all.count = torch::tensor(count);
   all.gain = torch::tensor(gain);
   all.best = torch::tensor(best);
@@ -82,10 +106,10 @@ torch::Tensor CandidateNet::state_columns(std::span<const Sight* const> sights) 
   std::vector<float> columns;
   for (const Sight* sight : sights) {
     const Observation& seen = sight->observation;
-    columns.insert(columns.end(), seen.graph.globals.begin(), seen.graph.globals.end());
-    columns.insert(columns.end(), seen.action_features.begin(), seen.action_features.end());
-    for (const uint16_t count : seen.mask.counts)
-      columns.push_back(std::log1p(static_cast<float>(count)));
+    columns.insert(columns.end(), seen.graph.graph_targets.begin(), seen.graph.graph_targets.end());
+    append_greatest_features(seen, spec_.action_features.size(), columns);
+    for (int primary = 0; primary < spec_.primary_actions(); ++primary)
+      columns.push_back(std::log1p(static_cast<float>(seen.mask.total(primary))));
   }
   return torch::tensor(columns).view({static_cast<int64_t>(sights.size()), state_width(spec_)});
 }
@@ -107,10 +131,10 @@ torch::Tensor CandidateNet::log_probabilities(const Candidates& all, const torch
   const auto gain = gains_(all.gain.unsqueeze(1));
   const auto below = gains_(all.best.unsqueeze(1)) - gain;
   const auto own = torch::cat({gain, below, (all.gain > 0).to(torch::kFloat).unsqueeze(1),
-                               describe_location(all.index, all.count, spec_.max_secondary)}, -1);
+                               choice_features(all.number, all.count, spec_.max_choices)}, -1);
   const auto first = torch::tanh(state_(state).index_select(0, all.state) + candidate_(own) +
-                                 rules_(all.primary));
-  const auto score = score_(torch::tanh(hidden_(first))) + preference_(all.primary);
+                                 actions_(all.actions.primary));
+  const auto score = score_(torch::tanh(hidden_(first))) + preference_(all.actions.primary);
   return log_softmax_within(kScoreBound * torch::tanh(score.squeeze(1) / kScoreBound), all.state,
                             all.states);
 }
@@ -120,7 +144,12 @@ Evaluation CandidateNet::evaluate(std::span<const Sight* const> sights, const to
   const Candidates all = candidates(sights);
   const auto state = state_features(sights, to_go);
   const auto log_probability = log_probabilities(all, state);
-  const auto row = all.first.gather(1, actions.primary.unsqueeze(1)).squeeze(1) + actions.secondary;
+  std::vector<int64_t> numbers;
+  const std::vector<Action> taken = actions_of(actions);
+  for (size_t i = 0; i < taken.size(); ++i)
+    numbers.push_back(sights[i]->observation.mask.number(taken[i]));
+  const auto row =
+      all.first.gather(1, actions.primary.unsqueeze(1)).squeeze(1) + torch::tensor(numbers, torch::kInt64);
   return {log_probability.index_select(0, row),
           entropy_within(log_probability, {}, all.state, all.states),
           critic_->forward(state).squeeze(-1)};
@@ -136,8 +165,7 @@ Choice CandidateNet::choose(std::span<const Sight* const> sights, const torch::T
                          .index_put({all.state, place}, log_probability);
   const auto column = pick(table, greedy, rng);
   const auto row = begin + column;
-  return {{all.primary.index_select(0, row), all.index.index_select(0, row)},
-          log_probability.index_select(0, row)};
+  return {select_rows(all.actions, row), log_probability.index_select(0, row)};
 }
 
 }  // namespace reverie

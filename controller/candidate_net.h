@@ -7,7 +7,7 @@ namespace reverie {
 
 /// No graph network: every valid action is a candidate, and an MLP scores it by its primary action,
 /// what it gains at once, where it stands among the choices of its primary action, and the state's
-/// globals, action features and counts. The distribution is a softmax over all candidates of a state
+/// targets, action features and counts. The distribution is a softmax over all candidates of a state
 /// of 10 tanh(score / 10). The critic is an MLP over what the actor sees of the state.
 class CandidateNet : public AgentNet {
  public:
@@ -31,7 +31,7 @@ class CandidateNet : public AgentNet {
   EnvSpec spec_;
   Normalizer columns_{nullptr}, gains_{nullptr};
   torch::nn::Linear state_{nullptr}, candidate_{nullptr}, hidden_{nullptr}, score_{nullptr};
-  torch::nn::Embedding rules_{nullptr}, preference_{nullptr};
+  torch::nn::Embedding actions_{nullptr}, preference_{nullptr};
   torch::nn::Sequential critic_{nullptr};
 };
 

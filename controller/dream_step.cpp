@@ -9,9 +9,10 @@
 #include "core/base/files.h"
 #include "core/base/hash.h"
 #include "core/base/stopwatch.h"
+#include "env/translated.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
-#include "worldmodel/symbolic.h"
+#include "worldmodel/surrogate.h"
 
 namespace reverie {
 namespace {
@@ -49,7 +50,7 @@ struct Models {
 Models load_models(const std::string& path, const EnvSpec& spec, torch::Device device) {
   Models models;
   models.checkpoint = load_checkpoint(path, "world");
-  require_same_actions(path, models.checkpoint, spec);
+  with_context(path, [&] { require_same_names(models.checkpoint.spec, spec); });
   models.checkpoint.spec.horizon = spec.horizon;  // that of the rollouts, on which no weights depend
   models.encoder = load_encoder(models.checkpoint);
   models.world = load_world_model(models.checkpoint);
@@ -66,8 +67,8 @@ std::unique_ptr<LatentEnvironment> place_to_learn(const LatentEpisodes& episodes
   if (config.environment == LearningPlace::kLive)
     return std::make_unique<LiveLatentEnvironment>(*run.training, models.encoder,
                                                    models.world, batch);
-  if (config.environment == LearningPlace::kSymbolic)
-    return std::make_unique<SymbolicEnvironment>(*run.training, models.encoder, models.world,
+  if (config.environment == LearningPlace::kSurrogate)
+    return std::make_unique<SurrogateEnvironment>(*run.training, models.encoder, models.world,
                                                  batch);
   return std::make_unique<DreamEnvironment>(
       models.world, dream_starts(episodes, *models.world), config.dream, batch);
@@ -90,7 +91,7 @@ class DreamStep {
     training_.clone = config.clone;
     if (!run.policy.empty()) {
       training_.initial = load_checkpoint(run.policy, "policy");
-      require_same_actions(run.policy, *training_.initial, data.spec());
+      with_context(run.policy, [&] { require_same_names(training_.initial->spec, data.spec()); });
       require_same_policy(run.policy, *training_.initial, config.trainer);
     }
     if (run.policy.empty() && config.clone.share > 0)

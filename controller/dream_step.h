@@ -11,11 +11,11 @@
 namespace reverie {
 
 /// Where a policy learns.
-enum class LearningPlace { kDream, kLive, kSymbolic };
+enum class LearningPlace { kDream, kLive, kSurrogate };
 inline EnumNames<LearningPlace> enum_names(LearningPlace) {
   return {{LearningPlace::kDream, "dream"},
           {LearningPlace::kLive, "live"},
-          {LearningPlace::kSymbolic, "symbolic"}};
+          {LearningPlace::kSurrogate, "surrogate"}};
 }
 
 /// Settings of the step dream_train.
@@ -29,13 +29,13 @@ struct DreamStepConfig {
   DreamConfig dream;
   CloneConfig clone;
   ValidationConfig validation;
-  std::string validate_cost;
-  std::string symbolic_cost;  ///< where `environment` is symbolic; `training` takes its costs from there
+  std::string validate_source;
+  std::string surrogate_source;  ///< where `environment` is surrogate; `training` takes its costs from there
 
   template <class V> void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
-    v.field("validate_cost", validate_cost,
-            "Where the costs of validation come from; empty: as collected");
+    v.field("validate_source", validate_source,
+            "Where the metrics of validation come from; empty: as collected");
     Dream section{*this};
     v.section("dream", section, "Training of the policy");
   }
@@ -45,10 +45,10 @@ struct DreamStepConfig {
     DreamStepConfig& config;
     template <class V> void fields(V& v) {
       v.field("environment", config.environment,
-              "Where it learns: dream, live (model-free), or symbolic (exact transitions, rewards of "
-              "symbolic_cost)");
-      v.field("symbolic_cost", config.symbolic_cost,
-              "Where the costs of a symbolic dream come from: fitted:<file>, roofline:<device>, table:<file>");
+              "Where it learns: dream, live (model-free), or surrogate (exact transitions, rewards of "
+              "surrogate_source)");
+      v.field("surrogate_source", config.surrogate_source,
+              "Where the rewards of a surrogate come from: fitted:<file>, roofline:<device>, table:<file>");
       config.plan.fields(v);
       v.field("policies", config.policies,
               "Policies trained with different seeds, each from the same start with all `updates`; what validation "
@@ -67,10 +67,10 @@ struct DreamStepConfig {
 struct DreamStepRun {
   std::string world;  ///< checkpoint of kind "world"
   std::string policy = {};  ///< checkpoint of kind "policy" to go on from; empty: a new one
-  /// To learn in where `environment` is live or symbolic (made by make_symbolic_environment), and to be
+  /// To learn in where `environment` is live or surrogate (made by EnvironmentKind::make_surrogate), and to be
   /// judged in.
   std::shared_ptr<Environment> training, validation;
-  /// Kept with the policy: the RewriteEnvConfig of the environment that it is for, as YAML.
+  /// Kept with the policy: the EnvironmentConfig that it was trained on, as YAML.
   std::string environment = {};
   double seconds_before = 0;   ///< that collecting and fitting M took, which count as its own
   bool validate_start = true;  ///< false: not before the first update, whatever `plan` says
@@ -80,7 +80,7 @@ struct DreamStepRun {
   torch::Device device = torch::kCPU;
 };
 
-/// Trains C in the dream that starts from the states of `data`, symbolically or live. Writes policy.pt, which
+/// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes policy.pt, which
 /// holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several policies has all of these in `policy-k`
 /// below run.directory, where policy.pt and last.pt are those of the policy whose validation was best, and
 /// the result is that of a TrainingSeries; only the first is validated before its first update. Dreams end at the

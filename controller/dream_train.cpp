@@ -107,13 +107,13 @@ class PolicyTraining {
   void count(Metrics& row) {
     result_.training = training_before_;
     result_.training += environment_.counters();
-    result_.symbolic_steps = symbolic_before_ + environment_.symbolic_steps();
+    result_.surrogate_steps = surrogate_before_ + environment_.surrogate_steps();
     result_.validation = validation_before_;
     result_.validation += judge_.counters();
     const auto put = [&](const std::string& name, int64_t value) {
       row.emplace_back(name, static_cast<double>(value));
     };
-    if (result_.symbolic_steps > 0) put("symbolic_steps", result_.symbolic_steps);
+    if (result_.surrogate_steps > 0) put("surrogate_steps", result_.surrogate_steps);
     for (const auto& [name, field] : kCounterFields) {
       put(std::string("training_") + name, result_.training.*field);
       put(std::string("validation_") + name, result_.validation.*field);
@@ -129,7 +129,7 @@ class PolicyTraining {
     checkpoint.scores["real_score"] = result_.best.score;
     for (const auto& [name, value] : result_.best_metrics) checkpoint.scores[kBest + name] = value;
     put_counters(checkpoint, "training_", result_.training);
-    checkpoint.counters["symbolic_steps"] = result_.symbolic_steps;
+    checkpoint.counters["surrogate_steps"] = result_.surrogate_steps;
     put_counters(checkpoint, "validation_", result_.validation);
     return checkpoint;
   }
@@ -168,12 +168,12 @@ class PolicyTraining {
       for (const auto& [name, value] : training.scores)
         if (name.starts_with(kBest)) result_.best_metrics.emplace_back(name.substr(kBest.size()), value);
       training_before_ = get_counters(training, "training_");
-      const auto symbolic = training.counters.find("symbolic_steps");  // earlier files have none
-      symbolic_before_ = symbolic == training.counters.end() ? 0 : symbolic->second;
+      const auto surrogate = training.counters.find("surrogate_steps");  // earlier files have none
+      surrogate_before_ = surrogate == training.counters.end() ? 0 : surrogate->second;
       validation_before_ = get_counters(training, "validation_");
       time_.resume();
       result_.training = training_before_;
-      result_.symbolic_steps = symbolic_before_;
+      result_.surrogate_steps = surrogate_before_;
       result_.validation = validation_before_;
     });
     return result_.updates > 0;
@@ -186,7 +186,7 @@ class PolicyTraining {
   const uint64_t policy_seed_;  // that parts of the policy which do not learn are drawn with
   std::unique_ptr<Trainer> trainer_;
   EnvCounters training_before_, validation_before_;
-  int64_t symbolic_before_ = 0;
+  int64_t surrogate_before_ = 0;
   TrainingResult result_;
 };
 

@@ -64,7 +64,7 @@ struct TrainingResult {
   Metrics best_metrics;          ///< of the validation that was best
   double seconds = 0;            ///< of this run, what went before it was resumed included
   EnvCounters training;          ///< real work of training; zero in a dream
-  int64_t symbolic_steps = 0;    ///< of training in a symbolic dream, which are no real work
+  int64_t surrogate_steps = 0;    ///< of training in a surrogate, which are no real work
   EnvCounters validation;        ///< real work of validation
 };
 

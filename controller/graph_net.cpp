@@ -11,7 +11,7 @@ GraphNet::GraphNet(const EnvSpec& spec, const AgentNetConfig& config)
   const int64_t inputs = config.encoder.latent + 1;
   actor_ = register_module("actor", two_layers(inputs, config.width, 0));
   critic_ = register_module("critic", two_layers(inputs, config.width, 1));
-  head_ = register_module("head", ActionHead(config.width, spec, config.head));
+  head_ = register_module("head", ActionHead(config.width, spec, config.head, config.encoder.latent));
 }
 
 ObservationBatch GraphNet::batch_of(std::span<const Sight* const> sights) const {
@@ -26,25 +26,24 @@ void GraphNet::set_statistics(std::span<const Sight* const> sights) {
   encoder_->set_statistics(statistics);
 }
 
-torch::Tensor GraphNet::features(const ObservationBatch& batch, const torch::Tensor& to_go) {
-  const auto latents = encoder_->latents(encoder_->posterior(batch).mean, batch.graph);
-  return torch::cat({latents.z, to_go.unsqueeze(-1)}, -1);
+GraphNet::Seen GraphNet::see(std::span<const Sight* const> sights, const torch::Tensor& to_go) {
+  const ObservationBatch batch = batch_of(sights);
+  const Latents latents = encoder_->latents(encoder_->posterior(batch).mean, batch.graph);
+  const auto features = torch::cat({latents.z, to_go.unsqueeze(-1)}, -1);
+  return {features, {actor_->forward(features), batch.mask, latents.entities}};
 }
 
 Evaluation GraphNet::evaluate(std::span<const Sight* const> sights, const torch::Tensor& to_go,
                               const LatentActions& actions) {
-  const ObservationBatch batch = batch_of(sights);
-  const auto shared = features(batch, to_go);
-  Evaluation result = head_->evaluate({actor_->forward(shared), {batch.mask.counts, {}}, {}}, actions);
-  result.value = critic_->forward(shared).squeeze(-1);
+  const Seen seen = see(sights, to_go);
+  Evaluation result = head_->evaluate(seen.inputs, actions);
+  result.value = critic_->forward(seen.features).squeeze(-1);
   return result;
 }
 
 Choice GraphNet::choose(std::span<const Sight* const> sights, const torch::Tensor& to_go, bool greedy,
                         Rng& rng) {
-  const ObservationBatch batch = batch_of(sights);
-  return head_->choose({actor_->forward(features(batch, to_go)), {batch.mask.counts, {}}, {}}, greedy,
-                       rng);
+  return head_->choose(see(sights, to_go).inputs, greedy, rng);
 }
 
 }  // namespace reverie

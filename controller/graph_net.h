@@ -4,7 +4,7 @@
 
 namespace reverie {
 
-/// A graph network of its own, with actor and critic on its latent.
+/// A graph network of its own, with actor and critic on its latents.
 class GraphNet : public AgentNet {
  public:
   GraphNet(const EnvSpec& spec, const AgentNetConfig& config);
@@ -18,7 +18,11 @@ class GraphNet : public AgentNet {
 
  private:
   ObservationBatch batch_of(std::span<const Sight* const> sights) const;
-  torch::Tensor features(const ObservationBatch& batch, const torch::Tensor& to_go);
+  struct Seen {
+    torch::Tensor features;  ///< of the critic
+    ActionInputs inputs;
+  };
+  Seen see(std::span<const Sight* const> sights, const torch::Tensor& to_go);
 
   std::shared_ptr<GraphEncoder> encoder_;
   torch::nn::Sequential actor_{nullptr}, critic_{nullptr};

@@ -21,7 +21,7 @@ torch::Tensor normal_matrix(int64_t rows, int64_t columns, double scale, Rng& rn
 }  // namespace
 
 LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
-    : max_secondary_(spec.env.max_secondary) {
+    : max_choices_(spec.env.max_choices) {
   Rng rng(seed);
   const int64_t actions = spec.env.primary_actions();
   embedding_ = std::min(actions, kWidestEmbedding);
@@ -30,10 +30,10 @@ LinearController::LinearController(const LatentSpec& spec, uint64_t seed)
                  : normal_matrix(actions, embedding_,
                                  1 / std::sqrt(static_cast<double>(embedding_)), rng);
   const int64_t raw = policy_feature_count(spec) + 1;
-  keys_ = kLocationFeatures + (spec.regions > 1 ? spec.latent : 0);
+  keys_ = kChoiceFeatures + spec.latent;
   const int64_t room = kMostParameters / embedding_ - keys_;
   if (room < 1)
-    throw InputError("a linear controller of {} parameters has no room for latents of {} numbers a region; train "
+    throw InputError("a linear controller of {} parameters has no room for latents of {} numbers an entity; train "
                      "V with vae.encoder.latent={} or less, or set dream.trainer=ppo",
                      kMostParameters, spec.latent, spec.latent + room - 1);
   inputs_ = std::min(raw, room);
@@ -51,23 +51,22 @@ torch::Tensor LinearController::inputs_of(const LatentObservation& observation) 
 
 torch::Tensor LinearController::keys_of(const LatentObservation& observation,
                                         const torch::Tensor& primary, int64_t n) const {
-  LatentMask mask = to_device(observation.mask, torch::kCPU);  // of these primary actions alone
-  if (mask.regions.defined()) mask.regions = counts_by_region(mask, primary).unsqueeze(1);
-  mask.counts = mask.counts.gather(1, primary.unsqueeze(1));
+  const LatentMask mask = to_device(observation.mask, torch::kCPU);
   const auto repeat = torch::repeat_interleave(torch::arange(primary.size(0)), n);
-  const LatentActions choices{torch::zeros_like(repeat), torch::arange(n).repeat({primary.size(0)})};
-  const RegionActions at = locate(choices, select_rows(mask, repeat));
-  auto keys = describe_location(at.index, at.count, max_secondary_);
-  if (observation.regions.defined())
-    keys = torch::cat({keys, observation.regions.to(torch::kCPU).index({repeat, at.region})}, -1);
+  const LatentMask repeated = select_rows(mask, repeat);
+  const LatentActions at = choice_at(repeated, primary.index_select(0, repeat),
+                                     torch::arange(n).repeat({primary.size(0)}));
+  const auto keys =
+      torch::cat({choice_features(at.index, count_of(repeated, at), max_choices_),
+                  observation.entities.to(torch::kCPU).index({repeat, at.entity})}, -1);
   return keys.view({primary.size(0), n, keys_});
 }
 
 PolicyDecision LinearController::act(const LatentObservation& observation,
                                      const torch::Tensor& parameters, bool greedy, Rng& rng) const {
   torch::NoGradGuard no_grad;
-  const auto device = observation.mask.counts.device();
-  const auto counts = observation.mask.counts.to(torch::kCPU);
+  const auto device = observation.mask.totals.device();
+  const auto counts = observation.mask.totals.to(torch::kCPU);
   const int64_t size = counts.size(0), groups = parameters.size(0);
   REVERIE_CHECK_EQ(size % groups, 0);
   const auto all = parameters.to(torch::kFloat32);
@@ -86,12 +85,13 @@ PolicyDecision LinearController::act(const LatentObservation& observation,
   const auto query = torch::bmm(actions_.index_select(0, primary).view({groups, -1, embedding_}),
                                 locations).view({size, keys_, 1});
   const auto location_scores = torch::bmm(keys_of(observation, primary, widest), query).squeeze(-1);
-  const auto log_secondary =
+  const auto log_choice =
       torch::log_softmax(location_scores.masked_fill(torch::arange(widest) >= count, kNever), -1);
-  const auto secondary = pick(log_secondary, greedy, rng);
+  const auto number = pick(log_choice, greedy, rng);
   const auto log_probability = log_primary.gather(1, primary.unsqueeze(1)).squeeze(1) +
-                               log_secondary.gather(1, secondary.unsqueeze(1)).squeeze(1);
-  return {{primary.to(device), secondary.to(device)}, log_probability.to(device), {}};
+                               log_choice.gather(1, number.unsqueeze(1)).squeeze(1);
+  const LatentActions chosen = choice_at(to_device(observation.mask, torch::kCPU), primary, number);
+  return {to_device(chosen, device), log_probability.to(device), {}};
 }
 
 namespace {

@@ -2,20 +2,19 @@
 
 #include "controller/trainer.h"
 #include "core/base/separable_cmaes.h"
-#include "worldmodel/location.h"
+#include "worldmodel/choice_features.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
 
 /// A linear controller: score of a primary action = (W x) . e(action) with x = [z, h, to_go, 1], and
-/// of a secondary one e(action) . L k with k the location features, of index and count within the
-/// region and with the region's latent beside them when S > 1. e is a fixed
-/// seeded embedding (one-hot where it has room); x is projected by a fixed seeded matrix where W
-/// would pass the limit of 3,000 parameters. Acts on B states with one set of parameters each, or
+/// of a choice e(action) . L k with k the features of the choice at its entity and the entity's latent.
+/// e is a fixed seeded embedding (one-hot where it has room); x is projected by a fixed seeded matrix
+/// where W would pass the limit of 3,000 parameters. Acts on B states with one set of parameters each, or
 /// with one for all.
 class LinearController {
  public:
-  /// InputError where latents of regions take all the room there is.
+  /// InputError where latents of entities take all the room there is.
   LinearController(const LatentSpec& spec, uint64_t seed);
 
   int64_t parameters() const { return embedding_ * (inputs_ + keys_); }
@@ -30,7 +29,7 @@ class LinearController {
                         int64_t n) const;
 
   int64_t embedding_, inputs_, keys_;
-  int max_secondary_;
+  int max_choices_;
   torch::Tensor actions_;     ///< [A, embedding]
   torch::Tensor projection_;  ///< [raw inputs, inputs], undefined where not needed
   torch::Tensor bias_;        ///< [A], NO-OP starts rare

@@ -16,8 +16,8 @@ struct PolicyDecision {
   torch::Tensor value;            ///< [B], or undefined where the policy has no critic
 };
 
-/// What a policy thinks of B states: every valid action, one below the other, by state, then primary,
-/// then secondary action.
+/// What a policy thinks of B states: every valid action, one below the other, by state, primary action,
+/// entity and index.
 struct ActionPriors {
   torch::Tensor state;            ///< [N] int64, row of the observation
   LatentActions actions;          ///< [N]

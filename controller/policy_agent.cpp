@@ -1,6 +1,6 @@
 #include "controller/policy_agent.h"
 
-#include "controller/phantoms.h"
+#include "controller/dream_check.h"
 #include "controller/rollout.h"
 
 namespace reverie {
@@ -24,7 +24,7 @@ class PolicyAgent : public CollectAgent {
 
   Action act(const Environment& env, const Observation& observation, Rng&) override {
     const int step = step_++;
-    return dreamt_ ? dreamt_action(env.spec(), observation.mask, static_cast<size_t>(step))
+    return dreamt_ ? dreamt_action(observation.mask, static_cast<size_t>(step))
                    : sampled_action(env.spec(), observation, step);
   }
 
@@ -33,23 +33,23 @@ class PolicyAgent : public CollectAgent {
   }
 
  private:
-  Action dreamt_action(const EnvSpec& spec, const ActionMask& mask, size_t step) const {
-    const Action no_op{spec.no_op(), 0};
-    if (step >= dreamt_->actions.size()) return no_op;
-    return existing_action(mask, dreamt_->actions[step], spec.regions).value_or(no_op);
+  Action dreamt_action(const ActionMask& mask, size_t step) const {
+    const auto& dreamt = dreamt_->actions;
+    return step < dreamt.size() && mask.allows(dreamt[step]) ? dreamt[step]
+                                                             : mask.choice(mask.primary_actions() - 1, 0);
   }
 
   Action sampled_action(const EnvSpec& spec, const Observation& observation, int step) {
     torch::NoGradGuard no_grad;
     WorldModel& world = *trained_.world;
-    const auto [latents, mask] = trained_.encoder->see({&observation, 1}, spec);
+    const auto [latents, mask] = trained_.encoder->see({&observation, 1});
     if (step == 0) state_ = world.begin(latents);
     state_.latents = latents;
     const auto to_go = torch::full({1}, time_to_go(step, spec.horizon)).to(world.device());
     const LatentActions actions =
         trained_.policy->act(observation_of(state_, mask, to_go), false, rng_).actions;
     world.advance(state_, mask, actions);
-    return real_action(observation.mask, actions, 0);
+    return actions_of(actions).front();
   }
 
   TrainedPolicy trained_;

@@ -14,8 +14,8 @@ struct PolicyAgentConfig {
 };
 
 /// Collects by sampling from a trained policy, with M's recurrent state along the episode ("policy"). An episode
-/// that is dreamt first ("dreamt") is then played action by action, and ends with NO-OP where the next one is a
-/// phantom: M, fitted to it, sees where it was wrong. Forks share V, M and C, which are for one thread at a time:
+/// that is dreamt first ("dreamt") is then played action by action, and ends with NO-OP where the next one is
+/// invalid: M, fitted to it, sees where it was wrong. Forks share V, M and C, which are for one thread at a time:
 /// collect with one worker.
 std::unique_ptr<CollectAgent> make_policy_agent(TrainedPolicy trained, const PolicyAgentConfig& config);
 

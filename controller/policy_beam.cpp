@@ -70,11 +70,12 @@ class PolicyBeam {
   void list(const Member& member, size_t place, std::vector<Candidate>& all) {
     const RewriteEnvironment& environment = *member.environment;
     const double gained = percent_gained(environment.state().cost());
+    const ActionMask mask = environment.mask();
     std::map<int, std::vector<double>> gains;  // by primary action
     for (const auto& [action, prior] : member.guidance.actions) {
       const auto [of_rule, fresh] = gains.try_emplace(action.primary);
       if (fresh) of_rule->second = environment.gains(action.primary);
-      const double gain = gained + of_rule->second[static_cast<size_t>(action.secondary)];
+      const double gain = gained + of_rule->second[static_cast<size_t>(mask.number(action))];
       const double log_prior = member.log_prior + prior;
       all.push_back({log_prior + how_.gain_weight * gain, log_prior, place, action});
       run_.count_candidate();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "env/translated.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
@@ -17,13 +18,10 @@ std::vector<Observation> observe(std::span<const Arrival> arrivals, WorkerPool* 
   return observed;
 }
 
-LatentActions actions_of(std::span<const Arrival> arrivals) {
-  std::vector<int64_t> primary, secondary;
-  for (const Arrival& arrival : arrivals) {
-    primary.push_back(arrival.action.primary);
-    secondary.push_back(arrival.action.secondary);
-  }
-  return {torch::tensor(primary, torch::kInt64), torch::tensor(secondary, torch::kInt64)};
+LatentActions actions_that_led(std::span<const Arrival> arrivals) {
+  std::vector<Action> actions;
+  for (const Arrival& arrival : arrivals) actions.push_back(arrival.action);
+  return latent_actions(actions);
 }
 
 /// The likeliest first, at most so many; probabilities sum to 1 before any are left out.
@@ -44,7 +42,7 @@ void rank(std::vector<GuidedAction>& actions, int64_t most) {
 
 PolicyGuide::PolicyGuide(TrainedPolicy trained, const EnvSpec& environment, int64_t most_actions)
     : trained_(std::move(trained)), spec_(environment), most_actions_(most_actions) {
-  check_same_actions(spec_, *trained_.world);
+  require_same_names(trained_.world->spec().env, spec_);
 }
 
 std::vector<Guidance> PolicyGuide::look(std::span<const Arrival> arrivals, WorkerPool* pool) const {
@@ -56,13 +54,13 @@ std::vector<Guidance> PolicyGuide::look(std::span<const Arrival> arrivals, Worke
 
 SeenState PolicyGuide::see(std::span<const Arrival> arrivals,
                            std::span<const Observation> observed) const {
-  const EncodedStates seen = trained_.encoder->see(observed, spec_);
+  const EncodedStates seen = trained_.encoder->see(observed);
   return {carry(arrivals, seen.latents), seen.mask};
 }
 
 /// Takes M's recurrent states over the actions.
 LatentState PolicyGuide::carry(std::span<const Arrival> arrivals, const Latents& latents) const {
-  if (!arrivals.front().from.mask.counts.defined()) return trained_.world->begin(latents);
+  if (!arrivals.front().from.mask.totals.defined()) return trained_.world->begin(latents);
   std::vector<LatentState> states;
   std::vector<LatentMask> masks;
   for (const Arrival& arrival : arrivals) {
@@ -71,7 +69,7 @@ LatentState PolicyGuide::carry(std::span<const Arrival> arrivals, const Latents&
   }
   LatentState state = concatenate(states);
   trained_.world->advance(state, concatenate(masks),
-                          to_device(actions_of(arrivals), trained_.world->device()));
+                          to_device(actions_that_led(arrivals), trained_.world->device()));
   state.latents = latents;
   return state;
 }
@@ -84,17 +82,15 @@ torch::Tensor PolicyGuide::to_go(std::span<const Arrival> arrivals) const {
 
 std::vector<Guidance> PolicyGuide::split(const SeenState& seen, const ActionPriors& priors) const {
   const auto state = priors.state.to(torch::kCPU), value = priors.value.to(torch::kCPU, torch::kFloat64);
-  const LatentActions actions = to_device(priors.actions, torch::kCPU);
+  const std::vector<Action> actions = actions_of(priors.actions);
   const auto log_probability = priors.log_probability.to(torch::kCPU, torch::kFloat64);
   const auto of_state = state.accessor<int64_t, 1>();
-  const auto primary = actions.primary.accessor<int64_t, 1>();
-  const auto secondary = actions.secondary.accessor<int64_t, 1>();
   const auto log_prior = log_probability.accessor<double, 1>();
   std::vector<Guidance> all(static_cast<size_t>(value.size(0)));
   for (int64_t i = 0; i < state.size(0); ++i)
-    if (primary[i] != spec_.no_op())
+    if (actions[static_cast<size_t>(i)].primary != spec_.no_op())
       all[static_cast<size_t>(of_state[i])].actions.push_back(
-          {{static_cast<int>(primary[i]), static_cast<int>(secondary[i])}, log_prior[i]});
+          {actions[static_cast<size_t>(i)], log_prior[i]});
   for (size_t row = 0; row < all.size(); ++row) {
     const auto index = torch::tensor({static_cast<int64_t>(row)}, torch::kInt64).to(priors.value.device());
     all[row].seen = {select_rows(seen.latent, index), select_rows(seen.mask, index)};

@@ -76,7 +76,7 @@ class PolicySearch {
   }
 
   void look_at(const Environment& played) {
-    const auto& environment = dynamic_cast<const RewriteEnvironment&>(played);
+    const auto& environment = dynamic_cast<const RewriteEnvironment&>(played.unwrapped());
     const RewriteState& state = environment.state();
     if (!run_.allows_weights(state.graph().weight_bytes())) return;
     if (run_.improves(state.cost())) run_.improve(state.cost(), environment.path());
@@ -100,12 +100,11 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
   return run.finish();
 }
 
-RewriteEnvConfig environment_of(const Checkpoint& policy) {
-  RewriteEnvConfig config;
+EnvironmentConfig environment_of(const Checkpoint& policy) {
+  EnvironmentConfig config;
   const auto text = policy.configs.find("environment");
   if (text != policy.configs.end())
     ConfigFields(config).load_text(text->second, "the policy's environment");
-  if (config.reward == RewardKind::kMeasuredEveryK) config.reward = RewardKind::kRuntime;
   return config;
 }
 

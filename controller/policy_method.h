@@ -6,7 +6,7 @@
 #include "controller/guided_options.h"
 #include "controller/policy.h"
 #include "core/search/search.h"
-#include "env/rewrite/rewrite_environment.h"
+#include "env/registry/registry.h"
 #include "worldmodel/encoder.h"
 #include "worldmodel/world_model.h"
 
@@ -17,9 +17,8 @@ struct TrainedPolicy {
   std::shared_ptr<Encoder> encoder;
   std::shared_ptr<WorldModel> world;
   std::shared_ptr<Policy> policy;
-  /// Of the environment that the policy was trained for, defaults where its file does not say; the reward
-  /// is by costs even where whole graphs were measured in training.
-  RewriteEnvConfig environment = {};
+  /// Of the environment that the policy was trained on, defaults where its file does not say.
+  EnvironmentConfig environment = {};
 };
 
 /// InputError, naming the file, when it holds no policy.

@@ -62,11 +62,6 @@ Rollout play_from(LatentEnvironment& environment, LatentObservation observation,
   return rollout;
 }
 
-Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t row) {
-  const int primary = actions.primary[row].item<int>();
-  return {primary, secondary_choice(mask, primary, actions.secondary[row].item<int>())};
-}
-
 torch::Tensor generalized_advantage(const Rollout& rollout, const torch::Tensor& value,
                                     const torch::Tensor& last_value, double gamma, double lambda) {
   auto advantage = torch::zeros_like(rollout.reward);

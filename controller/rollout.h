@@ -33,9 +33,6 @@ Rollout play_from(LatentEnvironment& environment, LatentObservation observation,
 /// Plays one batch of episodes.
 Rollout play(LatentEnvironment& environment, Policy& policy, bool greedy, uint64_t seed, Rng& rng);
 
-/// The action of a row, for the environment whose state has this mask.
-Action real_action(const ActionMask& mask, const LatentActions& actions, int64_t row);
-
 /// Generalised advantage estimation (Schulman et al. 2016, eq. 16). All [T, B] but last_value [B]:
 /// the critic where each trajectory ended, used where it was truncated before the horizon; after a
 /// terminated step and at the horizon the value is 0. Zero where not alive. Who sees the time to go

@@ -11,10 +11,6 @@
 namespace reverie {
 namespace {
 
-double improvement_percent(const StepInfo& start, const StepInfo& end) {
-  return start.cost_ms > 0 ? 100 * (1 - end.best_cost_ms / start.cost_ms) : 0;
-}
-
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -43,20 +39,21 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
                            std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
                            int64_t episodes_per_start, bool measure, Rng& rng,
                            EnvCounters& counters) {
-  const int starts = environment.spec().start_states;
+  const int starts = environment.spec().start_states();
   const auto batch = static_cast<int>(episodes_per_start) * starts;
   LiveLatentEnvironment live(environment, std::move(encoder), std::move(world), batch);
   // Seed b of a batch is the first plus b: a multiple of the start graphs visits each in turn.
   const uint64_t seed = rng.below(uint64_t{1} << 32) * static_cast<uint64_t>(starts);
   const LatentObservation start = live.reset(seed);
-  std::vector<StepInfo> first;
-  for (int b = 0; b < batch; ++b) first.push_back(live.environment(b).info());
+  const EnvSpec& spec = environment.spec();
+  std::vector<double> first;
+  for (int b = 0; b < batch; ++b) first.push_back(live.environment(b).info().objective(spec));
   const Rollout rollout = play_from(live, start, policy, greedy, rng);
 
   std::vector<double> gains, measured;
   for (int b = 0; b < batch; ++b) {
     const Environment& played = live.environment(b);
-    gains.push_back(improvement_percent(first[static_cast<size_t>(b)], played.info()));
+    gains.push_back(spec.improvement_percent(first[static_cast<size_t>(b)], played.info().best));
     if (measure) measured.push_back(played.measured_gain());
   }
   RealEpisodes result;
@@ -75,14 +72,14 @@ RealJudge::RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<E
       world_(std::move(world)),
       config_(config),
       seed_(seed) {
-  if (config_.measure == MeasureValidation::kAlways && !environment_->measurable())
+  if (config_.measure == MeasureValidation::kAlways && !environment_->spec().measurable)
     throw InputError("validation.measure=always: the environment '{}' has nothing that can be measured end to end",
                      environment_->spec().name);
 }
 
 bool RealJudge::measures() const {
   if (config_.measure == MeasureValidation::kAuto)
-    return !environment_->spec().deterministic && environment_->measurable();
+    return !environment_->spec().deterministic && environment_->spec().measurable;
   return config_.measure == MeasureValidation::kAlways;
 }
 

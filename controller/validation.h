@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "controller/dream_train.h"
-#include "controller/phantoms.h"
+#include "controller/dream_check.h"
 
 namespace reverie {
 
@@ -27,7 +27,7 @@ struct ValidationConfig {
     v.field("sampled", sampled, "Sampled episodes for real per start graph, beside the greedy one",
             at_least(0));
     v.field("dreams", dreams,
-            "Dreams whose actions are replayed for real; they tell of phantoms and choose nothing",
+            "Dreams whose actions are replayed for real; they tell of invalid actions and choose nothing",
             at_least(0));
     v.field("temperature", temperature, "Temperature of these dreams", at_least(0));
     v.field("measure", measure,
@@ -48,7 +48,7 @@ struct Gains {
 /// What a batch of real episodes was worth.
 struct RealEpisodes {
   double mean_return = 0;
-  Gains improvement;  ///< of the best state over the start, percent of its cost
+  Gains improvement;  ///< of the best feasible state over the start, percent of its objective
   Gains measured;     ///< Environment::measured_gain, where asked for
 };
 

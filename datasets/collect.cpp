@@ -34,19 +34,24 @@ int count_in_block(double share, int block, double begun) {
   return of_first(block + 1) - of_first(block);
 }
 
-Metrics episode_metrics(const Episode& episode) {
+Metrics episode_metrics(const EnvSpec& spec, const Episode& episode) {
   double total = 0;
   for (const Transition& step : episode.steps) total += step.reward;
   return {{"return", total},
-          {"improvement_percent", episode.improvement_percent()},
+          {"improvement_percent", episode.improvement_percent(spec)},
           {"length", static_cast<double>(episode.steps.size())}};
 }
 
-void add(const Episode& episode, CollectResult& result) {
-  const double improvement = episode.improvement_percent();
+void add(const EnvSpec& spec, const Episode& episode, CollectResult& result) {
+  const double improvement = episode.improvement_percent(spec);
   result.steps += static_cast<int64_t>(episode.steps.size());
   result.mean_improvement_percent += improvement / result.episodes;
   result.best_improvement_percent = std::max(result.best_improvement_percent, improvement);
+}
+
+void record(const EnvSpec& spec, const StepInfo& info, Episode& episode) {
+  episode.objective.push_back(info.objective(spec));
+  if (spec.may_be_infeasible) episode.feasible.push_back(info.feasible);
 }
 
 bool is_test_graph(const CollectConfig& config, uint64_t seed, int graph, int start_states) {
@@ -54,7 +59,7 @@ bool is_test_graph(const CollectConfig& config, uint64_t seed, int graph, int st
 }
 
 void check_config(const CollectConfig& config, uint64_t seed, const EnvSpec& spec) {
-  graphs_to_train_on(config, seed, spec.start_states);
+  graphs_to_train_on(config, seed, spec.start_states());
   if (config.epsilons.empty()) throw InputError("collect.epsilons is empty; give at least one share");
 }
 
@@ -95,9 +100,9 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
   env.reset(seed);
   episode.seed = seed;
   episode.start_graph =
-      static_cast<int32_t>(seed % static_cast<uint64_t>(env.spec().start_states));
+      static_cast<int32_t>(seed % static_cast<uint64_t>(env.spec().start_states()));
   episode.agent = agent.begin(env, rng);
-  episode.cost_ms.push_back(env.info().cost_ms);
+  record(env.spec(), env.info(), episode);
   for (;;) {
     const Observation observation = env.observe();
     recorded.states.push_back(encode_state(env.spec(), observation));
@@ -108,7 +113,7 @@ RecordedEpisode record_episode(Environment& env, CollectAgent& agent, uint64_t s
     const StepResult result = env.step(action);
     episode.steps.push_back({0, action, static_cast<float>(result.reward), result.terminated,
                              result.truncated});
-    episode.cost_ms.push_back(result.info.cost_ms);
+    record(env.spec(), result.info, episode);
   }
 }
 
@@ -116,7 +121,7 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
                       const CollectConfig& config, const CollectRun& run) {
   const EnvSpec& spec = prototype.spec();
   check_config(config, run.seed, spec);
-  RolloutWriter writer(run.directory, {spec, run.seed, run.config, run.graphs, run.graph_texts,
+  RolloutWriter writer(run.directory, {spec, run.seed, run.config,
                                        config.episodes, config.shard_episodes});
   const int first = writer.next_episode();
   MetricsWriter metrics(run.directory, first);
@@ -129,19 +134,19 @@ CollectResult collect(const Environment& prototype, const CollectAgent& agent,
     agents.push_back(agent.fork());
   }
   CollectResult result{.episodes = config.episodes, .resumed = first, .counters = {}};
-  for (const Episode& episode : writer.found()) add(episode, result);
+  for (const Episode& episode : writer.found()) add(spec, episode, result);
   const auto produce = [&](size_t index, int worker) {
     const int episode = static_cast<int>(index);
     const Rng rng = Rng(run.seed).fork(kActions).fork(index);
     RecordedEpisode recorded = record_episode(
         *environments[static_cast<size_t>(worker)], *agents[static_cast<size_t>(worker)],
-        episode_seed(run.seed, episode, spec.start_states), rng);
-    recorded.split = split_of(config, run.seed, episode, spec.start_states);
+        episode_seed(run.seed, episode, spec.start_states()), rng);
+    recorded.split = split_of(config, run.seed, episode, spec.start_states());
     return recorded;
   };
   const auto consume = [&](size_t index, RecordedEpisode recorded) {
-    add(recorded.episode, result);
-    metrics.write(static_cast<int64_t>(index) + 1, episode_metrics(recorded.episode));
+    add(spec, recorded.episode, result);
+    metrics.write(static_cast<int64_t>(index) + 1, episode_metrics(spec, recorded.episode));
     writer.append(std::move(recorded));
     progress.update(static_cast<int64_t>(index) + 1, fmt::format("{} steps", result.steps));
     if (run.after_episode) run.after_episode(static_cast<int>(index));

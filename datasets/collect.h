@@ -85,8 +85,6 @@ struct CollectRun {
   std::string directory;
   uint64_t seed = 0;
   std::string config;               ///< resolved, as YAML; kept with the data
-  std::vector<std::string> graphs;  ///< names of the start states
-  std::vector<std::string> graph_texts = {};  ///< their text forms, see RolloutInfo
   int workers = 1;                  ///< does not change what is written
   ProgressStyle progress = ProgressStyle::kQuiet;
   /// For tests: called after each episode on disk or on its way there.
@@ -99,7 +97,7 @@ struct CollectResult {
   int64_t steps = 0;        ///< of all these, as are improvements
   int64_t bytes = 0;        ///< written now
   double seconds = 0;       ///< now
-  double mean_improvement_percent = 0;  ///< best against first cost
+  double mean_improvement_percent = 0;  ///< best feasible state against the first
   double best_improvement_percent = 0;
   EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements
 };

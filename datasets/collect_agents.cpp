@@ -9,18 +9,13 @@ namespace reverie {
 namespace {
 
 Action random_action(const ActionMask& mask, double no_op, Rng& rng) {
-  const int last = static_cast<int>(mask.counts.size()) - 1;
-  const Action end{last, secondary_choice(mask, last, 0)};
-  const auto valid = static_cast<uint64_t>(
-      std::count_if(mask.counts.begin(), mask.counts.end() - 1, [](int count) { return count > 0; }));
-  if (valid == 0 || rng.uniform() < no_op) return end;
-  uint64_t chosen = rng.below(valid);
-  for (int primary = 0; primary < last; ++primary) {
-    const uint16_t count = mask.counts[static_cast<size_t>(primary)];
-    if (count > 0 && chosen-- == 0)
-      return {primary, secondary_choice(mask, primary, static_cast<int>(rng.below(count)))};
-  }
-  return end;
+  const int last = mask.primary_actions() - 1;
+  std::vector<int> valid;
+  for (int primary = 0; primary < last; ++primary)
+    if (mask.total(primary) > 0) valid.push_back(primary);
+  if (valid.empty() || rng.uniform() < no_op) return mask.choice(last, 0);
+  const int primary = valid[rng.below(valid.size())];
+  return mask.choice(primary, static_cast<int>(rng.below(static_cast<uint64_t>(mask.total(primary)))));
 }
 
 class RandomAgent : public CollectAgent {
@@ -47,7 +42,7 @@ class ListWalk {
   Action next(const Environment& env, const ActionMask& mask) {
     for (;;) {
       const int primary = list_.order[at_];
-      const int count = mask.counts[static_cast<size_t>(primary)];
+      const int count = mask.total(primary);
       if (left_ < 0) left_ = count;
       const std::vector<double> gains = count > 0 ? env.gains(primary) : std::vector<double>{};
       const bool forced =
@@ -56,9 +51,9 @@ class ListWalk {
         --left_;
         if (!forced && (gains.empty() || gains[static_cast<size_t>(choice_)] <= 0)) continue;
         changed_ = true;
-        return {primary, secondary_choice(mask, primary, choice_)};
+        return mask.choice(primary, choice_);
       }
-      if (!move_on()) return {env.spec().no_op(), secondary_choice(mask, env.spec().no_op(), 0)};
+      if (!move_on()) return mask.choice(env.spec().no_op(), 0);
     }
   }
 
@@ -103,10 +98,9 @@ class MixedAgent : public CollectAgent {
     std::vector<Action> actions;
     std::vector<double> gains;
     for (int primary = 0; primary < no_op; ++primary) {
-      const auto own = mask.counts[static_cast<size_t>(primary)] > 0 ? env.gains(primary)
-                                                                     : std::vector<double>{};
+      const auto own = mask.total(primary) > 0 ? env.gains(primary) : std::vector<double>{};
       for (size_t i = 0; i < own.size(); ++i)
-        actions.push_back({primary, secondary_choice(mask, primary, static_cast<int>(i))});
+        actions.push_back(mask.choice(primary, static_cast<int>(i)));
       gains.insert(gains.end(), own.begin(), own.end());
     }
     if (actions.empty() || rng.uniform() < config_.no_op)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,12 +27,12 @@ struct Episode {
   std::string agent;        ///< "random", "mixed:0.15", "ppo"
   std::vector<Transition> steps;
   int32_t final_state = 0;
-  std::vector<double> cost_ms;  ///< T + 1 entries
-  /// How far the least cost is below the first; 0 where that is 0.
-  double improvement_percent() const {
-    const double first = cost_ms.front(), least = *std::min_element(cost_ms.begin(), cost_ms.end());
-    return first > 0 ? 100.0 * (first - least) / first : 0.0;
-  }
+  std::vector<double> objective;  ///< of the T + 1 states
+  std::vector<uint8_t> feasible;  ///< 0 or 1 for each; empty where all are
+
+  bool feasible_at(size_t state) const { return feasible.empty() || feasible[state] != 0; }
+  /// How much better the best feasible state is than the first, as EnvSpec::improvement_percent.
+  double improvement_percent(const EnvSpec& spec) const;
   bool operator==(const Episode&) const = default;
 };
 

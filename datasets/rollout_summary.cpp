@@ -19,8 +19,8 @@ void finish(Spread& spread, int64_t count) {
   if (count > 0) spread.mean /= static_cast<double>(count);
 }
 
-void include(EpisodeGroup& group, const Episode& episode, double total) {
-  const double improvement = episode.improvement_percent();
+void include(EpisodeGroup& group, const EnvSpec& spec, const Episode& episode, double total) {
+  const double improvement = episode.improvement_percent(spec);
   ++group.episodes;
   group.steps += static_cast<int64_t>(episode.steps.size());
   group.mean_return += total;
@@ -82,7 +82,7 @@ RolloutSummary summarize(const Rollouts& rollouts) {
   RolloutSummary summary;
   summary.states = rollouts.state_count();
   summary.actions.resize(spec.actions.size());
-  summary.graphs.resize(static_cast<size_t>(spec.start_states));
+  summary.graphs.resize(static_cast<size_t>(spec.start_states()));
   const auto& episodes = rollouts.episodes();
   for (size_t e = 0; e < episodes.size(); ++e) {
     const Episode& episode = episodes[e];
@@ -96,8 +96,8 @@ RolloutSummary summarize(const Rollouts& rollouts) {
     include(summary.length, static_cast<double>(episode.steps.size()), before);
     include(summary.episode_return, total, before);
     include_end(summary, episode, spec.no_op());
-    include(summary.agents[episode.agent], episode, total);
-    include(summary.graphs[static_cast<size_t>(episode.start_graph)], episode, total);
+    include(summary.agents[episode.agent], spec, episode, total);
+    include(summary.graphs[static_cast<size_t>(episode.start_graph)], spec, episode, total);
     ++summary.splits[static_cast<size_t>(rollouts.split(static_cast<int>(e)))];
   }
   const auto count = static_cast<int64_t>(episodes.size());
@@ -112,11 +112,12 @@ RolloutSummary summarize(const Rollouts& rollouts) {
 std::string describe(const RolloutInfo& info, const RolloutSummary& summary) {
   const int episodes = summary.splits[0] + summary.splits[1] + summary.splits[2];
   std::string text = fmt::format(
-      "environment {}, {} actions, horizon {}, costs by {}, seed {}\n"
+      "environment {}, {} actions, horizon {}, {} by {}, seed {}\n"
       "episodes  {} of {} planned: {} for training, {} for validation, {} for testing\n"
       "ends      {} by NO-OP, {} with nothing left to do, {} at the horizon\n"
       "steps     {}; {} distinct states\n",
-      info.spec.name, info.spec.actions.size(), info.spec.horizon, info.spec.cost_source, info.seed,
+      info.spec.name, info.spec.actions.size(), info.spec.horizon,
+      info.spec.objective_metric().name, info.spec.source, info.seed,
       episodes, info.planned_episodes, summary.splits[0], summary.splits[1], summary.splits[2],
       summary.no_op_ends, summary.finished_ends, summary.horizon_ends, summary.steps,
       summary.states);
@@ -124,9 +125,9 @@ std::string describe(const RolloutInfo& info, const RolloutSummary& summary) {
           show("return", summary.episode_return);
   text += heading("agent");
   for (const auto& [name, group] : summary.agents) text += row(name, group);
-  text += heading("start graph");
+  text += heading("start state");
   for (size_t g = 0; g < summary.graphs.size(); ++g)
-    text += row(g < info.graphs.size() ? info.graphs[g] : fmt::format("{}", g), summary.graphs[g]);
+    text += row(info.spec.starts[g].name, summary.graphs[g]);
   return text + show_actions(info.spec, summary);
 }
 

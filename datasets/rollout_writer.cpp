@@ -44,7 +44,7 @@ void RolloutWriter::append(RecordedEpisode recorded) {
   REVERIE_CHECK_LT(next_, info_.planned_episodes);
   Episode& episode = recorded.episode;
   REVERIE_CHECK_EQ(recorded.states.size(), episode.steps.size() + 1);
-  REVERIE_CHECK_EQ(episode.cost_ms.size(), recorded.states.size());
+  REVERIE_CHECK_EQ(episode.objective.size(), recorded.states.size());
   for (size_t t = 0; t < episode.steps.size(); ++t)
     episode.steps[t].state = states_.add(recorded.states[t]);
   episode.final_state = states_.add(recorded.states.back());

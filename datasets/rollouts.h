@@ -13,13 +13,9 @@ namespace reverie {
 struct RolloutInfo {
   EnvSpec spec;
   uint64_t seed = 0;
-  std::string config;               ///< the resolved YAML of the collecting run
-  std::vector<std::string> graphs;  ///< names of the start states
-  /// Text form of each start graph (core/ir/text.h), large weights elided; empty where the start
-  /// states are no tensor programs.
-  std::vector<std::string> graph_texts;
-  int planned_episodes = 0;         ///< what a completed collection holds
-  int shard_episodes = 0;           ///< episodes of each shard but the last
+  std::string config;        ///< the resolved YAML of the collecting run
+  int planned_episodes = 0;  ///< what a completed collection holds
+  int shard_episodes = 0;    ///< episodes of each shard but the last
 
   bool operator==(const RolloutInfo&) const = default;
 };

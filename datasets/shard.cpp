@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "env/spec_json.h"
 
 namespace reverie {
 namespace {
@@ -25,61 +26,30 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-/// The numbers of a spec with the names of their attributes, for writing and for reading.
-template <class Visit, class Spec>
-void visit_numbers(Spec& spec, Visit visit) {
-  visit("env.node_types", spec.node_types);
-  visit("env.node_features", spec.node_features);
-  visit("env.edge_features", spec.edge_features);
-  visit("env.global_features", spec.global_features);
-  visit("env.action_features", spec.action_features);
-  visit("env.max_secondary", spec.max_secondary);
-  visit("env.horizon", spec.horizon);
-  visit("env.start_states", spec.start_states);
-  visit("env.deterministic", spec.deterministic);
-  visit("env.prefix_masks", spec.prefix_masks);
-  visit("env.regions", spec.regions);
-  visit("env.fingerprint", spec.fingerprint);
-}
-
 void write_info(hdf5::Writer& writer, const Shard& shard) {
   const RolloutInfo& info = shard.info;
-  visit_numbers(info.spec, [&](const char* name, auto value) {
-    writer.attribute(name, static_cast<uint64_t>(value));
-  });
   writer.attribute("schema", kRolloutFile.schema);
   writer.attribute("seed", info.seed);
   writer.attribute("planned_episodes", info.planned_episodes);
   writer.attribute("shard_episodes", info.shard_episodes);
   writer.attribute("first_episode", shard.first_episode);
-  writer.text("env_name", info.spec.name);
-  writer.text("env_actions", join_lines(info.spec.actions));
-  writer.text("cost_source", info.spec.cost_source);
+  writer.text("spec", spec_to_json(info.spec).dump());
   writer.text("config", info.config);
-  writer.text("graphs", join_lines(info.graphs));
-  writer.texts("graph_texts", "graph_text_bytes", info.graph_texts);
 }
 
-void read_info(const hdf5::Reader& reader, const std::string& path, Shard* shard) {
+void read_info(const hdf5::Reader& reader, Shard* shard) {
   RolloutInfo& info = shard->info;
-  visit_numbers(info.spec, [&](const char* name, auto& value) {
-    value = static_cast<std::remove_reference_t<decltype(value)>>(reader.attribute(name));
-  });
   info.seed = reader.attribute("seed");
   info.planned_episodes = static_cast<int>(reader.attribute("planned_episodes"));
   info.shard_episodes = static_cast<int>(reader.attribute("shard_episodes"));
   shard->first_episode = static_cast<int>(reader.attribute("first_episode"));
-  info.spec.name = reader.text("env_name");
-  info.spec.actions = split_lines(reader.text("env_actions"));
-  info.spec.cost_source = reader.text("cost_source");
   info.config = reader.text("config");
-  info.graphs = split_lines(reader.text("graphs"));
-  info.graph_texts = reader.texts("graph_texts", "graph_text_bytes");
-  if (info.spec.actions.empty()) reader.refuse("env_actions", "is empty");
-  const int most = info.spec.prefix_masks ? kMaxRegions : 1;
-  if (info.spec.regions < 1 || info.spec.regions > most)
-    throw InputError("{}: attribute env.regions is {}, it must be from 1 to {}", path,
-                     info.spec.regions, most);
+  const std::string spec = reader.text("spec");
+  try {
+    info.spec = spec_from_json(Json::parse(spec));
+  } catch (const InputError& error) {
+    reader.refuse("spec", error.what());
+  }
 }
 
 void write_episodes(hdf5::Writer& writer, const Shard& shard) {
@@ -113,27 +83,32 @@ void write_episodes(hdf5::Writer& writer, const Shard& shard) {
 }
 
 void write_steps(hdf5::Writer& writer, const Shard& shard) {
-  CompactInts states, primary, secondary;
+  CompactInts states, primary, entity, index;
   std::vector<float> rewards;
   std::vector<uint8_t> ends;
-  std::vector<double> costs;
+  std::vector<double> objectives;
+  std::vector<uint8_t> feasible;
   for (const Episode& episode : shard.episodes) {
     for (const Transition& step : episode.steps) {
       states.push_back(static_cast<uint32_t>(step.state));
       primary.push_back(static_cast<uint32_t>(step.action.primary));
-      secondary.push_back(static_cast<uint32_t>(step.action.secondary));
+      entity.push_back(static_cast<uint32_t>(step.action.entity));
+      index.push_back(static_cast<uint32_t>(step.action.index));
       rewards.push_back(step.reward);
       ends.push_back(static_cast<uint8_t>(step.terminated + 2 * step.truncated));
     }
-    costs.insert(costs.end(), episode.cost_ms.begin(), episode.cost_ms.end());
+    objectives.insert(objectives.end(), episode.objective.begin(), episode.objective.end());
+    feasible.insert(feasible.end(), episode.feasible.begin(), episode.feasible.end());
   }
   writer.group("steps");
   writer.array("steps/state", states);
   writer.array("steps/primary", primary);
-  writer.array("steps/secondary", secondary);
+  writer.array("steps/entity", entity);
+  writer.array("steps/index", index);
   writer.array("steps/reward", rewards);
   writer.array("steps/end", ends);
-  writer.array("steps/cost_ms", costs);
+  writer.array("steps/objective", objectives);
+  if (shard.info.spec.may_be_infeasible) writer.array("steps/feasible", feasible);
 }
 
 /// Numbers that must lie below a limit.
@@ -145,13 +120,24 @@ CompactInts bounded(const hdf5::Reader& reader, const std::string& name, size_t 
   return values;
 }
 
+/// Of each step one of its state's entities.
+CompactInts entities_of_steps(const hdf5::Reader& reader, const CompactInts& states,
+                              const StateTable& table) {
+  CompactInts entities = reader.integers("steps/entity", states.size());
+  for (size_t i = 0; i < states.size(); ++i)
+    if (entities[i] >= table.entities(states[i]))
+      reader.refuse("steps/entity", fmt::format("entry {} is {}, it must be below {}", i, entities[i],
+                                                table.entities(states[i])));
+  return entities;
+}
+
 void read_episodes(const hdf5::Reader& reader, Shard* shard) {
   const auto seeds = reader.array<uint64_t>("episodes/seed", reader.count("episodes/seed"));
   const size_t count = seeds.size(), states = shard->states.size();
   const auto agents = split_lines(reader.text("episodes/agents"));
   const auto lengths = reader.integers("episodes/steps", count);
   const auto starts = bounded(reader, "episodes/start_graph", count,
-                              static_cast<size_t>(shard->info.spec.start_states));
+                              static_cast<size_t>(shard->info.spec.start_states()));
   const auto splits = bounded(reader, "episodes/split", count, 3);
   const auto agent = bounded(reader, "episodes/agent", count, agents.size());
   const auto last = bounded(reader, "episodes/final_state", count, states);
@@ -172,20 +158,23 @@ void read_steps(const hdf5::Reader& reader, Shard* shard) {
   const EnvSpec& spec = shard->info.spec;
   const auto states = bounded(reader, "steps/state", count, shard->states.size());
   const auto primary = bounded(reader, "steps/primary", count, spec.actions.size());
-  const auto secondary =
-      bounded(reader, "steps/secondary", count, static_cast<size_t>(spec.max_secondary));
+  const auto entity = entities_of_steps(reader, states, shard->states);
+  const auto index = bounded(reader, "steps/index", count, static_cast<size_t>(spec.max_choices));
   const auto rewards = reader.array<float>("steps/reward", count);
   const auto ends = bounded(reader, "steps/end", count, 3);
-  const auto costs = reader.array<double>("steps/cost_ms", count + shard->episodes.size());
-  size_t at = 0;
-  auto cost = costs.begin();
+  const auto objectives = reader.array<double>("steps/objective", count + shard->episodes.size());
+  std::vector<uint8_t> feasible;
+  if (spec.may_be_infeasible) feasible = reader.array<uint8_t>("steps/feasible", objectives.size());
+  size_t at = 0, state = 0;
   for (Episode& episode : shard->episodes) {
-    const auto next_cost = cost + static_cast<ptrdiff_t>(episode.steps.size()) + 1;
-    episode.cost_ms.assign(cost, next_cost);
-    cost = next_cost;
+    for (size_t i = 0; i <= episode.steps.size(); ++i, ++state) {
+      episode.objective.push_back(objectives[state]);
+      if (!feasible.empty()) episode.feasible.push_back(feasible[state]);
+    }
     for (Transition& step : episode.steps) {
       step.state = static_cast<int32_t>(states[at]);
-      step.action = {static_cast<int>(primary[at]), static_cast<int>(secondary[at])};
+      step.action = {static_cast<int>(primary[at]), static_cast<int>(entity[at]),
+                     static_cast<int>(index[at])};
       step.reward = rewards[at];
       step.terminated = ends[at] == 1;
       step.truncated = ends[at] == 2;
@@ -213,7 +202,7 @@ Shard read_shard(const std::string& path, uint64_t* checksum) {
   if (checksum != nullptr) *checksum = whole.checksum;
   const hdf5::Reader reader(whole.image, path);
   Shard shard;
-  read_info(reader, path, &shard);
+  read_info(reader, &shard);
   shard.states = StateTable::read(reader, shard.info.spec);
   read_episodes(reader, &shard);
   read_steps(reader, &shard);

@@ -13,7 +13,7 @@ namespace reverie {
 inline constexpr hdf5::FileKind kRolloutFile = {
     .magic = "reverie rollouts",
     .name = "rollout shard",
-    .schema = 4,
+    .schema = 5,
     .renew = "collect again",
     .repair = "remove it and resume the collection"};
 

@@ -39,22 +39,17 @@ void check_size(size_t size, size_t expected, const EnvSpec& spec, const char* w
 void check_sizes(const EnvSpec& spec, const Observation& observation) {
   const GraphFeatures& graph = observation.graph;
   const size_t nodes = graph.node_types.size(), edges = graph.senders.size();
-  const auto wide = [](int width) { return static_cast<size_t>(width); };
-  check_size(graph.nodes.size(), nodes * wide(spec.node_features), spec, "node features");
-  check_size(graph.node_targets.size(), nodes, spec, "node targets");
+  const auto targets = [&](TargetLevel level) { return static_cast<size_t>(spec.target_count(level)); };
+  check_size(graph.nodes.size(), nodes * spec.node_features.size(), spec, "node features");
+  check_size(graph.node_entities.size(), nodes, spec, "node entities");
+  check_size(graph.node_targets.size(), nodes * targets(TargetLevel::kNode), spec, "node targets");
+  check_size(graph.graph_targets.size(), targets(TargetLevel::kGraph), spec, "graph targets");
   check_size(graph.receivers.size(), edges, spec, "receivers");
-  check_size(graph.edges.size(), edges * wide(spec.edge_features), spec, "edge features");
-  check_size(graph.globals.size(), wide(spec.global_features), spec, "globals");
-  check_size(observation.mask.counts.size(), spec.actions.size(), spec, "mask counts");
-  check_size(observation.mask.choices.size(), spec.prefix_masks ? 0 : spec.actions.size(), spec,
-             "mask lists");
-  check_size(observation.action_features.size(), spec.actions.size() * wide(spec.action_features),
-             spec, "action features");
-  const size_t cells = spec.regions > 1 ? spec.actions.size() * wide(spec.regions) : 0;
-  check_size(graph.node_regions.size(), spec.regions > 1 ? nodes : 0, spec, "node regions");
-  check_size(observation.mask.region_counts.size(), cells, spec, "region counts");
-  check_size(observation.region_features.size(), cells * wide(spec.action_features), spec,
-             "region features");
+  check_size(graph.edges.size(), edges * spec.edge_features.size(), spec, "edge features");
+  const size_t cells = spec.actions.size() * static_cast<size_t>(std::max(observation.mask.entities, 1));
+  check_size(observation.mask.counts.size(), cells, spec, "mask counts");
+  check_size(observation.action_features.size(), cells * spec.action_features.size(), spec,
+             "action features");
 }
 
 void check_numbers(const EnvSpec& spec, const Observation& observation) {
@@ -62,36 +57,28 @@ void check_numbers(const EnvSpec& spec, const Observation& observation) {
   const auto all_below = [](const std::vector<int32_t>& values, int limit) {
     return std::all_of(values.begin(), values.end(), [&](int v) { return v >= 0 && v < limit; });
   };
-  if (spec.node_types > 65536 || !all_below(graph.node_types, spec.node_types))
-    throw InputError("environment {}: a node type is not below {}", spec.name, spec.node_types);
+  if (spec.node_types.size() > 65536 || !all_below(graph.node_types, static_cast<int>(spec.node_types.size())))
+    throw InputError("environment {}: a node type is not below {}", spec.name, spec.node_types.size());
   if (!all_below(graph.senders, graph.node_count()) || !all_below(graph.receivers, graph.node_count()))
     throw InputError("environment {}: an edge ends at no node", spec.name);
-  for (const float value : graph.globals)
-    if (!std::isfinite(value)) throw InputError("environment {}: a global is not finite", spec.name);
-  if (!all_below(graph.node_regions, spec.regions))
-    throw InputError("environment {}: a region of a node is not below {}", spec.name, spec.regions);
+  for (const float value : graph.graph_targets)
+    if (!std::isfinite(value)) throw InputError("environment {}: a target is not finite", spec.name);
+  if (!all_below(graph.node_entities, observation.mask.entities))
+    throw InputError("environment {}: an entity of a node is not below {}", spec.name,
+                     observation.mask.entities);
 }
 
-/// Features of the cells in which choices lie; all others are 0.
+/// Features of the cells that have choices; all others are 0.
 std::vector<float> features_of_cells(const EnvSpec& spec, const Observation& observation) {
-  const auto width = static_cast<size_t>(spec.action_features);
-  const auto& counts = observation.mask.region_counts;
+  const size_t width = spec.action_features.size();
+  const auto& counts = observation.mask.counts;
   std::vector<float> features;
-  for (size_t i = 0; i < observation.region_features.size(); ++i) {
-    if (counts[i / width] > 0) features.push_back(observation.region_features[i]);
-    else if (observation.region_features[i] != 0)
-      throw InputError("environment {}: a region without choices has features", spec.name);
+  for (size_t i = 0; i < observation.action_features.size(); ++i) {
+    if (counts[i / width] > 0) features.push_back(observation.action_features[i]);
+    else if (observation.action_features[i] != 0)
+      throw InputError("environment {}: an action has features where it has no choices", spec.name);
   }
   return features;
-}
-
-void check_region_counts(const EnvSpec& spec, const ActionMask& mask) {
-  const auto regions = static_cast<size_t>(spec.regions);
-  for (size_t p = 0; spec.regions > 1 && p < mask.counts.size(); ++p) {
-    const auto row = mask.region_counts.begin() + static_cast<ptrdiff_t>(p * regions);
-    if (std::accumulate(row, row + spec.regions, 0) != mask.counts[p])
-      throw InputError("environment {}: choices by region do not sum to the mask's", spec.name);
-  }
 }
 
 }  // namespace
@@ -99,80 +86,69 @@ void check_region_counts(const EnvSpec& spec, const ActionMask& mask) {
 EncodedState encode_state(const EnvSpec& spec, const Observation& observation) {
   check_sizes(spec, observation);
   check_numbers(spec, observation);
-  check_region_counts(spec, observation.mask);
   const GraphFeatures& graph = observation.graph;
-  const auto halves = [&](const std::vector<float>& values, int columns, const char* what) {
-    return encode_halves(values, static_cast<size_t>(columns), spec, what);
+  const auto halves = [&](const std::vector<float>& values, size_t columns, const char* what) {
+    return encode_halves(values, columns, spec, what);
   };
   EncodedState state;
   state.key = observation.state_key;
   state.node_types = graph.node_types;
+  state.node_entities = graph.node_entities;
   state.senders = graph.senders;
   state.receivers = graph.receivers;
-  state.nodes = halves(graph.nodes, spec.node_features, "a node feature");
-  state.edges = halves(graph.edges, spec.edge_features, "an edge feature");
-  state.targets = halves(graph.node_targets, 1, "a node target");
-  state.action_features = halves(observation.action_features, spec.action_features,
-                                 "an action feature");
-  state.globals = graph.globals;
+  state.nodes = halves(graph.nodes, spec.node_features.size(), "a node feature");
+  state.edges = halves(graph.edges, spec.edge_features.size(), "an edge feature");
+  state.node_targets = halves(graph.node_targets, static_cast<size_t>(spec.target_count(TargetLevel::kNode)),
+                              "a node target");
+  state.graph_targets = graph.graph_targets;
   state.mask = observation.mask;
-  state.node_regions = graph.node_regions;
-  state.region_features = halves(features_of_cells(spec, observation), spec.action_features,
-                                 "a region feature");
+  state.action_features = halves(features_of_cells(spec, observation), spec.action_features.size(),
+                                 "an action feature");
   return state;
 }
 
-StateTable::StateTable(const EnvSpec& spec)
-    : node_begin_{0}, edge_begin_{0}, choice_begin_{0}, cell_begin_{0} {
-  widths_.node_row = 1 + static_cast<size_t>(spec.node_features);
-  widths_.edge_row = static_cast<size_t>(spec.edge_features);
-  widths_.globals = static_cast<size_t>(spec.global_features);
+StateTable::StateTable(const EnvSpec& spec) : node_begin_{0}, edge_begin_{0}, cell_begin_{0} {
+  widths_.node_row = 1 + spec.node_features.size();
+  widths_.edge_row = spec.edge_features.size();
+  widths_.node_targets = static_cast<size_t>(spec.target_count(TargetLevel::kNode));
+  widths_.graph_targets = static_cast<size_t>(spec.target_count(TargetLevel::kGraph));
   widths_.primary = spec.actions.size();
-  widths_.action_features = spec.actions.size() * static_cast<size_t>(spec.action_features);
-  widths_.regions = static_cast<size_t>(spec.regions);
-  widths_.cell_features = static_cast<size_t>(spec.action_features);
-  widths_.lists = !spec.prefix_masks;
+  widths_.action_features = spec.action_features.size();
 }
 
 size_t StateTable::memory() const {
   size_t bytes = 0;
-  for (const CompactInts* ints : {&node_counts_, &edge_counts_, &node_row_, &edge_row_,
-                                  &receiver_step_, &sender_back_, &mask_counts_, &mask_choices_,
-                                  &node_region_, &cell_counts_, &cell_step_, &cell_choices_})
+  for (const CompactInts* ints : {&node_counts_, &edge_counts_, &entity_counts_, &cell_counts_,
+                                  &node_row_, &node_entity_, &edge_row_, &receiver_step_, &sender_back_,
+                                  &cell_step_, &cell_choices_})
     bytes += ints->memory();
-  bytes += 2 * (targets_.capacity() + action_features_.capacity() + cell_features_.capacity());
+  bytes += 2 * (node_targets_.capacity() + action_features_.capacity());
   bytes += 2 * (node_rows_.capacity() + edge_rows_.capacity());
-  return bytes + 4 * globals_.capacity() + 8 * 5 * keys_.capacity();
-}
-
-size_t StateTable::choices_of(size_t index) const {
-  size_t choices = 0;
-  if (widths_.lists)
-    for (size_t p = 0; p < widths_.primary; ++p) choices += mask_counts_[index * widths_.primary + p];
-  return choices;
+  return bytes + 4 * graph_targets_.capacity() + 8 * 4 * keys_.capacity();
 }
 
 void StateTable::index_offsets() {
   for (size_t i = node_begin_.size() - 1; i < keys_.size(); ++i) {
     node_begin_.push_back(node_begin_.back() + node_counts_[i]);
     edge_begin_.push_back(edge_begin_.back() + edge_counts_[i]);
-    choice_begin_.push_back(choice_begin_.back() + choices_of(i));
-    cell_begin_.push_back(cell_begin_.back() + (widths_.cut() ? cell_counts_[i] : 0));
+    cell_begin_.push_back(cell_begin_.back() + cell_counts_[i]);
   }
 }
 
-Observation StateTable::decode(size_t index) const {
-  Observation observation;
-  GraphFeatures& graph = observation.graph;
-  observation.state_key = keys_[index];
-  const size_t features = widths_.node_row - 1;
+void StateTable::decode_nodes(size_t index, GraphFeatures& graph) const {
+  const size_t features = widths_.node_row - 1, targets = widths_.node_targets;
   graph.nodes.reserve(node_counts_[index] * features);
   for (size_t n = node_begin_[index]; n < node_begin_[index + 1]; ++n) {
     const uint16_t* row = &node_rows_[node_row_[n] * widths_.node_row];
     graph.node_types.push_back(row[0]);
     for (size_t f = 1; f <= features; ++f) graph.nodes.push_back(from_bits(row[f]));
-    graph.node_targets.push_back(static_cast<float>(targets_[n]));
+    graph.node_entities.push_back(static_cast<int32_t>(node_entity_[n]));
+    for (size_t t = 0; t < targets; ++t)
+      graph.node_targets.push_back(static_cast<float>(node_targets_[n * targets + t]));
   }
+}
+
+void StateTable::decode_edges(size_t index, GraphFeatures& graph) const {
   graph.edges.reserve(edge_counts_[index] * widths_.edge_row);
   int32_t receiver = 0;
   for (size_t e = edge_begin_[index]; e < edge_begin_[index + 1]; ++e) {
@@ -182,21 +158,31 @@ Observation StateTable::decode(size_t index) const {
     const uint16_t* row = edge_rows_.data() + edge_row_[e] * widths_.edge_row;
     for (size_t f = 0; f < widths_.edge_row; ++f) graph.edges.push_back(from_bits(row[f]));
   }
-  const auto globals = globals_.begin() + static_cast<ptrdiff_t>(index * widths_.globals);
-  graph.globals.assign(globals, globals + static_cast<ptrdiff_t>(widths_.globals));
-  for (size_t a = 0; a < widths_.action_features; ++a)
-    observation.action_features.push_back(
-        static_cast<float>(action_features_[index * widths_.action_features + a]));
-  size_t choice = choice_begin_[index];
-  for (size_t p = 0; p < widths_.primary; ++p) {
-    const uint32_t count = mask_counts_[index * widths_.primary + p];
-    observation.mask.counts.push_back(static_cast<uint16_t>(count));
-    if (!widths_.lists) continue;
-    auto& list = observation.mask.choices.emplace_back();
-    for (uint32_t i = 0; i < count; ++i)
-      list.push_back(static_cast<uint16_t>(mask_choices_[choice++]));
+}
+
+void StateTable::decode_actions(size_t index, Observation& observation) const {
+  const size_t width = widths_.action_features, entities = entity_counts_[index];
+  ActionMask& mask = observation.mask;
+  mask.entities = static_cast<int>(entities);
+  mask.counts.assign(widths_.primary * entities, 0);
+  observation.action_features.assign(mask.counts.size() * width, 0.0f);
+  size_t cell = 0;
+  for (size_t i = cell_begin_[index]; i < cell_begin_[index + 1]; ++i, ++cell) {
+    cell += cell_step_[i];
+    mask.counts[cell] = static_cast<uint16_t>(cell_choices_[i]);
+    for (size_t f = 0; f < width; ++f)
+      observation.action_features[cell * width + f] = static_cast<float>(action_features_[i * width + f]);
   }
-  if (widths_.cut()) decode_regions(index, &observation);
+}
+
+Observation StateTable::decode(size_t index) const {
+  Observation observation;
+  observation.state_key = keys_[index];
+  decode_nodes(index, observation.graph);
+  decode_edges(index, observation.graph);
+  const auto targets = graph_targets_.begin() + static_cast<ptrdiff_t>(index * widths_.graph_targets);
+  observation.graph.graph_targets.assign(targets, targets + static_cast<ptrdiff_t>(widths_.graph_targets));
+  decode_actions(index, observation);
   return observation;
 }
 
@@ -232,7 +218,10 @@ void StateTableBuilder::append_nodes(const EncodedState& state) {
     table_.node_row_.push_back(add_row(row, table_.node_rows_, known_nodes_));
   }
   table_.node_counts_.push_back(static_cast<uint32_t>(state.node_types.size()));
-  table_.targets_.insert(table_.targets_.end(), state.targets.begin(), state.targets.end());
+  for (const int32_t entity : state.node_entities)
+    table_.node_entity_.push_back(static_cast<uint32_t>(entity));
+  table_.node_targets_.insert(table_.node_targets_.end(), state.node_targets.begin(),
+                              state.node_targets.end());
 }
 
 void StateTableBuilder::append_edges(const EncodedState& state) {
@@ -248,17 +237,29 @@ void StateTableBuilder::append_edges(const EncodedState& state) {
   table_.edge_counts_.push_back(static_cast<uint32_t>(state.senders.size()));
 }
 
+void StateTableBuilder::append_cells(const EncodedState& state) {
+  const auto& counts = state.mask.counts;
+  size_t next = 0, cells = 0;
+  for (size_t cell = 0; cell < counts.size(); ++cell) {
+    if (counts[cell] == 0) continue;
+    table_.cell_step_.push_back(static_cast<uint32_t>(cell - next));
+    table_.cell_choices_.push_back(counts[cell]);
+    next = cell + 1;
+    ++cells;
+  }
+  table_.entity_counts_.push_back(static_cast<uint32_t>(state.mask.entities));
+  table_.cell_counts_.push_back(static_cast<uint32_t>(cells));
+  table_.action_features_.insert(table_.action_features_.end(), state.action_features.begin(),
+                                 state.action_features.end());
+}
+
 void StateTableBuilder::append(const EncodedState& state) {
   append_nodes(state);
   append_edges(state);
+  append_cells(state);
   table_.keys_.push_back(state.key);
-  table_.globals_.insert(table_.globals_.end(), state.globals.begin(), state.globals.end());
-  table_.action_features_.insert(table_.action_features_.end(), state.action_features.begin(),
-                                 state.action_features.end());
-  for (const uint16_t count : state.mask.counts) table_.mask_counts_.push_back(count);
-  for (const auto& list : state.mask.choices)
-    for (const uint16_t choice : list) table_.mask_choices_.push_back(choice);
-  if (table_.widths_.cut()) table_.append_regions(state);
+  table_.graph_targets_.insert(table_.graph_targets_.end(), state.graph_targets.begin(),
+                               state.graph_targets.end());
   table_.index_offsets();
 }
 

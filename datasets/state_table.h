@@ -14,13 +14,12 @@ namespace reverie {
 /// An observation with its features in float16, as it is stored.
 struct EncodedState {
   uint64_t key = 0;
-  std::vector<int32_t> node_types, senders, receivers;
-  std::vector<Float16> nodes, edges, targets, action_features;
-  std::vector<float> globals;
+  std::vector<int32_t> node_types, node_entities, senders, receivers;
+  std::vector<Float16> nodes, edges, node_targets;
+  std::vector<float> graph_targets;
   ActionMask mask;
-  std::vector<int32_t> node_regions;
-  /// Only those of the (action, region) in which choices lie, in this order.
-  std::vector<Float16> region_features;
+  /// Only those of the cells (an action at an entity) that have choices, in this order.
+  std::vector<Float16> action_features;
 
   bool operator==(const EncodedState&) const = default;
 };
@@ -30,8 +29,8 @@ struct EncodedState {
 EncodedState encode_state(const EnvSpec& spec, const Observation& observation);
 
 /// States in compact form, one after the other. Of their nodes and edges only the numbers of their
-/// distinct rows are kept, of the choices by region only the cells (an action and a region) in which
-/// some lie; see FORMAT.md.
+/// distinct rows are kept, of their masks only the cells (an action at an entity) that have choices;
+/// see FORMAT.md.
 class StateTable {
  public:
   StateTable() = default;
@@ -39,6 +38,8 @@ class StateTable {
 
   size_t size() const { return keys_.size(); }
   uint64_t key(size_t index) const { return keys_[index]; }
+  /// How many entities the state has.
+  uint32_t entities(size_t index) const { return entity_counts_[index]; }
   Observation decode(size_t index) const;
   /// Bytes held.
   size_t memory() const;
@@ -50,41 +51,32 @@ class StateTable {
 
  private:
   friend class StateTableBuilder;
-  /// Elements of each data set per state, or per row.
+  /// Elements of each data set per state, node, row or cell.
   struct Widths {
-    size_t node_row = 1, edge_row = 0, globals = 0, primary = 0, action_features = 0;
-    size_t regions = 1, cell_features = 0;
-    bool lists = false;
-    bool cut() const { return regions > 1; }
+    size_t node_row = 1, edge_row = 0, node_targets = 0, graph_targets = 0, primary = 0, action_features = 0;
   };
-  size_t choices_of(size_t index) const;
   void index_offsets();
+  void decode_nodes(size_t index, GraphFeatures& graph) const;
+  void decode_edges(size_t index, GraphFeatures& graph) const;
+  void decode_actions(size_t index, Observation& observation) const;
   void read_rows(const hdf5::Reader& reader);
   void read_states(const hdf5::Reader& reader, size_t states);
   void check(const hdf5::Reader& reader, const EnvSpec& spec) const;
-  // With regions: state_table_regions.cpp.
-  void append_regions(const EncodedState& state);
-  void decode_regions(size_t index, Observation* observation) const;
-  void write_regions(hdf5::Writer& writer) const;
-  void read_regions(const hdf5::Reader& reader);
-  void check_regions(const hdf5::Reader& reader) const;
+  void check_edges(const hdf5::Reader& reader, size_t index) const;
   void check_cells(const hdf5::Reader& reader, size_t index) const;
 
   Widths widths_;
   std::vector<uint64_t> keys_;
-  CompactInts node_counts_, edge_counts_;
-  CompactInts node_row_, edge_row_;       ///< row of each node, of each edge
-  CompactInts receiver_step_, sender_back_;
-  CompactInts mask_counts_, mask_choices_;
-  CompactInts node_region_;               ///< of each node
-  CompactInts cell_counts_;               ///< of each state
-  CompactInts cell_step_, cell_choices_;  ///< of each cell
-  std::vector<Float16> cell_features_;    ///< [cells, action features]
-  std::vector<Float16> targets_, action_features_;
-  std::vector<float> globals_;
+  CompactInts node_counts_, edge_counts_, entity_counts_, cell_counts_;  ///< of each state
+  CompactInts node_row_, node_entity_;                                   ///< of each node
+  CompactInts edge_row_, receiver_step_, sender_back_;                   ///< of each edge
+  CompactInts cell_step_, cell_choices_;                                 ///< of each cell
+  std::vector<Float16> action_features_;  ///< [cells, action features]
+  std::vector<Float16> node_targets_;     ///< [nodes, targets of nodes]
+  std::vector<float> graph_targets_;      ///< [states, targets of graphs]
   std::vector<uint16_t> node_rows_;       ///< [rows, 1 + node features]: type, then float16 bits
   std::vector<uint16_t> edge_rows_;       ///< [rows, edge features]
-  std::vector<size_t> node_begin_, edge_begin_, choice_begin_, cell_begin_;  ///< [states + 1]
+  std::vector<size_t> node_begin_, edge_begin_, cell_begin_;  ///< [states + 1]
 };
 
 /// Collects distinct states: one that is there already, by key and then by content, is not added
@@ -104,6 +96,7 @@ class StateTableBuilder {
   void append(const EncodedState& state);
   void append_nodes(const EncodedState& state);
   void append_edges(const EncodedState& state);
+  void append_cells(const EncodedState& state);
 
   EnvSpec spec_;
   StateTable table_;

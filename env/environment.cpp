@@ -1,63 +1,75 @@
 #include "env/environment.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
 
 namespace reverie {
 
-double Environment::measured_gain() const {
-  throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);
+int EnvSpec::target_count(TargetLevel level) const {
+  return static_cast<int>(std::ranges::count(targets, level, &Target::level));
 }
 
-bool allows(const ActionMask& mask, const Action& action) {
-  if (action.primary < 0 || action.primary >= static_cast<int>(mask.counts.size())) return false;
-  if (mask.choices.empty())
-    return action.secondary >= 0 && action.secondary < mask.counts[action.primary];
-  const auto& choices = mask.choices[action.primary];
-  return std::binary_search(choices.begin(), choices.end(), action.secondary);
+double EnvSpec::worst() const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return less_is_better ? kInfinity : -kInfinity;
 }
 
-int secondary_choice(const ActionMask& mask, int primary, int index) {
-  REVERIE_CHECK(primary >= 0 && primary < static_cast<int>(mask.counts.size()));
-  REVERIE_CHECK_LT(index, static_cast<int>(mask.counts[primary]));
-  return mask.choices.empty() ? index : mask.choices[primary][index];
+double EnvSpec::improvement_percent(double from, double to) const {
+  if (from == 0 || !std::isfinite(from) || !std::isfinite(to)) return 0;
+  return 100 * (less_is_better ? from - to : to - from) / std::abs(from);
 }
 
-std::span<const uint16_t> choices_by_region(const ActionMask& mask, int primary, int regions) {
-  REVERIE_CHECK(primary >= 0 && primary < static_cast<int>(mask.counts.size()));
-  const auto columns = static_cast<size_t>(regions), row = static_cast<size_t>(primary);
-  if (regions == 1) return {&mask.counts[row], 1};
-  REVERIE_CHECK_EQ(mask.region_counts.size(), mask.counts.size() * columns);
-  return {&mask.region_counts[row * columns], columns};
+ActionMask::ActionMask(int primary_actions, int entities)
+    : entities(entities),
+      counts(static_cast<size_t>(primary_actions) * static_cast<size_t>(entities), 0) {
+  REVERIE_CHECK(primary_actions >= 1 && entities >= 1);
+  at(primary_actions - 1, 0) = 1;
 }
 
-RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions) {
-  const auto row = choices_by_region(mask, primary, regions);
-  REVERIE_CHECK(secondary >= 0);
-  RegionChoice choice{0, secondary};
-  while (choice.region < regions && choice.index >= row[static_cast<size_t>(choice.region)])
-    choice.index -= row[static_cast<size_t>(choice.region++)];
-  REVERIE_CHECK_LT(choice.region, regions);
-  return choice;
+std::span<const uint16_t> ActionMask::of(int primary) const {
+  REVERIE_CHECK(primary >= 0 && primary < primary_actions());
+  return {&counts[cell(primary, 0)], static_cast<size_t>(entities)};
 }
 
-int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions) {
-  const auto row = choices_by_region(mask, primary, regions);
-  REVERIE_CHECK(choice.region >= 0 && choice.region < regions && choice.index >= 0);
-  REVERIE_CHECK_LT(choice.index, static_cast<int>(row[static_cast<size_t>(choice.region)]));
-  return std::accumulate(row.begin(), row.begin() + choice.region, choice.index);
+int ActionMask::total(int primary) const {
+  const auto row = of(primary);
+  return std::accumulate(row.begin(), row.end(), 0);
 }
 
-std::vector<float> best_by_region(const ActionMask& mask, int primary, int regions,
-                                  std::span<const double> gains) {
-  REVERIE_CHECK_EQ(gains.size(), mask.counts[static_cast<size_t>(primary)]);
+bool ActionMask::allows(const Action& action) const {
+  return action.primary >= 0 && action.primary < primary_actions() && action.entity >= 0 &&
+         action.entity < entities && action.index >= 0 &&
+         action.index < at(action.primary, action.entity);
+}
+
+Action ActionMask::choice(int primary, int n) const {
+  REVERIE_CHECK(n >= 0);
+  const auto row = of(primary);
+  Action action{primary, 0, n};
+  while (action.entity < entities && action.index >= row[static_cast<size_t>(action.entity)])
+    action.index -= row[static_cast<size_t>(action.entity++)];
+  REVERIE_CHECK_LT(action.entity, entities);
+  return action;
+}
+
+int ActionMask::number(const Action& action) const {
+  REVERIE_CHECK(allows(action));
+  const auto row = of(action.primary);
+  return std::accumulate(row.begin(), row.begin() + action.entity, action.index);
+}
+
+std::vector<float> best_by_entity(const ActionMask& mask, int primary, std::span<const double> values) {
+  REVERIE_CHECK_EQ(static_cast<int>(values.size()), mask.total(primary));
   std::vector<float> best;
-  for (const size_t count : choices_by_region(mask, primary, regions)) {
-    const auto here = gains.first(count);
+  best.reserve(static_cast<size_t>(mask.entities));
+  for (const size_t count : mask.of(primary)) {
+    const auto here = values.first(count);
     best.push_back(here.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(here)));
-    gains = gains.subspan(count);
+    values = values.subspan(count);
   }
   return best;
 }
@@ -69,6 +81,24 @@ EnvCounters& EnvCounters::operator+=(const EnvCounters& other) {
   measurements += other.measurements;
   capped_states += other.capped_states;
   return *this;
+}
+
+std::vector<double> Environment::gains(int) const { return {}; }
+
+double Environment::measured_gain() const {
+  throw InputError("the environment '{}' has nothing that can be measured end to end", spec().name);
+}
+
+void require_allowed(const EnvSpec& spec, const ActionMask& mask, const Action& action) {
+  if (mask.allows(action)) return;
+  if (action.primary < 0 || action.primary > spec.no_op())
+    throw InputError("there is no action {}; actions are 0 to {}", action.primary, spec.no_op());
+  const std::string& name = spec.actions[static_cast<size_t>(action.primary)];
+  if (action.entity < 0 || action.entity >= mask.entities)
+    throw InputError("{}: there is no entity {}; entities are 0 to {}", name, action.entity,
+                     mask.entities - 1);
+  throw InputError("{} has {} choices at entity {}, not number {}", name,
+                   mask.at(action.primary, action.entity), action.entity, action.index);
 }
 
 }  // namespace reverie

@@ -8,120 +8,151 @@
 
 namespace reverie {
 
-/// The most regions that the graph of a state is cut into.
-inline constexpr int kMaxRegions = 64;
+/// A number that an environment tells of each state.
+struct Metric {
+  std::string name;  ///< "run time"
+  std::string unit;  ///< "ms"; empty where it has none
+  bool operator==(const Metric&) const = default;
+};
 
-/// What an environment looks like from outside; constant over its life.
+/// What V is asked to predict beside the graph itself.
+enum class TargetLevel : uint8_t { kNode, kGraph };
+/// share: of the whole graph, at least 0, summing to 1 or all 0; by the divergence of a softmax.
+/// regression: any number, by its squared error. binary: 0 or 1, by its cross entropy.
+enum class TargetLoss : uint8_t { kShare, kRegression, kBinary };
+
+/// At a node shares alone, of a graph regression or binary.
+struct Target {
+  std::string name;
+  TargetLevel level = TargetLevel::kGraph;
+  TargetLoss loss = TargetLoss::kRegression;
+  bool operator==(const Target&) const = default;
+};
+
+/// A state that episodes begin at.
+struct StartState {
+  std::string name;
+  uint64_t fingerprint = 0;  ///< of its content
+  bool operator==(const StartState&) const = default;
+};
+
+/// What an environment looks like from outside; constant over its life. Everything has a name:
+/// names decide whether data and checkpoints fit an environment (env/translated.h).
 struct EnvSpec {
   std::string name;
-  int node_types = 0;       ///< vocabulary of GraphFeatures::node_types
-  int node_features = 0;    ///< columns of GraphFeatures::nodes
-  int edge_features = 0;    ///< columns of GraphFeatures::edges
-  int global_features = 0;  ///< columns of GraphFeatures::globals
-  /// Features per primary action (for rewriting: the best relative cost change that the rule
-  /// offers, in percent of the initial cost, positive when it gains).
-  int action_features = 0;
-  /// Names of the primary actions; the last is "NO-OP", always valid, which ends the episode.
-  std::vector<std::string> actions;
-  int max_secondary = 1;  ///< upper bound of a count in a mask, at most 32767
-  int horizon = 0;        ///< steps after which an episode is truncated
-  int start_states = 1;   ///< start graphs that `reset` chooses from
+  std::vector<std::string> node_types;       ///< vocabulary of GraphFeatures::node_types
+  std::string other_type;                    ///< stands for types that a reader does not know; may be empty
+  std::vector<std::string> node_features;    ///< columns of GraphFeatures::nodes
+  std::vector<std::string> edge_features;    ///< columns of GraphFeatures::edges
+  std::vector<std::string> action_features;  ///< of a primary action at an entity
+  std::vector<std::string> actions;          ///< primary; the last is "NO-OP", which ends the episode
+  std::vector<Target> targets;               ///< those of nodes first
+  std::vector<Metric> metrics;
+  int objective = 0;           ///< the metric that episodes are judged by
+  bool less_is_better = true;  ///< of the objective
+  int max_choices = 1;         ///< upper bound of a count in a mask, at most 32767
+  int horizon = 0;             ///< steps after which an episode is truncated
+  std::vector<StartState> starts;
+  std::string source;          ///< where the metrics come from: "roofline:t4", "cpu", "none"
   bool deterministic = true;
-  /// Valid secondary choices are 0 .. count - 1. Otherwise masks carry explicit lists.
-  bool prefix_masks = true;
-  /// S: regions that the graph of a state is cut into, at most kMaxRegions; 1: not cut. More than 1
-  /// only with prefix_masks. An action changes one region and what borders on it.
-  int regions = 1;
-  /// Names what the actions mean (for rewriting: the rule set); data and checkpoints of another
-  /// fingerprint are refused.
-  uint64_t fingerprint = 0;
-  std::string cost_source;  ///< "roofline:t4", "cpu", "none"
+  bool looks_ahead = false;    ///< `gains` answers
+  bool measurable = false;     ///< `measured_gain` answers
+  bool may_be_infeasible = false;  ///< StepInfo::feasible can be false
 
   int primary_actions() const { return static_cast<int>(actions.size()); }
   int no_op() const { return primary_actions() - 1; }
+  int start_states() const { return static_cast<int>(starts.size()); }
+  int target_count(TargetLevel level) const;
+  const Metric& objective_metric() const { return metrics[static_cast<size_t>(objective)]; }
+  /// Whether objective a is better than b.
+  bool better(double a, double b) const { return less_is_better ? a < b : a > b; }
+  /// The objective that every other one is better than: plus or minus infinity.
+  double worst() const;
+  /// How much better objective `to` is than `from`, in percent of `from`; 0 where that is 0 or not
+  /// finite.
+  double improvement_percent(double from, double to) const;
   bool operator==(const EnvSpec&) const = default;
 };
 
-/// A graph as plain arrays; row-major.
+/// A graph as plain arrays; row-major. Its nodes belong to entities: what an action can address.
 struct GraphFeatures {
-  std::vector<int32_t> node_types;   ///< [nodes], each below EnvSpec::node_types
-  std::vector<float> nodes;          ///< [nodes, node_features]
-  std::vector<int32_t> senders;      ///< [edges], index of a node
-  std::vector<int32_t> receivers;    ///< [edges]
-  std::vector<float> edges;          ///< [edges, edge_features]
-  std::vector<float> globals;        ///< [global_features]
-  std::vector<float> node_targets;   ///< [nodes]: share of the total cost, sums to 1 or is all 0
-  std::vector<int32_t> node_regions; ///< [nodes], each below EnvSpec::regions; empty where that is 1
+  std::vector<int32_t> node_types;    ///< [nodes], each below the number of EnvSpec::node_types
+  std::vector<float> nodes;           ///< [nodes, node_features]
+  std::vector<int32_t> node_entities; ///< [nodes], each below ActionMask::entities
+  std::vector<int32_t> senders;       ///< [edges], index of a node
+  std::vector<int32_t> receivers;     ///< [edges]
+  std::vector<float> edges;           ///< [edges, edge_features]
+  std::vector<float> node_targets;    ///< [nodes, targets of nodes]
+  std::vector<float> graph_targets;   ///< [targets of graphs]
 
   int node_count() const { return static_cast<int>(node_types.size()); }
   int edge_count() const { return static_cast<int>(senders.size()); }
   bool operator==(const GraphFeatures&) const = default;
 };
 
-/// How many secondary choices each primary action has; 0 where it is not valid. NO-OP has 1.
-struct ActionMask {
-  std::vector<uint16_t> counts;  ///< [primary actions]
-  /// Only where EnvSpec::prefix_masks is false: the valid secondary choices of each primary action,
-  /// ascending, as many as its count.
-  std::vector<std::vector<uint16_t>> choices;
-  /// [primary actions, regions], empty where EnvSpec::regions is 1: how many of an action's choices
-  /// lie in each region; rows sum to `counts`. Secondary choices are numbered region by region. That
-  /// of NO-OP lies in region 0.
-  std::vector<uint16_t> region_counts;
-
-  bool operator==(const ActionMask&) const = default;
-};
-
+/// What to do, to which entity, and which of its equal choices there. Where choices have an identity
+/// each has an entity of its own.
 struct Action {
   int primary = 0;
-  int secondary = 0;
+  int entity = 0;
+  int index = 0;  ///< below the mask's count
   bool operator==(const Action&) const = default;
 };
 
-/// Whether the mask allows the action.
-bool allows(const ActionMask& mask, const Action& action);
-/// The i-th valid secondary choice of a primary action, i below its count.
-int secondary_choice(const ActionMask& mask, int primary, int index);
+/// How many choices each primary action has at each entity; 0 where it is not valid. NO-OP has one
+/// choice, at entity 0. Start states differ in their number of entities.
+struct ActionMask {
+  int entities = 1;
+  std::vector<uint16_t> counts;  ///< [primary actions, entities]
 
-/// A secondary choice as the region that it lies in and its number among those of the region.
-struct RegionChoice {
-  int region = 0;
-  int index = 0;
-  bool operator==(const RegionChoice&) const = default;
+  ActionMask() = default;
+  ActionMask(int primary_actions, int entities);
+
+  int primary_actions() const { return static_cast<int>(counts.size()) / entities; }
+  uint16_t& at(int primary, int entity) { return counts[cell(primary, entity)]; }
+  int at(int primary, int entity) const { return counts[cell(primary, entity)]; }
+  /// [entities]: the counts of a primary action.
+  std::span<const uint16_t> of(int primary) const;
+  /// Choices of a primary action at all entities together.
+  int total(int primary) const;
+  bool allows(const Action& action) const;
+  /// The n-th choice of a primary action, n below its total: entity by entity, then by index.
+  Action choice(int primary, int n) const;
+  /// The other way: the number of an action that the mask allows.
+  int number(const Action& action) const;
+  bool operator==(const ActionMask&) const = default;
+
+ private:
+  size_t cell(int primary, int entity) const {
+    return static_cast<size_t>(primary) * static_cast<size_t>(entities) + static_cast<size_t>(entity);
+  }
 };
 
-/// [regions]: how many choices of a primary action lie in each region; all in the one where `regions` is 1.
-std::span<const uint16_t> choices_by_region(const ActionMask& mask, int primary, int regions);
-/// Where a valid secondary choice lies. `regions` is EnvSpec::regions; where it is 1 all lie in
-/// region 0.
-RegionChoice region_choice(const ActionMask& mask, int primary, int secondary, int regions);
-/// The other way: the secondary choice that is number `index` of a region, below the region's count.
-int secondary_choice(const ActionMask& mask, int primary, RegionChoice choice, int regions);
-/// [regions]: the greatest of the gains of an action's choices in each region, 0 where there are none.
-/// `gains`: one for each choice.
-std::vector<float> best_by_region(const ActionMask& mask, int primary, int regions,
-                                  std::span<const double> gains);
+/// The greatest value at each entity, 0 where there is none. `values`: one for each choice of a
+/// primary action, in the order of ActionMask::choice.
+std::vector<float> best_by_entity(const ActionMask& mask, int primary, std::span<const double> values);
 
 /// A function of the state alone, so that a state met twice is stored and encoded once. What belongs
-/// to the episode (steps left, best cost so far) is no part of it: its reader has the step number,
-/// the horizon and the costs.
+/// to the episode (steps left, the best so far) is no part of it.
 struct Observation {
   GraphFeatures graph;
   ActionMask mask;
-  std::vector<float> action_features;  ///< [primary actions, action_features]
-  /// [primary actions, regions, action_features], empty where EnvSpec::regions is 1: the action
-  /// features of the choices in each region, 0 where there are none.
-  std::vector<float> region_features;
-  /// Names the state; equal states have equal keys, and equal keys stand for equal observations
-  /// (for rewriting: the graph's structural hash and the start graph, not the time).
+  std::vector<float> action_features;  ///< [primary actions, entities, action_features], 0 where the mask is
+  /// Names the state; equal states have equal keys, and equal keys stand for equal observations.
   uint64_t state_key = 0;
 
   bool operator==(const Observation&) const = default;
 };
 
 struct StepInfo {
-  double cost_ms = 0;       ///< of the state now reached, by the environment's cost source
-  double best_cost_ms = 0;  ///< lowest of the episode so far, the start included
+  std::vector<double> metrics;  ///< of the state now reached, as EnvSpec::metrics
+  bool feasible = true;         ///< whether this state may be an episode's result
+  /// The best objective of the episode's feasible states so far, the start included;
+  /// EnvSpec::worst() where there was none.
+  double best = 0;
+
+  double objective(const EnvSpec& spec) const { return metrics[static_cast<size_t>(spec.objective)]; }
+  bool operator==(const StepInfo&) const = default;
 };
 
 struct StepResult {
@@ -137,7 +168,7 @@ struct EnvCounters {
   int64_t steps = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
-  int64_t capped_states = 0;  ///< states reached that had more secondary choices than are offered
+  int64_t capped_states = 0;  ///< states reached that had more choices than are offered
 
   EnvCounters& operator+=(const EnvCounters& other);
 };
@@ -150,8 +181,9 @@ class Environment {
   virtual ~Environment() = default;
   virtual const EnvSpec& spec() const = 0;
 
-  /// Starts an episode. Must come before any use of the state. Equal seeds give equal episodes under equal actions where the environment
-  /// is deterministic. The seed also chooses the start state: seed % start_states.
+  /// Starts an episode. Must come before any use of the state. Equal seeds give equal episodes under
+  /// equal actions where the environment is deterministic. The seed also chooses the start state:
+  /// seed % start_states.
   virtual void reset(uint64_t seed) = 0;
   /// InputError, and no change, when the mask does not allow the action or the episode is over.
   /// NO-OP leaves the state as it is.
@@ -161,21 +193,23 @@ class Environment {
   virtual Observation observe() const = 0;
   virtual ActionMask mask() const = 0;
   virtual StepInfo info() const = 0;
-  /// Gain of each valid secondary choice of a primary action, in percent of the initial cost
-  /// (positive gains); empty where the environment cannot look ahead cheaply. Used by the mixed
-  /// collecting agent and by greedy baselines.
-  virtual std::vector<double> gains(int primary) const = 0;
+  /// Gain of each choice of a primary action, in the order of ActionMask::choice, in percent of the
+  /// start's objective (positive gains). Empty where the environment does not look ahead.
+  virtual std::vector<double> gains(int primary) const;
 
-  /// Whether `measured_gain` can be asked for, from whichever start.
-  virtual bool measurable() const { return false; }
-  /// Percent of the start's run time that the best state of the episode saves, both measured end to end on
-  /// hardware (positive gains). Counts as measurements what it took. InputError where the environment is not
-  /// measurable.
+  /// Percent that the best state of the episode gains over the start, both measured end to end on
+  /// hardware (positive gains). Counts as measurements what it took. InputError where the
+  /// environment is not measurable.
   virtual double measured_gain() const;
 
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
+  /// The environment itself, where this one only shows another in a different way.
+  virtual const Environment& unwrapped() const { return *this; }
 };
+
+/// Throws the InputError of `Environment::step` for an action that the mask does not allow.
+void require_allowed(const EnvSpec& spec, const ActionMask& mask, const Action& action);
 
 }  // namespace reverie

@@ -13,13 +13,13 @@ class SelectedStarts : public Environment {
   SelectedStarts(std::unique_ptr<Environment> inner, std::vector<int> starts)
       : inner_(std::move(inner)), starts_(std::move(starts)), spec_(inner_->spec()) {
     REVERIE_CHECK(!starts_.empty());
-    for (const int start : starts_) REVERIE_CHECK(start >= 0 && start < spec_.start_states);
-    spec_.start_states = static_cast<int>(starts_.size());
+    spec_.starts.clear();
+    for (const int start : starts_) spec_.starts.push_back(inner_->spec().starts.at(static_cast<size_t>(start)));
   }
 
   const EnvSpec& spec() const override { return spec_; }
   void reset(uint64_t seed) override {
-    const auto all = static_cast<uint64_t>(inner_->spec().start_states), some = starts_.size();
+    const auto all = static_cast<uint64_t>(inner_->spec().start_states()), some = starts_.size();
     const uint64_t turn = seed / some % (std::numeric_limits<uint64_t>::max() / all);
     inner_->reset(turn * all + static_cast<uint64_t>(starts_[seed % some]));
   }
@@ -28,9 +28,9 @@ class SelectedStarts : public Environment {
   ActionMask mask() const override { return inner_->mask(); }
   StepInfo info() const override { return inner_->info(); }
   std::vector<double> gains(int primary) const override { return inner_->gains(primary); }
-  bool measurable() const override { return inner_->measurable(); }
   double measured_gain() const override { return inner_->measured_gain(); }
   const EnvCounters& counters() const override { return inner_->counters(); }
+  const Environment& unwrapped() const override { return inner_->unwrapped(); }
   std::unique_ptr<Environment> fork() const override {
     return std::make_unique<SelectedStarts>(inner_->fork(), starts_);
   }

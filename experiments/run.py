@@ -271,7 +271,7 @@ class Planner:
         """The steps up to the policy; collect alone where nothing is set for the dream."""
         given = dict(table["learn"])
         if "cost" in table:
-            given["env.cost"] = table["cost"]
+            given["env.rewrite.cost"] = table["cost"]
         label = f"{train[0]}{f'-and-{len(train) - 1}' if len(train) > 1 else ''}-{seed}"
         device = [] if self.options.device == "cpu" else ["--device", self.options.device]
 
@@ -393,7 +393,7 @@ def learned_line(identity, answers):
             answers
     ) == 1:  # an agent that learned while it collected, judged by what it collected after that
         return identity | {
-            "cost_source": collect["cost_source"], "improvement_percent":
+            "cost_source": collect["source"], "improvement_percent":
                 collect["best_improvement_percent"], "policy_sampled_improvement":
                     collect["mean_improvement_percent"], "real_steps": agent.get("steps", 0),
             "judging_steps": collect["steps"], "policy_seconds": agent.get("seconds", 0)

@@ -10,39 +10,16 @@
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
-#include "tools/extents.h"
+#include "tools/environment_options.h"
 
 namespace reverie {
 namespace {
 
 struct CollectOptions {
   CommonOptions common;
-  std::vector<std::string> models;
-  ImportOptions extents;
-  std::vector<std::string> rules;
-  std::string cost;
+  std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
   int workers = 0;
 };
-
-CollectStepConfig resolve(const CollectOptions& options) {
-  auto config = resolve_config<CollectStepConfig>(options.common);
-  if (!options.models.empty()) config.env.models = options.models;
-  if (!options.extents.shapes.empty()) config.env.shapes = options.extents.shapes;
-  if (!options.extents.dims.empty()) config.env.dims = options.extents.dims;
-  if (!options.rules.empty()) config.env.rules = options.rules;
-  if (!options.cost.empty()) config.env.cost = options.cost;
-  return config;
-}
-
-/// The toy has none of what these options say.
-void check_meant_for_models(const CollectOptions& options, const EnvironmentConfig& env) {
-  if (!is_toy(env)) return;
-  const auto refuse = [](const char* option) { throw InputError("toy takes no {}; leave it out", option); };
-  if (!options.cost.empty()) refuse("--cost");
-  if (!options.rules.empty()) refuse("--rules");
-  if (!options.extents.shapes.empty()) refuse("--shape");
-  if (!options.extents.dims.empty()) refuse("--dim");
-}
 
 /// Who plays, and what its training took, the real work of all and the time of this call.
 struct Player {
@@ -58,7 +35,7 @@ constexpr bool kLearning = true;
 Player trained_player(const CollectStepConfig& config, const Environment& environment,
                       const CommonOptions& options) {
   torch::set_num_threads(1);
-  const int graphs = environment.spec().start_states;
+  const int graphs = environment.spec().start_states();
   const PpoAgentRun run{graphs_to_train_on(config.collect, config.seed, graphs), config.seed,
                         options.out + "/agent.pt", options.resume, options.progress()};
   const Stopwatch watch;
@@ -82,7 +59,7 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
   Json line = {
       {"out", out},
       {"environment", spec.name},
-      {"cost_source", spec.cost_source},
+      {"source", spec.source},
       {"episodes", result.episodes},
       {"resumed_episodes", result.resumed},
       {"steps", result.steps},
@@ -109,7 +86,7 @@ void print_text(const CollectResult& result, const EnvCounters& training, const 
              result.episodes, result.steps, result.resumed, duration_text(result.seconds),
              static_cast<double>(result.bytes) * 1e-6);
   fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
-             "{:.2f}% at most\n", spec.cost_source, result.mean_improvement_percent,
+             "{:.2f}% at most\n", spec.source, result.mean_improvement_percent,
              result.best_improvement_percent);
   if (training.resets > 0)
     fmt::print("the agent was trained before: {} episodes, {} steps, {} cost look-ups, {} "
@@ -126,14 +103,13 @@ int workers_for(const EnvSpec& spec, int wanted) {
 
 void warn_of_capped_states(const EnvCounters& counters, const EnvSpec& spec) {
   if (counters.capped_states == 0) return;
-  fmt::print(stderr, "warning: {} of the states that were reached have more than {} locations of a rule, of "
-             "which no more are offered; env.max_locations says how many\n",
-             counters.capped_states, spec.max_secondary);
+  fmt::print(stderr, "warning: {} of the states that were reached have more choices of an action than the "
+             "{} that are offered\n", counters.capped_states, spec.max_choices);
 }
 
 void run(const CollectOptions& options) {
-  const CollectStepConfig config = resolve(options);
-  check_meant_for_models(options, config.env);
+  const CollectStepConfig config =
+      with_environment(*options.environment, resolve_config<CollectStepConfig>(options.common));
   const bool trained = kLearning && config.collect.agent == "ppo";
   Player player;
   if (!trained) player.agent = make_collect_agent(config.collect);
@@ -144,8 +120,6 @@ void run(const CollectOptions& options) {
   run.directory = options.common.out;
   run.seed = config.seed;
   run.config = dump_config(config);
-  run.graphs = made.graphs;
-  run.graph_texts = made.graph_texts;
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   const RunDirectory directory(run.directory, run.config, options.common.resume);
@@ -161,13 +135,9 @@ void run(const CollectOptions& options) {
 
 void register_collect(CLI::App& app) {
   const auto options = std::make_shared<CollectOptions>();
-  CLI::App* command = app.add_subcommand("collect", "Play episodes and keep them: MODEL... -> rollouts");
+  CLI::App* command = app.add_subcommand("collect", "Play episodes and keep them: INPUT... -> rollouts");
   add_common_options<CollectStepConfig>(*command, options->common);
-  command->add_option("models", options->models, "ONNX files, or toy")->type_name("MODEL");
-  command->add_option("--cost", options->cost, "Cost source: " + known_cost_sources());
-  add_extent_options(*command, options->extents);
-  command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
-      ->type_name("FILE")->expected(1)->take_all();
+  add_environment_options(*command, options->environment);
   command->add_option("--workers", options->workers,
                       "Threads that play (default: one per core, one alone where costs are "
                       "measured); the data do not depend on it")

@@ -6,7 +6,7 @@
 #include "controller/agent_ppo.h"
 #endif
 #include "datasets/collect.h"
-#include "env/factory/environment_factory.h"
+#include "env/registry/registry.h"
 
 namespace reverie {
 

@@ -7,7 +7,6 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
-#include "core/cost/machine.h"
 #include "datasets/collect.h"
 #include "datasets/rollouts.h"
 #include "env/selected_starts.h"
@@ -26,7 +25,7 @@ struct Options {
   std::string rollouts;
   std::string world;
   std::string policy;
-  std::string validate_cost;
+  std::string validate_source;
   std::string device = "cpu";
   int64_t iterate = 0;  // 0: as configured
 };
@@ -46,43 +45,48 @@ CollectStepConfig collected_config(const RolloutInfo& info) {
   return collected;
 }
 
-/// The environment of the rollouts. Its horizon is theirs: a default follows from the costs.
+/// The environment of the rollouts. Its horizon is theirs: a default may follow from the metrics.
 EnvironmentConfig environment_config(const RolloutInfo& info) {
   EnvironmentConfig env = collected_config(info).env;
-  env.rewrite.horizon = info.spec.horizon;
+  env.horizon = info.spec.horizon;
   return env;
 }
 
-/// What was made again of the configuration that the rollouts hold. InputError where its graphs are other ones.
+const EnvironmentKind& kind_of(const RolloutInfo& info) {
+  return environment_kind(collected_config(info).env.kind);
+}
+
+/// What was made again of the configuration that the rollouts hold. InputError where its start states are
+/// other ones.
 std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& info) {
-  for (size_t i = 0; i < info.graph_texts.size(); ++i)
-    if (i >= made.graph_texts.size() || made.graph_texts[i] != info.graph_texts[i])
-      throw InputError("'{}' is no longer the graph that the rollouts were collected on; give back the model, "
-                       "or collect anew", info.graphs[i]);
+  const std::vector<StartState>& now = made.environment->spec().starts;
+  for (size_t i = 0; i < info.spec.starts.size(); ++i)
+    if (i >= now.size() || !(now[i] == info.spec.starts[i]))
+      throw InputError("'{}' is no longer what the rollouts were collected on; give back the input, or "
+                       "collect anew", info.spec.starts[i].name);
   return std::move(made.environment);
 }
 
-/// The environment that the rollouts were collected in, perhaps with another source of costs.
-std::unique_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& cost) {
-  EnvironmentConfig env = environment_config(info);
-  if (!cost.empty()) env.cost = cost;
-  MadeEnvironment made;
-  with_context("the environment of the rollouts", [&] { made = make_environment(env); });
-  return checked(std::move(made), info);
+/// The environment that the rollouts were collected in, perhaps with another source of metrics.
+std::unique_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& source) {
+  return with_context("the environment of the rollouts", [&] {
+    const EnvironmentConfig env = environment_config(info);
+    return checked(source.empty() ? make_environment(env) : kind_of(info).make_by(env, source), info);
+  });
 }
 
 /// The same from the start graphs that are not held out for testing.
 std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environment, const RolloutInfo& info) {
-  const int graphs = environment->spec().start_states;
+  const int graphs = environment->spec().start_states();
   return select_starts(std::move(environment),
                        graphs_to_train_on(collected_config(info).collect, info.seed, graphs));
 }
 
 /// Where a policy learns.
 std::shared_ptr<Environment> place_to_learn(const RolloutInfo& info, const DreamStepConfig& config) {
-  if (config.environment != LearningPlace::kSymbolic) return to_train_on(environment_of(info, ""), info);
-  return to_train_on(checked(make_symbolic_environment(environment_config(info), config.symbolic_cost), info),
-                     info);
+  if (config.environment != LearningPlace::kSurrogate) return to_train_on(environment_of(info, ""), info);
+  return to_train_on(
+      checked(kind_of(info).make_surrogate(environment_config(info), config.surrogate_source), info), info);
 }
 
 Json counters_json(const EnvCounters& counters) {
@@ -98,7 +102,7 @@ std::string judged_by(const TrainingResult& result, const RolloutInfo& info, con
       std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
                   [](const auto& metric) { return metric.first == "greedy_measured"; });
   if (!measured) return source;
-  return "end to end on " + machine_name_beside(collected_config(info).env.measure.machine, source);
+  return "end to end on " + kind_of(info).measured_on(collected_config(info).env, source);
 }
 
 void print_json(const TrainingResult& result, const Options& options, const Config& config,
@@ -112,7 +116,7 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
                {"judged_by", judge},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
-               {"symbolic_steps", result.symbolic_steps},
+               {"surrogate_steps", result.surrogate_steps},
                {"validation", counters_json(result.validation)}};
   for (const auto& [name, value] : result.best_metrics) line[name] = value;
   fmt::print("{}\n", line.dump());
@@ -128,9 +132,9 @@ void print_text(const TrainingResult& result, const Options& options, const Conf
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
              duration_text(result.seconds));
-  if (result.symbolic_steps > 0)
-    fmt::print("symbolic steps: {}, by exact rewrites and the costs of '{}'\n", result.symbolic_steps,
-               config.symbolic_cost);
+  if (result.surrogate_steps > 0)
+    fmt::print("surrogate steps: {}, by exact transitions and the rewards of '{}'\n", result.surrogate_steps,
+               config.surrogate_source);
 }
 
 /// Resets and steps of all these episodes, those that an interrupted run had collected too; look-ups and
@@ -155,8 +159,6 @@ CollectedRound collect_round(const Environment& environment, const RolloutInfo& 
   run.directory = directory;
   run.seed = info.seed;
   run.config = dump_config(collected);
-  run.graphs = info.graphs;
-  run.graph_texts = info.graph_texts;
   run.progress = progress;
   const RunDirectory run_directory(directory, run.config, true);
   const CollectResult result = collect(environment, agent, collected.collect, run);
@@ -167,7 +169,7 @@ CollectedRound collect_round(const Environment& environment, const RolloutInfo& 
 void run(const Options& options) {
   auto config = resolve_config<Config>(options.common);
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
-  if (!options.validate_cost.empty()) config.validate_cost = options.validate_cost;
+  if (!options.validate_source.empty()) config.validate_source = options.validate_source;
   config.plan.stop = stop_on_interrupt();
   const Rollouts rollouts = Rollouts::open(options.rollouts);
   load_checkpoint(options.world, "world");  // refused before anything is written
@@ -176,9 +178,9 @@ void run(const Options& options) {
   step.world = options.world;
   step.policy = options.policy;
   step.training = place_to_learn(rollouts.info(), config);
-  step.validation = to_train_on(environment_of(rollouts.info(), config.validate_cost), rollouts.info());
+  step.validation = to_train_on(environment_of(rollouts.info(), config.validate_source), rollouts.info());
   const std::shared_ptr<Environment> collected = environment_of(rollouts.info(), "");
-  step.environment = dump_config(collected_config(rollouts.info()).env.rewrite);
+  step.environment = dump_config(collected_config(rollouts.info()).env);
   step.directory = options.common.out;
   step.resume = options.common.resume;
   step.progress = options.common.progress();
@@ -189,7 +191,7 @@ void run(const Options& options) {
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
-  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec().cost_source);
+  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec().source);
   if (options.common.json) print_json(result, options, config, judge);
   else print_text(result, options, config, judge);
 }
@@ -208,8 +210,8 @@ void register_dream_train(CLI::App& app) {
   command->add_option("--policy", options->policy,
                       "policy.pt to go on from, instead of imitating the best episodes first")
       ->type_name("FILE");
-  command->add_option("--validate-cost", options->validate_cost,
-                      "Cost source of validation: " + known_cost_sources());
+  command->add_option("--validate-source", options->validate_source,
+                      "Source of the metrics in validation, such as one that measures");
   command->add_option("--iterate", options->iterate,
                       "Rounds of collect, fit and dream; the first has the data and M given")
       ->check(CLI::Range(1, 1000));

@@ -9,10 +9,10 @@
 #include "core/base/metrics.h"
 #include "core/base/run_directory.h"
 #include "core/search/written_costs.h"
-#include "env/factory/environment_factory.h"
+#include "env/registry/registry.h"
 #include "tools/command.h"
 #include "tools/common.h"
-#include "tools/extents.h"
+#include "tools/environment_options.h"
 #include "tools/policy_search.h"
 #include "tools/training.h"
 
@@ -34,27 +34,22 @@ struct EvaluateStepConfig {
 
 struct Options {
   CommonOptions common;
-  std::vector<std::string> models;
-  ImportOptions extents;
-  std::vector<std::string> rules;
-  std::string cost;
+  std::shared_ptr<EnvironmentOptions> environment = std::make_shared<EnvironmentOptions>();
   std::string policy;
   std::string device = "cpu";
 };
 
-/// The environment and its costs are those that the policy was trained for, where nothing else is said.
-EvaluateStepConfig resolve(const Options& options, const RewriteEnvConfig& trained,
+/// The environment is the one that the policy was trained for, where nothing else is said.
+EvaluateStepConfig resolve(const Options& options, const TrainedPolicy& policy,
                            const std::string& trained_cost) {
   EvaluateStepConfig config;
-  config.env.rewrite = trained;
-  config.env.cost = trained_cost;
-  config = resolve_config(options.common, std::move(config));
-  if (!options.models.empty()) config.env.models = options.models;
-  if (!options.extents.shapes.empty()) config.env.shapes = options.extents.shapes;
-  if (!options.extents.dims.empty()) config.env.dims = options.extents.dims;
-  if (!options.rules.empty()) config.env.rules = options.rules;
-  if (!options.cost.empty()) config.env.cost = options.cost;
-  return config;
+  config.env = policy.environment;
+  config.env.inputs.clear();
+  config.env.horizon = 0;
+  config.env.rewrite.cost = trained_cost;
+  RewardKind& reward = config.env.rewrite.environment.reward;
+  if (reward == RewardKind::kMeasuredEveryK) reward = RewardKind::kRuntime;
+  return with_environment(*options.environment, resolve_config(options.common, std::move(config)));
 }
 
 /// A comment behind the configuration, by which a report of another policy is told apart.
@@ -73,10 +68,10 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
 }
 
 std::vector<ImportedModel> import_models(const EnvironmentConfig& env) {
-  if (env.models.empty()) throw InputError("evaluate: name at least one ONNX file");
-  if (is_toy(env)) throw InputError("evaluate: toy is for collect alone; name ONNX files");
+  if (env.inputs.empty()) throw InputError("evaluate: name at least one ONNX file");
   std::vector<ImportedModel> models;
-  for (const std::string& path : env.models) models.push_back(import_onnx(path, {env.shapes, env.dims}));
+  for (const std::string& path : env.inputs)
+    models.push_back(import_onnx(path, {env.rewrite.shapes, env.rewrite.dims}));
   return models;
 }
 
@@ -104,10 +99,10 @@ void tell(const EvaluationReport& report, const CommonOptions& common) {
 void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
   const std::string trained_cost = cost_source_of_policy(options.policy);
-  const EvaluateStepConfig config = resolve(options, policy.environment, trained_cost);
+  const EvaluateStepConfig config = resolve(options, policy, trained_cost);
   const std::vector<ImportedModel> models = import_models(config.env);
-  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(config.env.rules));
-  const auto cost = make_cost_model(config.env.cost);
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(config.env.rewrite.rules));
+  const auto cost = make_cost_model(config.env.rewrite.cost);
   const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
   if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);
   const std::string& directory = options.common.out;
@@ -120,13 +115,13 @@ void run(const Options& options) {
                     options.common.progress());
   std::vector<std::string> names;
   for (size_t i = 0; i < models.size(); ++i) {
-    names.push_back(graph_name(config.env.models[i], names));
+    names.push_back(graph_name(config.env.inputs[i], names));
     if (!options.common.quiet)
       for (const std::string& of_model : models[i].warnings)
-        fmt::print(stderr, "warning: {}: {}\n", config.env.models[i], of_model);
-    const EvaluationInputs inputs{config.env.models[i], names.back(), models[i], rules,
+        fmt::print(stderr, "warning: {}: {}\n", config.env.inputs[i], of_model);
+    const EvaluationInputs inputs{config.env.inputs[i], names.back(), models[i], rules,
                                   costs_as_written(cost, newest_opset(models[i])), policy,
-                                  config.env.rewrite, directory, config.seed,
+                                  config.env.rewrite.environment, directory, config.seed,
                                   [&](const std::string& what) { progress.say(what); }};
     report.models.push_back(evaluate_model(inputs, config.evaluate));
     progress.update(static_cast<int64_t>(i) + 1);
@@ -141,16 +136,11 @@ void run(const Options& options) {
 void register_evaluate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Hold a policy against searches for real: MODEL..., policy.pt -> report");
+      "evaluate", "Hold a policy against searches for real: INPUT..., policy.pt -> report");
   add_common_options<EvaluateStepConfig>(*command, options->common);
-  command->add_option("models", options->models, "ONNX files")->type_name("MODEL")->required();
+  add_environment_options(*command, options->environment);
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")
       ->type_name("FILE")->required();
-  command->add_option("--cost", options->cost,
-                      "Cost source (default: that which the policy was trained with): " + known_cost_sources());
-  add_extent_options(*command, options->extents);
-  command->add_option("--rules", options->rules, "Rule file, or 'generated', instead of the built-in rules")
-      ->type_name("FILE")->expected(1)->take_all();
   add_threads_option(*command);
   command->add_option("--device", options->device, "Where LibTorch computes: cpu or cuda");
   command->callback([options] { run(*options); });

@@ -23,9 +23,8 @@ Json to_json(const std::string& file, const Checkpoint& checkpoint) {
           {"file", file},
           {"holds", checkpoint.kind},
           {"environment", checkpoint.spec.name},
-          {"cost_source", checkpoint.spec.cost_source},
+          {"source", checkpoint.spec.source},
           {"actions", checkpoint.spec.actions.size()},
-          {"rule_set", fmt::format("{:016x}", checkpoint.spec.fingerprint)},
           {"data", fmt::format("{:016x}", checkpoint.data)},
           {"parameters", parameters(checkpoint)},
           {"counters", checkpoint.counters},
@@ -36,10 +35,10 @@ Json to_json(const std::string& file, const Checkpoint& checkpoint) {
 
 std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
   std::string text = fmt::format(
-      "{}: checkpoint, {}\nenvironment {}, {} actions (rule set {:016x}), costs by {}\n"
+      "{}: checkpoint, {}\nenvironment {}, {} actions, {} by {}\n"
       "trained on data {:016x}\nnumbers   {} in {} tensors\n",
       file, checkpoint.kind, checkpoint.spec.name, checkpoint.spec.actions.size(),
-      checkpoint.spec.fingerprint, checkpoint.spec.cost_source, checkpoint.data,
+      checkpoint.spec.objective_metric().name, checkpoint.spec.source, checkpoint.data,
       parameters(checkpoint), checkpoint.tensors.size());
   for (const auto& [name, value] : checkpoint.counters)
     text += fmt::format("counter   {} {}\n", name, value);

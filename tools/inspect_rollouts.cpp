@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "core/base/json.h"
-#include "core/ir/text.h"
 #include "datasets/rollout_summary.h"
 #include "tools/inspect.h"
 
@@ -23,18 +22,14 @@ Json to_json(const EpisodeGroup& group) {
 Json to_json(const std::string& directory, const RolloutInfo& info, const RolloutSummary& summary) {
   Json agents = Json::Object(), graphs = Json::Object(), actions = Json::Object();
   for (const auto& [name, group] : summary.agents) agents[name] = to_json(group);
-  for (size_t g = 0; g < summary.graphs.size(); ++g) {
-    const std::string name = g < info.graphs.size() ? info.graphs[g] : fmt::format("{}", g);
-    graphs[name] = to_json(summary.graphs[g]);
-    if (g < info.graph_texts.size())
-      graphs[name]["nodes"] = parse_graph(info.graph_texts[g]).node_count();
-  }
+  for (size_t g = 0; g < summary.graphs.size(); ++g)
+    graphs[info.spec.starts[g].name] = to_json(summary.graphs[g]);
   for (size_t a = 0; a < summary.actions.size(); ++a)
     actions[info.spec.actions[a]] = summary.actions[a];
   return {{"kind", "rollouts"},
           {"directory", directory},
           {"environment", info.spec.name},
-          {"cost_source", info.spec.cost_source},
+          {"source", info.spec.source},
           {"seed", info.seed},
           {"horizon", info.spec.horizon},
           {"planned_episodes", info.planned_episodes},

@@ -20,7 +20,7 @@ std::string cost_source_of_policy(const std::string& file) {
   const EnvSpec spec = load_checkpoint(file, "policy").spec;
   if (spec.name != "rewrite")
     throw InputError("{}: is a policy for the environment '{}', not for rewriting models", file, spec.name);
-  return spec.cost_source;
+  return spec.source;
 }
 
 SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& learned,
@@ -28,7 +28,8 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
                               std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
   TrainedPolicy trained = load_trained_policy(file);
-  PolicySearchConfig config{.env = trained.environment};
+  PolicySearchConfig config{.env = trained.environment.rewrite.environment};
+  if (config.env.reward == RewardKind::kMeasuredEveryK) config.env.reward = RewardKind::kRuntime;
   config.guided = learned.policy;
   return policy_method(std::move(trained), std::move(rules), std::move(cost), config);
 }

@@ -6,7 +6,7 @@
 #include "core/cost/machine.h"
 #include "core/cost/profile.h"
 #include "core/search/signatures.h"
-#include "env/factory/environment_factory.h"
+#include "env/registry/registry.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/extents.h"

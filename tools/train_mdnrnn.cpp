@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
+#include "env/translated.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/training.h"
@@ -70,7 +71,8 @@ void run(const Options& options) {
   const RolloutEpisodes data(Rollouts::open(options.rollouts));
   const Checkpoint checkpoint = given(options);
   const bool goes_on = !options.from.empty();
-  require_same_actions(goes_on ? options.from : options.encoder, checkpoint, data.spec());
+  with_context(goes_on ? options.from : options.encoder,
+               [&] { require_same_names(checkpoint.spec, data.spec()); });
   if (goes_on) config.mdnrnn.model = trained_with(checkpoint).model;
   const RunDirectory directory(options.out, dump_config(config), options.resume);
   const auto encoder = load_encoder(checkpoint);

@@ -19,9 +19,7 @@ BatchSteps steps_of(const SequenceBatch& batch) {
   steps.after = between(batch.latents, 1, count);
   steps.mask = between(batch.mask, 0, count);
   steps.next_mask = between(batch.mask, 1, count);
-  const LatentActions actions = flatten(batch.actions);
-  steps.primary = actions.primary;
-  steps.place = locate(actions, steps.mask);
+  steps.actions = flatten(batch.actions);
   steps.reward = batch.reward.flatten();
   steps.end = batch.end.flatten();
   steps.valid = batch.valid.flatten();
@@ -31,7 +29,7 @@ BatchSteps steps_of(const SequenceBatch& batch) {
 
 RowTargets targets_of(const Rows& rows, const BatchSteps& steps) {
   const auto share = rows.acted().clamp_min(0.25);
-  return {rows.latent(steps.after), rows.counts(steps.next_mask),
+  return {rows.take(steps.after.entities), rows.counts(steps.next_mask),
           rows.spread(steps.continues) * share};
 }
 

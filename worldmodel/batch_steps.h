@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "worldmodel/location.h"
 #include "worldmodel/rows.h"
 #include "worldmodel/starts.h"
 
@@ -13,19 +12,18 @@ namespace reverie {
 struct BatchSteps {
   Latents before, after;        ///< of the states before and after the step
   LatentMask mask, next_mask;   ///< likewise
-  torch::Tensor primary;        ///< [N]
-  RegionActions place;          ///< under `mask`
+  LatentActions actions;        ///< [N]
   torch::Tensor reward, end;    ///< [N]
   torch::Tensor valid;          ///< [N] bool: not padding
   torch::Tensor continues;      ///< [N] bool: the state after the step belongs to the episode
 
-  int64_t size() const { return primary.size(0); }
-  std::array<torch::Tensor*, 18> tensors() {
-    return {&before.z,       &before.regions,    &before.neighbours, &after.z,
-            &after.regions,  &after.neighbours,  &mask.counts,       &mask.regions,
-            &next_mask.counts, &next_mask.regions, &primary,         &place.region,
-            &place.index,    &place.count,       &reward,            &end,
-            &valid,          &continues};
+  int64_t size() const { return reward.size(0); }
+  std::array<torch::Tensor*, 17> tensors() {
+    return {&before.z,           &before.entities,     &before.neighbours, &after.z,
+            &after.entities,     &after.neighbours,    &mask.totals,       &mask.by_entity,
+            &next_mask.totals,   &next_mask.by_entity, &actions.primary,   &actions.entity,
+            &actions.index,      &reward,              &end,               &valid,
+            &continues};
   }
 };
 
@@ -36,7 +34,7 @@ struct RowTargets {
   torch::Tensor latent;  ///< [n, latent], afterwards
   torch::Tensor counts;  ///< [n, A], afterwards
   /// [n] float32: of these two in a mean over rows. 0 where the episode doesn't go on; a neighbour weighs a
-  /// quarter of the region acted in, as most stay what they are.
+  /// quarter of the entity acted in, as most stay what they are.
   torch::Tensor weight;
 };
 RowTargets targets_of(const Rows& rows, const BatchSteps& steps);

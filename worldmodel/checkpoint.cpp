@@ -9,7 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
-#include "worldmodel/spec_json.h"
+#include "env/spec_json.h"
 
 namespace reverie {
 namespace {
@@ -21,6 +21,7 @@ constexpr size_t kChecksum = 4;
 const std::map<std::string, torch::ScalarType>& types() {
   static const std::map<std::string, torch::ScalarType> table = {{"float32", torch::kFloat},
                                                                  {"float64", torch::kDouble},
+                                                                 {"int32", torch::kInt32},
                                                                  {"int64", torch::kInt64},
                                                                  {"uint8", torch::kUInt8}};
   return table;
@@ -159,22 +160,6 @@ Checkpoint load_checkpoint(const std::string& path, const std::string& kind) {
       throw InputError("this is a checkpoint of kind '{}', '{}' is needed", checkpoint.kind, kind);
     return checkpoint;
   });
-}
-
-void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
-                          const EnvSpec& spec) {
-  if (checkpoint.spec.name != spec.name)
-    throw InputError("{}: trained on environment '{}', not on '{}'", path, checkpoint.spec.name,
-                     spec.name);
-  if (checkpoint.spec.fingerprint != spec.fingerprint || checkpoint.spec.actions != spec.actions)
-    throw InputError(
-        "{}: trained with another rule set (fingerprint {:016x}, here {:016x}); collect and train "
-        "again, or pass the rules that it was trained with",
-        path, checkpoint.spec.fingerprint, spec.fingerprint);
-  if (checkpoint.spec.max_secondary != spec.max_secondary)
-    throw InputError("{}: trained with at most {} secondary choices of an action, here they are {} "
-                     "(env.max_locations); collect again with as many",
-                     path, checkpoint.spec.max_secondary, spec.max_secondary);
 }
 
 const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::string& name) {

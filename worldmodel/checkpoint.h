@@ -25,13 +25,13 @@ inline constexpr std::string_view kCheckpointMagic = "REVERIE";
 /// Equal content gives equal bytes.
 struct Checkpoint {
   std::string kind;    ///< "encoder", "world" or "policy", these with "-training"; "latents"
-  EnvSpec spec;        ///< of the environment, rule-set fingerprint included
+  EnvSpec spec;        ///< of the environment, all its names included
   uint64_t data = 0;   ///< fingerprint of what it was trained on
   std::string config;  ///< resolved YAML
   std::map<std::string, std::string> configs;  ///< of the parts, by name, as YAML
   std::map<std::string, int64_t> counters;
   std::map<std::string, double> scores;
-  std::map<std::string, torch::Tensor> tensors;  ///< float32, float64, int64 or uint8
+  std::map<std::string, torch::Tensor> tensors;  ///< float32, float64, int32, int64 or uint8
 };
 
 /// Written aside and renamed.
@@ -45,11 +45,6 @@ const torch::Tensor& stored_tensor(const Checkpoint& checkpoint, const std::stri
 
 /// Of the names and elements of the tensors.
 uint64_t hash_of_tensors(const Checkpoint& checkpoint);
-
-/// InputError when the checkpoint belongs to another environment or rule set than `spec`. Horizon
-/// and start states may differ.
-void require_same_actions(const std::string& path, const Checkpoint& checkpoint,
-                          const EnvSpec& spec);
 
 /// Parameters and buffers under `prefix` + "." + name.
 void store_module(Checkpoint& checkpoint, const std::string& prefix,

@@ -43,14 +43,14 @@ REVERIE_VECTOR_CLONES void choose_classes(const float* logits, int64_t actions, 
 
 /// One row of `decode_likeliest`; `best` and `chosen` are room for A entries.
 void decode_row(const int64_t* current, float* logits, const float* preference, int64_t actions,
-                int64_t max_secondary, float* best, int32_t* chosen, int64_t* next) {
+                int64_t max_choices, float* best, int32_t* chosen, int64_t* next) {
   for (int64_t a = 0; a < actions; ++a)
     logits[(current[a] > 0 ? kUnchanged : CountCode::kNone) * actions + a] += preference[a];
   choose_classes(logits, actions, best, chosen);
   for (int64_t a = 0; a < actions; ++a)
     next[a] = chosen[a] == CountCode::kNone
                   ? 0
-                  : std::clamp<int64_t>(current[a] + kChanges[chosen[a] - 1], 1, max_secondary);
+                  : std::clamp<int64_t>(current[a] + kChanges[chosen[a] - 1], 1, max_choices);
 }
 
 }  // namespace
@@ -64,23 +64,23 @@ torch::Tensor CountCode::encode(const torch::Tensor& current, const torch::Tenso
 }
 
 torch::Tensor CountCode::decode(const torch::Tensor& current, const torch::Tensor& classes,
-                                int max_secondary) {
+                                int max_choices) {
   const auto change = changes(current.device()).index({(classes - 1).clamp_min(0)});
-  const auto next = (current + change).clamp(1, max_secondary);
+  const auto next = (current + change).clamp(1, max_choices);
   return torch::where(classes == kNone, torch::zeros_like(next), next);
 }
 
 torch::Tensor CountCode::same(const torch::Tensor& current) { return (current > 0) * kUnchanged; }
 
 void CountCode::decode_likeliest(const torch::Tensor& current, torch::Tensor& logits,
-                                 const torch::Tensor& preference, int max_secondary,
+                                 const torch::Tensor& preference, int max_choices,
                                  torch::Tensor& next) {
   const int64_t rows = current.size(0), actions = current.size(1);
   if (!current.is_cpu()) {
     const auto all = logits.reshape({rows, classes(), actions})
                          .scatter_add(1, same(current).unsqueeze(1),
                                       preference.expand({rows, 1, actions}));
-    next.copy_(decode(current, all.argmax(1), max_secondary));
+    next.copy_(decode(current, all.argmax(1), max_choices));
     return;
   }
   REVERIE_CHECK(logits.stride(1) == 1 && next.is_contiguous() && preference.is_contiguous());
@@ -90,7 +90,7 @@ void CountCode::decode_likeliest(const torch::Tensor& current, torch::Tensor& lo
   for (int64_t i = 0; i < rows; ++i)
     decode_row(counts.data_ptr<int64_t>() + i * actions,
                logits.data_ptr<float>() + i * logits.stride(0), preference.data_ptr<float>(),
-               actions, max_secondary, best.data(), chosen.data(),
+               actions, max_choices, best.data(), chosen.data(),
                next.data_ptr<int64_t>() + i * actions);
 }
 

@@ -17,13 +17,13 @@ class CountCode {
   static torch::Tensor encode(const torch::Tensor& current, const torch::Tensor& next);
   /// Classes for counts that stay as they are.
   static torch::Tensor same(const torch::Tensor& current);
-  /// The next counts that classes mean: 0, or in 1 .. max_secondary.
+  /// The next counts that classes mean: 0, or in 1 .. max_choices.
   static torch::Tensor decode(const torch::Tensor& current, const torch::Tensor& classes,
-                              int max_secondary);
+                              int max_choices);
   /// The next counts [B, A] that the likeliest classes mean, written to `next`. `logits` [B, classes
   /// A], classes outside, are used up; `preference` [A] is added to the logits of `same`.
   static void decode_likeliest(const torch::Tensor& current, torch::Tensor& logits,
-                               const torch::Tensor& preference, int max_secondary,
+                               const torch::Tensor& preference, int max_choices,
                                torch::Tensor& next);
 };
 

@@ -6,7 +6,7 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kStartsOfRegions = 4096;
+constexpr int64_t kMostStarts = 4096;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ StartStates dream_starts(const LatentEpisodes& data, WorldModel& world) {
   const auto episodes = data.data().episodes_in(Split::kTrain);
   if (episodes.empty()) throw InputError("the rollouts hold no training episodes; collect more");
   StartChoice choice;
-  if (world.spec().regions > 1) choice.most = kStartsOfRegions;
+  choice.most = kMostStarts;
   return collect_starts(data, episodes, world, choice);
 }
 

@@ -55,8 +55,8 @@ class DreamEnvironment : public LatentEnvironment {
   int dreamed_ = 0;
 };
 
-/// States of the training split at which an action was taken; when S > 1 at most 4096, evenly
-/// spread, as each holds the recurrent states of all regions. InputError where there are none.
+/// States of the training split at which an action was taken, at most 4096, evenly spread, as each holds
+/// the recurrent states of all entities. InputError where there are none.
 StartStates dream_starts(const LatentEpisodes& data, WorldModel& world);
 
 }  // namespace reverie

@@ -11,7 +11,7 @@
 #include "worldmodel/graph_network.h"
 #include "worldmodel/latent.h"
 #include "worldmodel/modules.h"
-#include "worldmodel/region_pool.h"
+#include "worldmodel/entity_pool.h"
 #include "worldmodel/torch.h"
 
 namespace reverie {
@@ -34,7 +34,7 @@ struct EncoderConfig {
     v.field("kind", kind,
             "variational: reconstructs from samples; random: never trained, a control for "
             "comparisons");
-    v.field("latent", latent, "Width of the latent, and of a region's", at_least(1));
+    v.field("latent", latent, "Width of the latent, and of a entity's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));
   }
@@ -59,11 +59,10 @@ class Encoder {
   /// Adds everything that `load_encoder` needs, tensors under "encoder".
   virtual void store(Checkpoint& checkpoint) const = 0;
 
-  /// Observations of `environment`, which is like `spec()` but for how many regions its graphs have:
-  /// weights know no number of regions.
-  Latents encode(std::span<const Observation* const> observations, const EnvSpec& environment);
+  /// Observations with the names of `spec()`.
+  Latents encode(std::span<const Observation* const> observations);
   /// The same with their masks; on the encoder's device.
-  EncodedStates see(std::span<const Observation> observations, const EnvSpec& environment);
+  EncodedStates see(std::span<const Observation> observations);
 };
 
 /// Statistics of observations over the training split, as part of the model.
@@ -72,14 +71,15 @@ struct ObservationNormalizerImpl : torch::nn::Module {
   ObservationBatch forward(const ObservationBatch& batch);
   /// log(1 + count), normalised: [B, A].
   torch::Tensor counts(const torch::Tensor& counts);
-  /// The same by region, normalised over the regions where it is not 0: [B, S, A].
-  torch::Tensor counts_by_region(const LatentMask& mask);
-  /// Nodes of a usual region that has any; of a graph when S = 1. A scalar.
-  torch::Tensor usual_region();
+  /// The same by entity, normalised over the entities where it is not 0: [B, S, A].
+  torch::Tensor counts_by_entity(const LatentMask& mask);
+  /// Nodes of a usual entity that has any. A scalar.
+  torch::Tensor usual_entity();
 
-  Normalizer nodes{nullptr}, edges{nullptr}, globals{nullptr}, features{nullptr},
+  Normalizer nodes{nullptr}, edges{nullptr}, graph_targets{nullptr}, features{nullptr},
       log_counts{nullptr}, sizes{nullptr};
-  Normalizer region_features{nullptr}, region_counts{nullptr}, region_sizes{nullptr};  // S > 1
+  Normalizer entity_features{nullptr}, entity_counts{nullptr}, entity_sizes{nullptr};
+  torch::Tensor binary;  ///< [targets of graphs]: 1 for those that stay as they are, being 0 or 1
 };
 TORCH_MODULE(ObservationNormalizer);
 
@@ -89,33 +89,31 @@ class ObservationStatistics {
   explicit ObservationStatistics(const EnvSpec& spec);
   void add(const ObservationBatch& batch);
   void store(ObservationNormalizerImpl& normalizer) const;
-  /// Mean number of regions with nodes.
-  double usual_regions() const;
+  /// Mean number of entities with nodes.
+  double usual_entities() const;
 
  private:
-  void add_regions(const ObservationBatch& batch);
-
-  ColumnStatistics nodes_, edges_, globals_, features_, log_counts_, sizes_;
-  ColumnStatistics region_features_, region_counts_, region_sizes_;
+  ColumnStatistics nodes_, edges_, graph_targets_, features_, log_counts_, sizes_;
+  ColumnStatistics entity_features_, entity_counts_, entity_sizes_;
   int64_t graphs_ = 0;
-  int64_t regions_ = 0;
+  int64_t entities_ = 0;
 };
 
 /// log(1 + nodes) and log(1 + edges) of each graph, [B, 2].
 torch::Tensor log_sizes(const GraphBatch& graph);
 
-/// Of the latent before it is bounded by tanh; of regions' latents when S > 1.
+/// Of the entities' latents before they are bounded by tanh.
 struct Posterior {
-  torch::Tensor mean;          ///< [B, latent], or [B, S, latent]
+  torch::Tensor mean;          ///< [B, S, latent]
   torch::Tensor log_variance;  ///< likewise
 };
 
 /// A graph network with a Gaussian posterior (Kingma and Welling 2014) whose sample is bounded by
 /// tanh. The latent of a state is tanh(mean).
 ///
-/// When S > 1 there is no global part, only the last block passes messages from one region to
-/// another, and z is a RegionPool of the regions' latents. So the latent of a region says what is in
-/// it and in the regions that share edges with it, and nothing else: what a step leaves as it was
+/// Only the last block passes messages from one entity to another, and z is an EntityPool of the
+/// entities' latents. So the latent of a entity says what is in
+/// it and in the entities that share edges with it, and nothing else: what a step leaves as it was
 /// keeps its latents.
 class GraphEncoder : public torch::nn::Module, public Encoder {
  public:
@@ -141,18 +139,18 @@ class GraphEncoder : public torch::nn::Module, public Encoder {
   GraphHidden embed(const ObservationBatch& normal);
   GraphHidden pass_messages(GraphHidden hidden, const GraphBatch& graph);
   GraphHidden block(size_t i, const GraphHidden& hidden, const GraphBatch& graph);
-  /// What can be done in each region, [B * S, width].
-  torch::Tensor region_actions(const ObservationBatch& normal);
+  /// What can be done at each entity, [B * S, width].
+  torch::Tensor entity_actions(const ObservationBatch& normal);
   torch::Tensor read_out(const GraphHidden& hidden, const ObservationBatch& normal);
 
   EncoderConfig config_;
   EnvSpec spec_;
   ObservationNormalizer normalizer_{nullptr};
   torch::nn::Embedding types_{nullptr};
-  torch::nn::Linear nodes_{nullptr}, edges_{nullptr}, globals_{nullptr}, actions_{nullptr};
+  torch::nn::Linear nodes_{nullptr}, edges_{nullptr}, actions_{nullptr};
   torch::nn::ModuleList blocks_{nullptr};
   Mlp head_{nullptr};
-  RegionPool pool_{nullptr};  // S > 1
+  EntityPool pool_{nullptr};
 };
 
 /// From a checkpoint of kind "encoder", "world" or "policy".

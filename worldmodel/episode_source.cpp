@@ -29,14 +29,6 @@ Split EpisodeSource::judging_split() const {
   return episodes_in(Split::kValidation).empty() ? Split::kTrain : Split::kValidation;
 }
 
-int choice_index(const ActionMask& mask, const Action& action) {
-  if (mask.choices.empty()) return action.secondary;
-  const auto& choices = mask.choices[action.primary];
-  const auto found = std::lower_bound(choices.begin(), choices.end(), action.secondary);
-  REVERIE_CHECK(found != choices.end() && *found == action.secondary);
-  return static_cast<int>(found - choices.begin());
-}
-
 int32_t MemoryEpisodes::add_state(Observation state) {
   const auto [found, is_new] = index_of_.try_emplace(state.state_key, states_.size());
   if (is_new) states_.push_back(std::move(state));
@@ -49,13 +41,14 @@ void MemoryEpisodes::add_episode(Episode episode, Split split) {
 }
 
 uint64_t MemoryEpisodes::fingerprint() const {
-  uint64_t hash = hash_combine(spec_.fingerprint, episodes_.size());
+  uint64_t hash = hash_combine(hash_string(spec_.name), episodes_.size());
   for (const Episode& episode : episodes_) {
     hash = hash_combine(hash, episode.seed);
     for (const Transition& step : episode.steps)
       hash = hash_combine(hash_combine(hash, states_[step.state].state_key),
-                          static_cast<uint64_t>(step.action.primary) << 32 |
-                              static_cast<uint32_t>(step.action.secondary));
+                          static_cast<uint64_t>(step.action.primary) << 48 ^
+                              static_cast<uint64_t>(step.action.entity) << 16 ^
+                              static_cast<uint64_t>(step.action.index));
   }
   return hash;
 }

@@ -31,9 +31,6 @@ class EpisodeSource {
   Split judging_split() const;
 };
 
-/// Index of an action's secondary choice among the valid ones.
-int choice_index(const ActionMask& mask, const Action& action);
-
 /// Episodes held in memory; equal states (by key) are stored once.
 class MemoryEpisodes : public EpisodeSource {
  public:

@@ -26,10 +26,10 @@ torch::Tensor affine(torch::Tensor out, const torch::Tensor& bias, const torch::
   return at::addmm_out(out, bias, x, weight);
 }
 
-/// The last rules * classes of these rows of the head, with the classes outside and the rules inside.
-torch::Tensor class_first(const torch::Tensor& rows, int64_t rules) {
-  const int64_t counts = rules * CountCode::classes(), before = rows.size(0) - counts;
-  const auto by_class = rows.narrow(0, before, counts).view({rules, CountCode::classes()}).t().flatten();
+/// The last actions * classes of these rows of the head, with the classes outside and the actions inside.
+torch::Tensor class_first(const torch::Tensor& rows, int64_t actions) {
+  const int64_t counts = actions * CountCode::classes(), before = rows.size(0) - counts;
+  const auto by_class = rows.narrow(0, before, counts).view({actions, CountCode::classes()}).t().flatten();
   return torch::cat({rows.narrow(0, 0, before), by_class});
 }
 
@@ -52,7 +52,7 @@ struct FusedMdn::Recurrent {
   torch::Tensor h, c, next_h, next_c;
 };
 
-/// Of the rules seen, [n, K] each.
+/// Of the actions seen, [n, K] each.
 struct FusedMdn::NextCounts {
   torch::Tensor before, next;
 };
@@ -69,12 +69,12 @@ void FusedMdn::refresh() {
   mean_ = torch::cat({m.latent->mean, m.log_counts->mean});
   deviation_ = torch::cat({m.latent->deviation, m.log_counts->deviation});
   gates_ = torch::cat({m.gates_in->weight, m.gates_hidden->weight}, 1).t();
-  rules_ = m.seen_rules();
-  preference_ = m.same_counts.squeeze(1).index_select(0, rules_);
-  const auto order = class_first(m.head_rows(rules_), rules_.size(0));
+  actions_ = m.seen_actions();
+  preference_ = m.same_counts.squeeze(1).index_select(0, actions_);
+  const auto order = class_first(m.head_rows(actions_), actions_.size(0));
   head_ = m.head->weight.index_select(0, order).t();
   head_bias_ = m.head->bias.index_select(0, order);
-  logs_ = torch::log1p(torch::arange(m.spec.env.max_secondary + 1, mean_.options()));
+  logs_ = torch::log1p(torch::arange(m.spec.env.max_choices + 1, mean_.options()));
   input_ = torch::Tensor();
   seen_ = std::move(now);
 }
@@ -103,9 +103,9 @@ void FusedMdn::fill_input_on_cpu(const MdnInput& in, int64_t begin, int64_t rows
     float* x = copy_row(in.latent, i, row);
     for (int64_t a = 0; a < counts.size(1); ++a) *x++ = log_of(counts[i][a]);
     normalize_row(row, mean_.data_ptr<float>(), deviation_.data_ptr<float>(), x - row);
-    x = copy_row(network_->rules->weight, primary[i], x);
-    x = copy_row(in.location, i, x);
-    if (in.context.defined()) copy_row(in.context, i, x);
+    x = copy_row(network_->actions->weight, primary[i], x);
+    x = copy_row(in.choice, i, x);
+    copy_row(in.context, i, x);
   }
 }
 
@@ -123,9 +123,9 @@ void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
   put(some(in.latent));
   put(some(in.counts)).log1p_();
   x.narrow(1, 0, at).sub_(mean_).div_(deviation_).clamp_(-NormalizerImpl::kClamp, NormalizerImpl::kClamp);
-  put(network_->rules->weight.index_select(0, some(in.primary)));
-  put(some(in.location));
-  if (in.context.defined()) put(some(in.context));
+  put(network_->actions->weight.index_select(0, some(in.primary)));
+  put(some(in.choice));
+  put(some(in.context));
 }
 
 void FusedMdn::recur(const Recurrent& state, int64_t begin, int64_t rows) {
@@ -151,11 +151,11 @@ void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
   silu_rows(trunk);
   auto columns = columns_.narrow(0, begin, rows);
   affine(columns, head_bias_, trunk, head_);
-  const int64_t count_columns = rules_.size(0) * CountCode::classes();
+  const int64_t count_columns = actions_.size(0) * CountCode::classes();
   auto logits = columns.narrow(1, columns.size(1) - count_columns, count_columns);
   auto out = counts.next.narrow(0, begin, rows);
   CountCode::decode_likeliest(counts.before.narrow(0, begin, rows), logits, preference_,
-                              network_->spec.env.max_secondary, out);
+                              network_->spec.env.max_choices, out);
 }
 
 void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
@@ -180,7 +180,7 @@ void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cel
 
 FusedOutput FusedMdn::step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
   refresh();
-  NextCounts counts{in.counts.index_select(1, rules_), {}};
+  NextCounts counts{in.counts.index_select(1, actions_), {}};
   counts.next = torch::empty_like(counts.before);
   run(in, hidden, cell, &counts);
   FusedOutput output;

@@ -13,7 +13,7 @@ struct FusedOutput {
   torch::Tensor change;  ///< [n, columns of the mixture]
   torch::Tensor reward;  ///< [n]
   torch::Tensor end;     ///< [n], logit
-  torch::Tensor counts;  ///< [n, K] int64, the likeliest next counts of the rules seen; new
+  torch::Tensor counts;  ///< [n, K] int64, the likeliest next counts of the actions seen; new
 };
 
 /// One step of an MdnRnn for acting: the same numbers (within rounding) as embed, input_gates, cell
@@ -48,10 +48,10 @@ class FusedMdn {
   std::vector<std::pair<const void*, uint32_t>> seen_;  // of each source when it was laid out
 
   torch::Tensor mean_, deviation_;  // of latent and counts together
-  torch::Tensor logs_;              // log1p of 0 .. max_secondary
+  torch::Tensor logs_;              // log1p of 0 .. max_choices
   torch::Tensor gates_;             // [2 hidden, 4 hidden]: from the input, from h
-  torch::Tensor rules_, preference_;  // [K]: those seen, and how much M prefers their counts as they are
-  torch::Tensor head_, head_bias_;    // counts by class first: [hidden, columns for these rules]
+  torch::Tensor actions_, preference_;  // [K]: those seen, and how much M prefers their counts as they are
+  torch::Tensor head_, head_bias_;    // counts by class first: [hidden, columns for these actions]
 
   // Room for n rows at least.
   torch::Tensor input_;    // [n, columns of the network's input]

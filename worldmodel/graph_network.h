@@ -10,36 +10,28 @@ namespace reverie {
 
 /// Attributes of a graph inside a network, all `width` columns.
 struct GraphHidden {
-  torch::Tensor nodes;    ///< [N, width]
-  torch::Tensor edges;    ///< [E, width]
-  torch::Tensor globals;  ///< [B, width]; undefined in a network without them
+  torch::Tensor nodes;  ///< [N, width]
+  torch::Tensor edges;  ///< [E, width]
 };
 
-/// A full graph network block (Battaglia et al. 2018, algorithm 1): edge, node and global update,
-/// each an MLP with a residual connection and layer normalisation. Nodes receive the mean of their
-/// incoming and, apart from it, of their outgoing edges; globals the means of nodes and edges.
-///
-/// The first layer of an update on a concatenation is computed as a sum of one product per part, so
-/// that node and global parts are multiplied before they are gathered. Without `globals` there are
-/// none, and what a node learns comes from nodes that edges join to it.
+/// A graph network block (Battaglia et al. 2018, algorithm 1) without a global part, so that what a node
+/// learns comes from nodes that edges join to it: edge and node update, each an MLP with a residual
+/// connection and layer normalisation. Nodes receive the mean of their incoming and, apart from it, of
+/// their outgoing edges. The first layer of an update on a concatenation is computed as a sum of one
+/// product per part, so that node parts are multiplied before they are gathered.
 struct GnBlockImpl : torch::nn::Module {
-  explicit GnBlockImpl(int width, bool globals = true);
+  explicit GnBlockImpl(int width);
   GraphHidden forward(const GraphHidden& in, const GraphBatch& graph);
 
  private:
   torch::Tensor update_edges(const GraphHidden& in, const GraphBatch& graph);
   torch::Tensor update_nodes(const GraphHidden& in, const torch::Tensor& edges,
                              const GraphBatch& graph);
-  torch::Tensor update_globals(const GraphHidden& in, const torch::Tensor& nodes,
-                               const torch::Tensor& edges, const GraphBatch& graph);
 
   torch::nn::Linear edge_self{nullptr}, edge_sender{nullptr}, edge_receiver{nullptr},
-      edge_global{nullptr}, edge_out{nullptr};
-  torch::nn::Linear node_self{nullptr}, node_in{nullptr}, node_back{nullptr},
-      node_global{nullptr}, node_out{nullptr};
-  torch::nn::Linear global_self{nullptr}, global_nodes{nullptr}, global_edges{nullptr},
-      global_out{nullptr};
-  torch::nn::LayerNorm edge_norm{nullptr}, node_norm{nullptr}, global_norm{nullptr};
+      edge_out{nullptr};
+  torch::nn::Linear node_self{nullptr}, node_in{nullptr}, node_back{nullptr}, node_out{nullptr};
+  torch::nn::LayerNorm edge_norm{nullptr}, node_norm{nullptr};
 };
 TORCH_MODULE(GnBlock);
 

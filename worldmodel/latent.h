@@ -2,6 +2,8 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "env/environment.h"
 #include "worldmodel/tensors.h"
@@ -9,60 +11,58 @@
 
 namespace reverie {
 
-/// Sizes of latents; constant over the life of a world model. S = 1 is the flat model of Ha and
-/// Schmidhuber (2018); S > 1 factors the graph into regions, of which an action changes one and its
-/// neighbours.
+/// Sizes of latents; constant over the life of a world model. One entity is the flat model of Ha and
+/// Schmidhuber (2018); several factor the graph, of which an action changes one and its neighbours.
 struct LatentSpec {
-  int latent = 0;     ///< width of the global latent z, and of a region's
-  int regions = 1;    ///< S
-  int hidden = 0;     ///< width of M's recurrent output h
-  EnvSpec env;        ///< actions, horizon, fingerprint
+  int latent = 0;  ///< width of the global latent z, and of an entity's
+  int hidden = 0;  ///< width of M's recurrent output h
+  EnvSpec env;
 };
 
-/// What V says of B states. Tensors are float32 on one device.
+/// What V says of B states, padded to the S entities of the state that has the most. Tensors are float32
+/// where nothing else is said, and on one device.
 struct Latents {
-  torch::Tensor z;           ///< [B, latent], bounded
-  torch::Tensor regions;     ///< [B, S, latent], 0 for a region without nodes; undefined when S = 1
-  /// [B, S] int64: bit s is set where region s is a neighbour, one that shares a value with this one: what
-  /// a node of either makes is used in the other, or what some node makes is used in both; undefined
-  /// when S = 1.
+  torch::Tensor z;         ///< [B, latent], bounded
+  torch::Tensor entities;  ///< [B, S, latent], 0 for one without nodes and for padding
+  /// [B, S, K] int32: the neighbours of each entity, their numbers plus 1, ascending; 0 behind the last. A
+  /// neighbour shares a value with it: what a node of either makes is used in the other, or what some node
+  /// makes is used in both.
   torch::Tensor neighbours;
 
-  std::array<torch::Tensor*, 3> tensors() { return {&z, &regions, &neighbours}; }
+  std::array<torch::Tensor*, 3> tensors() { return {&z, &entities, &neighbours}; }
 };
 
 /// What can be done in B states.
 struct LatentMask {
-  torch::Tensor counts;   ///< [B, primary], int64: valid secondary choices, NO-OP always 1
-  /// [B, primary, S] int16, as data sets hold many: how many of them lie in each region, those of
-  /// region 0 coming first; undefined when S = 1.
-  torch::Tensor regions;
+  torch::Tensor totals;     ///< [B, primary] int64: choices at all entities, NO-OP always 1
+  torch::Tensor by_entity;  ///< [B, primary, S] int16, as data sets hold many: choices at each
 
-  std::array<torch::Tensor*, 2> tensors() { return {&counts, &regions}; }
+  int64_t entities() const { return by_entity.size(-1); }
+  std::array<torch::Tensor*, 2> tensors() { return {&totals, &by_entity}; }
 };
 
 /// B states in latent space.
 struct LatentState {
   Latents latents;
-  torch::Tensor hidden;  ///< [B, hidden], or [B, S, hidden] when S > 1; zero at an episode's start
+  torch::Tensor hidden;  ///< [B, S, hidden]; zero at an episode's start
   torch::Tensor cell;    ///< likewise
 
   std::array<torch::Tensor*, 5> tensors() {
-    return {&latents.z, &latents.regions, &latents.neighbours, &hidden, &cell};
+    return {&latents.z, &latents.entities, &latents.neighbours, &hidden, &cell};
   }
 };
 
 /// What a policy sees. It cannot tell a dream from the real environment.
 struct LatentObservation {
   torch::Tensor z;         ///< [B, latent]
-  torch::Tensor h;         ///< [B, hidden]; when S > 1 the mean over the regions with latents
+  torch::Tensor h;         ///< [B, hidden], the mean over the entities with latents
   LatentMask mask;
   torch::Tensor to_go;     ///< [B], remaining share of the horizon, 1 at the start
-  torch::Tensor regions;   ///< [B, S, latent]; undefined when S = 1
-  torch::Tensor region_h;  ///< [B, S, hidden]; undefined when S = 1
+  torch::Tensor entities;  ///< [B, S, latent]
+  torch::Tensor entity_h;  ///< [B, S, hidden]
 
   std::array<torch::Tensor*, 7> tensors() {
-    return {&z, &h, &mask.counts, &mask.regions, &to_go, &regions, &region_h};
+    return {&z, &h, &mask.totals, &mask.by_entity, &to_go, &entities, &entity_h};
   }
 };
 
@@ -81,10 +81,16 @@ inline torch::Tensor time_to_go(const torch::Tensor& steps, int horizon) {
 /// B actions; int64 [B] each.
 struct LatentActions {
   torch::Tensor primary;
-  torch::Tensor secondary;  ///< index among the valid choices
+  torch::Tensor entity;
+  torch::Tensor index;  ///< among the equal choices there
 
-  std::array<torch::Tensor*, 2> tensors() { return {&primary, &secondary}; }
+  std::array<torch::Tensor*, 3> tensors() { return {&primary, &entity, &index}; }
 };
+
+/// The same as B actions of an environment.
+std::vector<Action> actions_of(const LatentActions& actions);
+/// The other way, on the CPU.
+LatentActions latent_actions(std::span<const Action> actions);
 
 struct LatentStep {
   torch::Tensor reward;      ///< [B] float32
@@ -109,7 +115,7 @@ class LatentEnvironment {
   /// Real work done so far; a dream's stays at zero.
   virtual EnvCounters counters() const = 0;
   /// Steps of real transitions whose rewards are dreamed so far: no real work.
-  virtual int64_t symbolic_steps() const { return 0; }
+  virtual int64_t surrogate_steps() const { return 0; }
 };
 
 }  // namespace reverie

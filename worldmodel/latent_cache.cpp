@@ -14,8 +14,8 @@ namespace reverie {
 namespace {
 
 constexpr int kNodesAtOnce = 20000;
-constexpr uint64_t kForm = 2;  // of a kept file; 1 listed neighbours by number
-constexpr std::array<const char*, 3> kLatentNames = {"z", "regions", "neighbours"};  // of Latents
+constexpr uint64_t kForm = 3;  // of a kept file
+constexpr std::array<const char*, 3> kLatentNames = {"z", "entities", "neighbours"};  // of Latents
 
 Latents take(const Checkpoint& kept) {
   Latents latents;

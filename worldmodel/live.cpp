@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "env/translated.h"
 
 namespace reverie {
 namespace {
@@ -26,16 +27,6 @@ torch::Tensor bool_tensor(const std::vector<char>& values) {
 
 }  // namespace
 
-void check_same_actions(const EnvSpec& real, const WorldModel& world) {
-  const EnvSpec& trained = world.spec().env;
-  if (real.actions != trained.actions || real.fingerprint != trained.fingerprint)
-    throw InputError("the world model was trained for other actions than '{}' has", real.name);
-  if ((real.regions > 1) != (trained.regions > 1))
-    throw InputError("the world model was trained {} regions (env.region_nodes), '{}' comes {}",
-                     trained.regions > 1 ? "with" : "without", real.name,
-                     real.regions > 1 ? "with them" : "without");
-}
-
 LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
                                              std::shared_ptr<Encoder> encoder,
                                              std::shared_ptr<WorldModel> world, int batch,
@@ -43,12 +34,10 @@ LiveLatentEnvironment::LiveLatentEnvironment(const Environment& environment,
     : spec_(world->spec()),
       encoder_(std::move(encoder)),
       world_(std::move(world)),
-      real_(environment, batch, worker_count(workers, environment, batch)) {
-  check_same_actions(environment.spec(), *world_);
+      real_(*translated(environment.fork(), spec_.env), batch,
+            worker_count(workers, environment, batch)) {
   REVERIE_CHECK_EQ(encoder_->latent(), spec_.latent);
-  spec_.env = environment.spec();
-  spec_.regions = spec_.env.regions;
-  masks_.resize(batch);
+  spec_.env = real_.spec();
 }
 
 LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
@@ -70,10 +59,7 @@ LatentObservation LiveLatentEnvironment::reset(uint64_t seed) {
 std::pair<Latents, LatentMask> LiveLatentEnvironment::look(const std::vector<int64_t>& rows) {
   const std::vector<Observation> seen = real_.observe(rows);
   std::vector<const ActionMask*> masks;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    masks.push_back(&seen[i].mask);
-    masks_[rows[i]] = seen[i].mask;
-  }
+  for (const Observation& observation : seen) masks.push_back(&observation.mask);
   torch::NoGradGuard guard;
   const auto device = world_->device();
   const LatentMask mask = batch_masks(masks, spec_.env);
@@ -86,7 +72,7 @@ Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) 
   for (const Observation& observation : seen)
     if (latents_.try_emplace(observation.state_key).second) fresh.push_back(&observation);
   if (!fresh.empty()) {
-    const Latents encoded = encoder_->encode(fresh, spec_.env);
+    const Latents encoded = encoder_->encode(fresh);
     for (size_t i = 0; i < fresh.size(); ++i)
       latents_[fresh[i]->state_key] = map_tensors(
           encoded, [&](const torch::Tensor& t) { return t[static_cast<int64_t>(i)]; });
@@ -97,20 +83,12 @@ Latents LiveLatentEnvironment::latents_of(const std::vector<Observation>& seen) 
 }
 
 LatentStep LiveLatentEnvironment::step(const LatentActions& actions) {
-  const auto primary = actions.primary.to(torch::kCPU).contiguous();
-  const auto secondary = actions.secondary.to(torch::kCPU).contiguous();
   auto rewards = torch::zeros({batch()});
   float* reward = rewards.data_ptr<float>();
-  const int64_t* rule = primary.data_ptr<int64_t>();
-  const int64_t* location = secondary.data_ptr<int64_t>();
-  std::vector<Action> chosen(batch());
+  const std::vector<Action> chosen = actions_of(actions);
   std::vector<int64_t> running, moved;
-  for (int b = 0; b < batch(); ++b) {
-    if (real_.over(b)) continue;
-    running.push_back(b);
-    const auto primary_b = static_cast<int>(rule[b]);
-    chosen[b] = {primary_b, secondary_choice(masks_[b], primary_b, static_cast<int>(location[b]))};
-  }
+  for (int b = 0; b < batch(); ++b)
+    if (!real_.over(b)) running.push_back(b);
   const std::vector<StepResult> results = real_.step(chosen);
   for (const int64_t b : running) {
     reward[b] = static_cast<float>(results[b].reward);

@@ -12,17 +12,13 @@
 
 namespace reverie {
 
-/// InputError when `world` was trained for other actions than the environment `real` has, or one of
-/// them knows regions and the other does not. How many there are need not agree.
-void check_same_actions(const EnvSpec& real, const WorldModel& world);
-
 /// B real environments behind V, with M carrying the recurrent state. Graphs of all trajectories
 /// are encoded in one batch, each distinct state once between resets; the mask is the environment's
 /// own. Trajectory b of `reset(seed)` is the episode of seed `seed + b`.
 class LiveLatentEnvironment : public LatentEnvironment {
  public:
-  /// Forks `environment` B times. InputError as check_same_actions says. Results do
-  /// not depend on `workers`, the threads that step and look; 0 takes one per processor, or a single
+  /// Forks `environment` B times, translated to the names that the world model knows
+  /// (env/translated.h); InputError as there. Results do not depend on `workers`, the threads that step and look; 0 takes one per processor, or a single
   /// one where the environment is not deterministic, as measurements must not disturb each other.
   LiveLatentEnvironment(const Environment& environment, std::shared_ptr<Encoder> encoder,
                         std::shared_ptr<WorldModel> world, int batch, int workers = 0);
@@ -50,7 +46,6 @@ class LiveLatentEnvironment : public LatentEnvironment {
   std::shared_ptr<WorldModel> world_;
   VectorEnvironment real_;
   std::unordered_map<uint64_t, Latents> latents_;  // by state key
-  std::vector<ActionMask> masks_;
   LatentState state_;
   LatentMask mask_;
   std::vector<int> steps_;

@@ -10,8 +10,8 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kStatesOfSpread = 2000;  // that the deviation of regions is taken over
-constexpr int kEpisodesOfRegions = 100;
+constexpr int64_t kStatesOfSpread = 2000;  // that the deviation of entities is taken over
+constexpr int kMostEpisodes = 100;
 
 /// F1 of the class where both are true; 1 where there is nothing to find and nothing was claimed.
 double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
@@ -28,18 +28,14 @@ double change_error(const torch::Tensor& predicted, const torch::Tensor& real, c
 
 double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item<double>(); }
 
-/// Deviation of what M predicts: of z, or of the latents of regions that have nodes.
+/// Deviation of what M predicts: of the latents of entities that have nodes.
 torch::Tensor spread_of(const Latents& latents) {
   ColumnStatistics statistics(latents.z.size(1));
-  if (latents.regions.defined()) {
-    const int64_t states = latents.z.size(0), some = std::min(states, kStatesOfSpread);
-    const auto chosen = latents.regions
-                            .index_select(0, (torch::arange(some) * states / some).to(torch::kInt64))
-                            .flatten(0, 1);
-    statistics.add(chosen, chosen.ne(0).any(-1, true).expand_as(chosen));
-  } else {
-    statistics.add(latents.z);
-  }
+  const int64_t states = latents.z.size(0), some = std::min(states, kStatesOfSpread);
+  const auto chosen = latents.entities
+                          .index_select(0, (torch::arange(some) * states / some).to(torch::kInt64))
+                          .flatten(0, 1);
+  statistics.add(chosen, chosen.ne(0).any(-1, true).expand_as(chosen));
   return statistics.deviation();
 }
 
@@ -86,14 +82,10 @@ class OpenLoop {
   /// Goes on from k - 1 to k steps; starts that have fewer ahead stay.
   void step(int64_t k) {
     const auto t = (starts_.steps + (k - 1)).clamp_max(batch_.steps() - 1);
-    const LatentActions actions = {at(batch_.actions.primary, t), at(batch_.actions.secondary, t)};
-    const LatentMask real =
-        map_tensors(batch_.mask, [&](const torch::Tensor& x) { return at(x, t); });
-    RegionActions place = locate(actions, real);
-    place.count = count_in(reached_.mask, actions.primary, place.region);
+    const LatentActions actions = map_tensors(batch_.actions, [&](const torch::Tensor& x) { return at(x, t); });
     const auto running = ahead_.ge(k);
-    WorldPrediction next = world_.step_at(state_, reached_.mask, actions.primary, place, 0,
-                                          torch::Generator(make_generator(0)));
+    WorldPrediction next = world_.step(state_, reached_.mask, actions, 0,
+                                       torch::Generator(make_generator(0)));
     state_.latents = next.latents;
     next.reward = reached_.reward + next.reward;
     next.end = torch::Tensor();
@@ -102,24 +94,21 @@ class OpenLoop {
   }
 
   double latent_error(const Latents& predicted, const Latents& real) const {
-    const auto miss =
-        real.regions.defined() ? predicted.regions - real.regions : predicted.z - real.z;
+    const auto miss = predicted.entities - real.entities;
     return std::sqrt(average((miss / spread_).square()));
   }
 
   OpenLoopRow score(int k, const torch::Tensor& rows) const {
     const auto take = [&](const torch::Tensor& x) { return x.index_select(0, rows); };
-    const int64_t rules = world_.spec().env.no_op();
+    const int64_t actions = world_.spec().env.no_op();
     const auto t = starts_.steps + (k > 0 ? torch::full_like(ahead_, k) : ahead_);
     const auto within = t.clamp_max(batch_.steps());
     const auto then = [&](const torch::Tensor& x) { return take(at(x, within)); };
     const auto real_latents = map_tensors(batch_.latents, then);
     const LatentMask real_mask = map_tensors(batch_.mask, then);
     const LatentMask told_mask = select_rows(reached_.mask, rows), copied_mask = select_rows(starts_.mask, rows);
-    const auto counts_of = [&](const LatentMask& mask) { return mask.counts.narrow(1, 0, rules); };
-    const auto finest_of = [&](const LatentMask& mask) {
-      return mask.regions.defined() ? mask.regions.narrow(1, 0, rules) : counts_of(mask);
-    };
+    const auto counts_of = [&](const LatentMask& mask) { return mask.totals.narrow(1, 0, actions); };
+    const auto finest_of = [&](const LatentMask& mask) { return mask.by_entity.narrow(1, 0, actions); };
     const auto real = counts_of(real_mask), counts = counts_of(told_mask), copied = counts_of(copied_mask);
     OpenLoopRow row;
     row.k = k;
@@ -172,7 +161,7 @@ std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector
   REVERIE_CHECK(std::is_sorted(episodes.begin(), episodes.end()));
   if (episodes.empty()) return {};
   torch::NoGradGuard guard;
-  const auto some = world.spec().regions > 1 ? thin(episodes, kEpisodesOfRegions) : episodes;
+  const auto some = thin(episodes, kMostEpisodes);
   auto rows = OpenLoop(data, some, world, {.most = max_starts}).run(steps);
   const OpenLoopRow whole =
       OpenLoop(data, some, world, {.first_only = true, .most = max_starts}).run_to_the_end();

@@ -14,13 +14,13 @@ namespace reverie {
 struct OpenLoopRow {
   int k = 0;  ///< 0: from the beginning of an episode to the last state that belongs to it
   int64_t starts = 0;
-  double latent_error = 0;  ///< root mean square, in deviations of z (S > 1: of regions) over the data
+  double latent_error = 0;  ///< root mean square, in deviations of entities' latents
   double latent_error_copy = 0;
   double reward_error = 0;      ///< mean |predicted - real| sum of k rewards
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
   double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
-  /// Wrong counts (S > 1: by region) for each that differs from the start's, NO-OP aside: 1 is what copying
+  /// Wrong counts, by entity, for each that differs from the start's, NO-OP aside: 1 is what copying
   /// gives; 0 where none differs. Most never change and are right in any case; here they don't count.
   double change_error = 0;
   double present_f1 = 0;  ///< of "has a valid choice", NO-OP aside
@@ -30,7 +30,7 @@ struct OpenLoopRow {
 };
 
 /// Rows for those `steps` (none: no row) that at least one start has ahead of it, and for whole episodes. At most
-/// `max_starts` starts, evenly spread over the episodes, of which at most 100 are taken when S > 1.
+/// `max_starts` starts, evenly spread over the episodes, of which at most 100 are taken.
 std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts = 1000);

@@ -1,21 +1,22 @@
 #include "worldmodel/packer.h"
 
+#include <algorithm>
+
 namespace reverie {
 
 std::vector<std::vector<int>> pack_states(const EpisodeSource& data, const std::vector<int>& states,
                                           int max_nodes, int max_graphs) {
   std::vector<std::vector<int>> batches;
-  int nodes = 0;
+  int nodes = 0, entities = 0;
   for (const int state : states) {
-    const int more = data.node_count(state);
-    const bool fits = !batches.empty() && nodes + more <= max_nodes &&
-                      static_cast<int>(batches.back().size()) < max_graphs;
-    if (!fits) {
-      batches.emplace_back();
-      nodes = 0;
-    }
+    const int more = data.node_count(state), largest = std::max(entities, data.mask(state).entities);
+    const int graphs = batches.empty() ? max_graphs : static_cast<int>(batches.back().size());
+    const bool fits = graphs < max_graphs && nodes + more <= max_nodes &&
+                      int64_t{graphs + 1} * largest <= max_nodes;
+    if (!fits) batches.emplace_back();
     batches.back().push_back(state);
-    nodes += more;
+    nodes = fits ? nodes + more : more;
+    entities = fits ? largest : data.mask(state).entities;
   }
   return batches;
 }

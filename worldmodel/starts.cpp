@@ -34,11 +34,6 @@ LatentEpisodes::LatentEpisodes(const EpisodeSource& data, Latents latents)
   std::vector<const ActionMask*> masks;
   for (int i = 0; i < data.state_count(); ++i) masks.push_back(&data.mask(i));
   mask_ = batch_masks(masks, data.spec());
-  for (const Episode& episode : data.episodes()) {
-    auto& indices = secondary_index_.emplace_back();
-    for (const Transition& step : episode.steps)
-      indices.push_back(choice_index(data.mask(step.state), step.action));
-  }
 }
 
 SequenceBatch LatentEpisodes::batch(const std::vector<int>& episodes) const {
@@ -49,7 +44,8 @@ SequenceBatch LatentEpisodes::batch(const std::vector<int>& episodes) const {
   auto states = torch::empty({count, longest + 1}, torch::kInt64);
   SequenceBatch batch;
   batch.actions.primary = torch::full({count, longest}, data_.spec().no_op(), torch::kInt64);
-  batch.actions.secondary = torch::zeros({count, longest}, torch::kInt64);
+  batch.actions.entity = torch::zeros({count, longest}, torch::kInt64);
+  batch.actions.index = torch::zeros({count, longest}, torch::kInt64);
   batch.reward = torch::zeros({count, longest});
   batch.end = torch::zeros({count, longest}, torch::kBool);
   batch.valid = torch::zeros({count, longest}, torch::kBool);
@@ -62,17 +58,23 @@ SequenceBatch LatentEpisodes::batch(const std::vector<int>& episodes) const {
       const Transition& step = episode.steps[t];
       state[t] = step.state;
       batch.actions.primary.data_ptr<int64_t>()[at + t] = step.action.primary;
-      batch.actions.secondary.data_ptr<int64_t>()[at + t] = secondary_index_[episodes[row]][t];
+      batch.actions.entity.data_ptr<int64_t>()[at + t] = step.action.entity;
+      batch.actions.index.data_ptr<int64_t>()[at + t] = step.action.index;
       batch.reward.data_ptr<float>()[at + t] = step.reward;
       batch.end.data_ptr<bool>()[at + t] = step.terminated;
       batch.valid.data_ptr<bool>()[at + t] = true;
     }
   }
-  const auto of_states = [&](const torch::Tensor& t) {
-    return t.index_select(0, states.flatten()).unflatten(0, {count, longest + 1});
+  int64_t entities = 1;
+  for (int64_t i = 0; i < states.numel(); ++i)
+    entities = std::max<int64_t>(entities, data_.mask(states.data_ptr<int64_t>()[i]).entities);
+  const auto of_states = [&](const torch::Tensor& t, int64_t entity_dimension) {
+    const auto some = entity_dimension > 0 ? t.narrow(entity_dimension, 0, entities) : t;
+    return some.index_select(0, states.flatten()).unflatten(0, {count, longest + 1});
   };
-  batch.latents = map_tensors(latents_, of_states);
-  batch.mask = map_tensors(mask_, of_states);
+  batch.latents = {of_states(latents_.z, 0), of_states(latents_.entities, 1),
+                   of_states(latents_.neighbours, 1)};
+  batch.mask = {of_states(mask_.totals, 0), of_states(mask_.by_entity, 2)};
   return batch;
 }
 

@@ -24,9 +24,10 @@ struct SequenceBatch {
   int64_t steps() const { return valid.size(1); }
   /// Where state t + 1 belongs to the episode: valid and not terminated. [B, T] bool.
   torch::Tensor continues() const { return valid.logical_and(end.logical_not()); }
-  std::array<torch::Tensor*, 10> tensors() {
-    return {&latents.z,       &latents.regions,   &latents.neighbours, &mask.counts, &mask.regions,
-            &actions.primary, &actions.secondary, &reward,             &end,         &valid};
+  std::array<torch::Tensor*, 11> tensors() {
+    return {&latents.z,       &latents.entities,   &latents.neighbours, &mask.totals, &mask.by_entity,
+            &actions.primary, &actions.entity,    &actions.index,      &reward,      &end,
+            &valid};
   }
 };
 
@@ -42,13 +43,13 @@ class LatentEpisodes {
   const EpisodeSource& data() const { return data_; }
   const Latents& latents() const { return latents_; }  ///< of the states
   const LatentMask& mask() const { return mask_; }     ///< likewise
+  /// Padded to the entities of the state among them that has the most.
   SequenceBatch batch(const std::vector<int>& episodes) const;
 
  private:
   const EpisodeSource& data_;
   Latents latents_;
   LatentMask mask_;
-  std::vector<std::vector<int>> secondary_index_;  // per episode, index among the valid choices
 };
 
 /// N real states to begin from, the recurrent state warmed up along the real steps before them.
@@ -61,10 +62,11 @@ struct StartStates {
   torch::Tensor reward;    ///< [N] float32, of that step
 
   int64_t size() const { return steps.size(0); }
-  std::array<torch::Tensor*, 12> tensors() {
-    return {&state.latents.z, &state.latents.regions, &state.latents.neighbours, &state.hidden,
-            &state.cell,      &mask.counts,           &mask.regions,             &steps,
-            &episode,         &actions.primary,       &actions.secondary,        &reward};
+  std::array<torch::Tensor*, 13> tensors() {
+    return {&state.latents.z, &state.latents.entities, &state.latents.neighbours, &state.hidden,
+            &state.cell,      &mask.totals,           &mask.by_entity,             &steps,
+            &episode,         &actions.primary,       &actions.entity,           &actions.index,
+            &reward};
   }
 };
 
@@ -76,8 +78,8 @@ struct StartChoice {
 };
 
 /// States of these episodes (ascending) at which an action was taken, in order of episode and step.
-/// When S > 1 a state takes some S * (2 hidden + latent) * 4 bytes, 80 KB for 64 regions of the default
-/// widths, and its mask as much again: so many are not to be kept all.
+/// A state takes some S * (2 hidden + latent) * 4 bytes, 80 KB for 64 entities of the default widths, and
+/// its mask as much again: so many are not to be kept all.
 StartStates collect_starts(const LatentEpisodes& data, const std::vector<int>& episodes,
                            WorldModel& world, const StartChoice& choice);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,29 @@ namespace reverie {
 
 // Structs of tensors: T gives pointers to all of its tensors, in a fixed order, by `tensors()`. Those
 // that are undefined stay so.
+
+/// `x` with zeros behind it, so that its dimensions from `first` on have the extents of `shape`.
+inline torch::Tensor padded_to(const torch::Tensor& x, at::IntArrayRef shape, int64_t first = 1) {
+  std::vector<int64_t> pads;  // of the last dimension first: none before, so many behind
+  bool any = false;
+  for (int64_t d = x.dim() - 1; d >= first; --d) {
+    const int64_t pad = shape[static_cast<size_t>(d)] - x.size(d);
+    pads.insert(pads.end(), {0, pad});
+    any = any || pad > 0;
+  }
+  return any ? at::constant_pad_nd(x, pads, 0) : x;
+}
+
+/// Zeros behind tensors whose extents differ in other dimensions than the first: states of graphs with
+/// different numbers of entities.
+inline std::vector<torch::Tensor> padded(std::vector<torch::Tensor> list, int64_t first = 1) {
+  auto shape = list.front().sizes().vec();
+  for (const torch::Tensor& x : list)
+    for (size_t d = static_cast<size_t>(first); d < shape.size(); ++d)
+      shape[d] = std::max(shape[d], x.size(static_cast<int64_t>(d)));
+  for (torch::Tensor& x : list) x = padded_to(x, shape, first);
+  return list;
+}
 
 /// f of each tensor.
 template <class T, class F>
@@ -57,7 +81,8 @@ T select_rows(T x, const torch::Tensor& index) {
 template <class T>
 T with_rows(const T& x, const torch::Tensor& index, const T& from) {
   return map_tensors(x, from, [&](const torch::Tensor& to, const torch::Tensor& rows) {
-    return to.index_copy(0, index, rows);
+    const auto both = padded({to, rows});
+    return both[0].index_copy(0, index, both[1]);
   });
 }
 
@@ -77,20 +102,21 @@ T choose_rows(const torch::Tensor& choose, const T& yes, const T& no) {
   return map_tensors(yes, no, [&](const torch::Tensor& a, const torch::Tensor& b) {
     auto shape = std::vector<int64_t>(a.dim(), 1);
     shape[0] = choose.size(0);
-    return torch::where(choose.view(shape), a, b);
+    const auto both = padded({a, b});
+    return torch::where(choose.view(shape), both[0], both[1]);
   });
 }
 
 /// Rows of all parts, one below the other.
 template <class T>
 T concatenate(std::vector<T> parts) {
-  return join_tensors(std::move(parts), [](const auto& list) { return torch::cat(list); });
+  return join_tensors(std::move(parts), [](const auto& list) { return torch::cat(padded(list)); });
 }
 
 /// Along a new first dimension.
 template <class T>
 T stack(const std::vector<T>& parts) {
-  return join_tensors(parts, [](const auto& list) { return torch::stack(list); });
+  return join_tensors(parts, [](const auto& list) { return torch::stack(padded(list, 0)); });
 }
 
 /// [T, B, ...] to [T * B, ...].

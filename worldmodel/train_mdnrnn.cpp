@@ -16,10 +16,10 @@ torch::Tensor where(const torch::Tensor& x, const torch::Tensor& chosen) {
   return x.index_select(0, chosen.nonzero().squeeze(1));
 }
 
-/// [A] bool: which rules have choices in some of these counts [n, A].
+/// [A] bool: which primary actions have choices in some of these counts [n, A].
 torch::Tensor any_of(const torch::Tensor& counts) { return counts.gt(0).any(0); }
 
-/// Sets what M knows of its inputs and outputs: which rules there are, and the scale of the rows that it
+/// Sets what M knows of its inputs and outputs: which actions there are, and the scale of the rows that it
 /// works on, that of changes of those acted in, as most neighbours stay what they are.
 void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes,
                     MdnRnnImpl& network) {
@@ -29,33 +29,32 @@ void set_statistics(const LatentEpisodes& data, const std::vector<int>& episodes
   auto seen = torch::zeros_like(network.seen, torch::kBool);
   for (const auto& some : split_into(episodes, 64)) {
     const BatchSteps steps = steps_of(data.batch(some));
-    const Rows rows(steps.place.region, steps.before.neighbours);
+    const Rows rows(steps.actions.entity, steps.before.neighbours);
     const auto valid = rows.spread(steps.valid);
-    const auto before = rows.latent(steps.before);
-    const auto difference = rows.latent(steps.after) - before;
-    seen.logical_or_(any_of(where(steps.mask.counts, steps.valid)))
-        .logical_or_(any_of(where(steps.next_mask.counts, steps.continues)));
+    const auto before = rows.take(steps.before.entities);
+    const auto difference = rows.take(steps.after.entities) - before;
+    seen.logical_or_(any_of(where(steps.mask.totals, steps.valid)))
+        .logical_or_(any_of(where(steps.next_mask.totals, steps.continues)));
     latent.add(where(before, valid));
     change.add(where(difference.narrow(0, 0, rows.trajectories()), steps.continues));
     counts.add(torch::log1p(where(rows.counts(steps.mask), valid).to(torch::kFloat)));
     reward.add(where(steps.reward, steps.valid).unsqueeze(1));
-    if (!rows.flat()) global.add(where(steps.before.z, steps.valid));
+    global.add(where(steps.before.z, steps.valid));
   }
   latent.store(*network.latent);
   change.store(*network.change);
   counts.store(*network.log_counts);
-  if (network.global) global.store(*network.global);
+  global.store(*network.global);
   torch::NoGradGuard guard;
   network.reward_scale.copy_(reward.deviation());
   network.seen.mul_(seen);
 }
 
-/// V's pool, where there are regions.
-RegionPool pool_of(const Encoder& encoder) {
-  if (encoder.spec().regions == 1) return nullptr;
+/// V's pool.
+EntityPool pool_of(const Encoder& encoder) {
   Checkpoint checkpoint;
   encoder.store(checkpoint);
-  return load_region_pool(checkpoint);
+  return load_entity_pool(checkpoint);
 }
 
 class WorldProblem : public FitProblem {
@@ -74,8 +73,7 @@ class WorldProblem : public FitProblem {
     spec.latent = encoder.latent();
     spec.hidden = config.model.hidden;
     spec.env = data.data().spec();
-    spec.regions = spec.env.regions;
-    const RegionPool pool = pool_of(encoder);
+    const EntityPool pool = pool_of(encoder);
     torch::manual_seed(seed);
     network_ = MdnRnn(config.model, spec, pool);
     set_statistics(data, training_, *network_);

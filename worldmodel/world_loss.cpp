@@ -48,16 +48,16 @@ Said join_rows(const std::vector<Said>& steps, int64_t trajectories) {
   });
 }
 
-/// Mean over all rules; those never seen are right.
+/// Mean over all primary actions; those never seen are right.
 torch::Tensor count_loss(MdnRnnImpl& network, const torch::Tensor& logits,
                          const torch::Tensor& counts, const RowTargets& targets) {
-  const auto rules = network.seen_rules();
-  if (rules.size(0) == 0) return torch::zeros({}, logits.options());
-  const auto classes = CountCode::encode(counts, targets.counts).index_select(-1, rules);
+  const auto seen = network.seen_actions();
+  if (seen.size(0) == 0) return torch::zeros({}, logits.options());
+  const auto classes = CountCode::encode(counts, targets.counts).index_select(-1, seen);
   const auto each = F::cross_entropy(logits.flatten(0, -2), classes.flatten(),
                                      F::CrossEntropyFuncOptions().reduction(torch::kNone));
   return masked_mean(each.view_as(classes), targets.weight.unsqueeze(-1)) *
-         (static_cast<double>(rules.size(0)) / network.spec.env.no_op());
+         (static_cast<double>(seen.size(0)) / network.spec.env.no_op());
 }
 
 /// Of what was said of `rows` of `steps`.
@@ -97,9 +97,8 @@ class TeacherRun {
       : network_(network), steps_(steps), episodes_(episodes), length_(steps.size() / episodes) {}
 
   Teacher run() {
-    const Rows rows(steps_.place.region, steps_.before.neighbours);
-    const MdnInput in =
-        network_.look(rows, steps_.before, steps_.mask, steps_.primary, steps_.place);
+    const Rows rows(steps_.actions.entity, steps_.before.neighbours);
+    const MdnInput in = network_.look(rows, steps_.before, steps_.mask, steps_.actions);
     const auto embedded = network_.embed(in);
     const auto h = recurrent(rows, network_.input_gates(embedded));
     const Said said(network_.heads(h, embedded, in.counts, network_.head_weights()), in);
@@ -113,10 +112,10 @@ class TeacherRun {
     const auto order = torch::argsort(time, /*stable=*/true, 0);
     const auto counts = time.bincount({}, length_).cpu();
     const int64_t* of_time = counts.data_ptr<int64_t>();
-    const int64_t regions = network_.spec.regions;
+    const int64_t entities = steps_.before.entities.size(1);
     const auto episode = torch::div(rows.trajectory(), length_, "floor");
-    const auto place = (episode * regions + rows.region()).index_select(0, order);
-    const auto start = torch::zeros({episodes_ * regions, network_.config.hidden}, gates.options());
+    const auto place = (episode * entities + rows.entity()).index_select(0, order);
+    const auto start = torch::zeros({episodes_ * entities, network_.config.hidden}, gates.options());
     RecurrentStates states{start, start};
     return recur(gates.index_select(0, order), network_.gates_hidden->weight,
                  {place, {of_time, of_time + length_}}, states, &before_)
@@ -145,7 +144,7 @@ class Unroll {
     latents_ = select_rows(steps.before, first);
     mask_ = select_rows(steps.mask, first);
     const auto from = [&](const torch::Tensor& states) {
-      return states.unflatten(1, {episodes, network.spec.regions}).index({t_, b_}).flatten(0, 1);
+      return states.unflatten(1, {episodes, steps.before.entities.size(1)}).index({t_, b_}).flatten(0, 1);
     };
     states_ = {from(teacher.before.hidden), from(teacher.before.cell)};
   }
@@ -161,9 +160,7 @@ class Unroll {
       said.push_back(step(real.back()));
     }
     const BatchSteps all = concatenate(real);
-    const auto neighbours = latents_.neighbours;  // the same at all steps
-    const Rows rows(all.place.region,
-                    neighbours.defined() ? neighbours.repeat({count - 1, 1}) : neighbours);
+    const Rows rows(all.actions.entity, latents_.neighbours.repeat({count - 1, 1, 1}));  // always the same
     return step_losses(network_, join_rows(said, t_.size(0)), rows, all);
   }
 
@@ -179,20 +176,19 @@ class Unroll {
 
   /// Takes the actions of these steps, and goes on from what was predicted.
   Said step(BatchSteps real) {
-    real.place.count = count_in(mask_, real.primary, real.place.region);
-    const Rows rows(real.place.region, latents_.neighbours);
-    const MdnInput in = network_.look(rows, latents_, mask_, real.primary, real.place);
+    const Rows rows(real.actions.entity, latents_.neighbours);
+    const MdnInput in = network_.look(rows, latents_, mask_, real.actions);
     const auto embedded = network_.embed(in);
-    const auto place = rows.trajectory() * network_.spec.regions + rows.region();
+    const auto place = rows.trajectory() * latents_.entities.size(1) + rows.entity();
     const auto h = recur(network_.input_gates(embedded), network_.gates_hidden->weight,
                          {place, {rows.size()}}, states_);
     const MdnOutput output = network_.heads(h, embedded, in.counts, weights_);
     const auto change = network_.change->inverse(network_.mixture(output.change).mean());
     latents_ = network_.with_latents(latents_, rows, in.latent + change);
     mask_ = network_.with_counts(mask_, rows, in,
-                                 CountCode::decode(in.counts.index_select(-1, weights_.rules),
+                                 CountCode::decode(in.counts.index_select(-1, weights_.actions),
                                                    output.counts.argmax(-1),
-                                                   network_.spec.env.max_secondary));
+                                                   network_.spec.env.max_choices));
     return {output, in};
   }
 

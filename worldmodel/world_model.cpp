@@ -7,7 +7,7 @@
 namespace reverie {
 
 LatentState WorldModel::begin(const Latents& latents) const {
-  auto shape = (latents.regions.defined() ? latents.regions : latents.z).sizes().vec();
+  auto shape = latents.entities.sizes().vec();
   shape.back() = spec().hidden;
   const auto zeros = torch::zeros(shape, latents.z.options());
   return {latents, zeros, zeros.clone()};
@@ -16,18 +16,16 @@ LatentState WorldModel::begin(const Latents& latents) const {
 LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
                                  const torch::Tensor& to_go) {
   const Latents& latents = state.latents;
-  if (!latents.regions.defined()) return {latents.z, state.hidden, mask, to_go, {}, {}};
-  const auto used = latents.regions.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
-  return {latents.z, state.hidden.sum(1) / used, mask, to_go, latents.regions, state.hidden};
+  const auto used = latents.entities.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
+  return {latents.z, state.hidden.sum(1) / used, mask, to_go, latents.entities, state.hidden};
 }
 
 void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
                             const LatentActions& actions) {
   torch::NoGradGuard guard;
-  const RegionActions place = locate(actions, mask);
-  const Rows rows(place.region, state.latents.neighbours);
+  const Rows rows(actions.entity, state.latents.neighbours);
   auto h = rows.take(state.hidden), c = rows.take(state.cell);
-  fused_.advance(network_->look(rows, state.latents, mask, actions.primary, place), h, c);
+  fused_.advance(network_->look(rows, state.latents, mask, actions), h, c);
   state.hidden = rows.put(std::move(state.hidden), h);
   state.cell = rows.put(std::move(state.cell), c);
 }
@@ -44,9 +42,9 @@ struct MdnWorldModel::Step {
 };
 
 MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mask,
-                                       const torch::Tensor& primary, const RegionActions& place) {
-  const Rows rows(place.region, state.latents.neighbours);
-  const MdnInput in = network_->look(rows, state.latents, mask, primary, place);
+                                       const LatentActions& actions) {
+  const Rows rows(actions.entity, state.latents.neighbours);
+  const MdnInput in = network_->look(rows, state.latents, mask, actions);
   auto h = rows.take(state.hidden), c = rows.take(state.cell);
   const FusedOutput output = fused_.step(in, h, c);
   state.hidden = rows.put(std::move(state.hidden), h);
@@ -54,11 +52,11 @@ MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mas
   return {rows, in, output};
 }
 
-WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mask,
-                                       const torch::Tensor& primary, const RegionActions& place,
-                                       double temperature, torch::Generator noise) {
+WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
+                                    const LatentActions& actions, double temperature,
+                                    torch::Generator noise) {
   torch::NoGradGuard guard;
-  const Step said = run(state, mask, primary, place);
+  const Step said = run(state, mask, actions);
   const FusedOutput& output = said.output;
   const auto change = network_->sample_change(output.change, temperature, noise);
   WorldPrediction next;
@@ -66,8 +64,7 @@ WorldPrediction MdnWorldModel::step_at(LatentState& state, const LatentMask& mas
   next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
   next.reward = said.of_acted(output.reward) * network_->reward_scale;
   next.end = said.of_acted(output.end) > 0;
-  if (!said.rows.flat())
-    next.end.logical_or_(next.mask.counts.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
+  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
   return next;
 }
 
@@ -88,8 +85,7 @@ std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
   spec.latent = static_cast<int>(checkpoint.counters.at("latent"));
   spec.hidden = config.hidden;
   spec.env = checkpoint.spec;
-  spec.regions = spec.env.regions;
-  MdnRnn network(config, spec, spec.regions > 1 ? load_region_pool(checkpoint) : nullptr);
+  MdnRnn network(config, spec, load_entity_pool(checkpoint));
   restore_module(checkpoint, "world", *network);
   network->eval();
   return std::make_shared<MdnWorldModel>(network);

@@ -19,8 +19,8 @@ struct WorldPrediction {
   LatentMask mask;
 
   std::array<torch::Tensor*, 7> tensors() {
-    return {&latents.z, &latents.regions, &latents.neighbours, &reward, &end, &mask.counts,
-            &mask.regions};
+    return {&latents.z, &latents.entities, &latents.neighbours, &reward, &end, &mask.totals,
+            &mask.by_entity};
   }
 };
 
@@ -37,18 +37,11 @@ class WorldModel {
   /// latents stay.
   virtual void advance(LatentState& state, const LatentMask& mask,
                        const LatentActions& actions) = 0;
-  /// The same, and what follows, sampled at `temperature` (0: the likeliest).
+  /// The same, and what follows, sampled at `temperature` (0: the likeliest). Also of actions that a
+  /// predicted mask does not have.
   virtual WorldPrediction step(LatentState& state, const LatentMask& mask,
                                const LatentActions& actions, double temperature,
                                torch::Generator noise) = 0;
-  /// `step` of primary actions [B] at these places, also those that a predicted mask doesn't have.
-  /// Here: of the secondary choices that the mask would have there.
-  virtual WorldPrediction step_at(LatentState& state, const LatentMask& mask,
-                                  const torch::Tensor& primary, const RegionActions& place,
-                                  double temperature, torch::Generator noise) {
-    const auto first = first_in_region(mask, primary, place.region);
-    return step(state, mask, {primary, first + place.index}, temperature, noise);
-  }
 
   virtual void to_device(torch::Device device) = 0;
   virtual torch::Device device() const = 0;
@@ -56,9 +49,9 @@ class WorldModel {
   virtual void store(Checkpoint& checkpoint) const = 0;
 };
 
-/// MDN-LSTM over one latent of the whole graph, or, when S > 1, over the latents of its regions: a
-/// step tells those of the region acted in and of its neighbours anew, and carries the rest over. When
-/// S > 1 a trajectory also ends where no rule has a choice left.
+/// MDN-LSTM over the latents of a graph's entities: a step tells those of the entity acted in and of its
+/// neighbours anew, and carries the rest over. A trajectory also ends where no action but NO-OP has a
+/// choice left.
 class MdnWorldModel : public WorldModel {
  public:
   /// Shares the network, which may go on being trained.
@@ -68,20 +61,14 @@ class MdnWorldModel : public WorldModel {
   void advance(LatentState& state, const LatentMask& mask,
                const LatentActions& actions) override;
   WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions& actions,
-                       double temperature, torch::Generator noise) override {
-    return step_at(state, mask, actions.primary, locate(actions, mask), temperature, noise);
-  }
-  WorldPrediction step_at(LatentState& state, const LatentMask& mask,
-                          const torch::Tensor& primary, const RegionActions& place,
-                          double temperature, torch::Generator noise) override;
+                       double temperature, torch::Generator noise) override;
   void to_device(torch::Device device) override { network_->to(device); }
   torch::Device device() const override { return network_->reward_scale.device(); }
   void store(Checkpoint& checkpoint) const override;
 
  private:
   struct Step;
-  Step run(LatentState& state, const LatentMask& mask, const torch::Tensor& primary,
-           const RegionActions& place);
+  Step run(LatentState& state, const LatentMask& mask, const LatentActions& actions);
 
   MdnRnn network_;
   FusedMdn fused_;

@@ -7,7 +7,27 @@
 #include "env/rewrite/regions.h"
 
 namespace reverie {
+
+const GraphFeatureNames& graph_feature_names() {
+  static const GraphFeatureNames names = {
+      {"cost / initial cost of all", "best gain, percent of the initial cost", "log FLOPs / 32",
+       "log bytes of traffic / 32", "log elements / 32", "rank / 8", "log extent -4 / 16",
+       "log extent -3 / 16", "log extent -2 / 16", "log extent -1 / 16", "inputs / 8",
+       "constant inputs / 8", "log bytes of constant inputs / 32", "uses / 8", "is a graph output",
+       "log kernel height / 4", "log kernel width / 4", "log stride / 4", "log sum of pads / 4",
+       "log groups / 8", "axis / 8", "relu fused", "sigmoid fused", "tanh fused", "permutation 0 / 8",
+       "permutation 1 / 8", "permutation 2 / 8", "permutation 3 / 8"},
+      {"operand / 8", "rank / 8", "log extent -4 / 16", "log extent -3 / 16", "log extent -2 / 16",
+       "log extent -1 / 16", "log elements / 32"},
+      {"cost", "FLOPs", "traffic", "launches", "bytes of weights", "log nodes / 16", "log edges / 16",
+       "log matches of all rules / 16"}};
+  return names;
+}
+
 namespace {
+
+constexpr size_t kNode = 28;
+constexpr size_t kEdge = 7;
 
 float log_of(double x) { return static_cast<float>(std::log2(1.0 + x)); }
 
@@ -109,7 +129,7 @@ void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& p
     if (!inputs[i].valid() || graph.is_constant(inputs[i])) continue;
     features->senders.push_back(position[static_cast<size_t>(graph.producer(inputs[i]).index)]);
     features->receivers.push_back(position[static_cast<size_t>(node.index)]);
-    std::array<float, GraphFeatureWidths::kEdge> row{};
+    std::array<float, kEdge> row{};
     const TensorType& type = graph.type(inputs[i]);
     row[0] = static_cast<float>(i) / 8;
     write_shape(type, &row[1], &row[2]);
@@ -118,11 +138,11 @@ void append_edges(const Graph& graph, NodeId node, const std::vector<int32_t>& p
   }
 }
 
-void write_globals(const FeatureContext& context, GraphFeatures* features) {
+void write_graph_targets(const FeatureContext& context, GraphFeatures* features) {
   const auto relative = [](auto value, auto reference) {
     return ratio(static_cast<double>(value), static_cast<double>(reference));
   };
-  features->globals = {relative(context.cost.runtime.count, context.initial.runtime.count),
+  features->graph_targets = {relative(context.cost.runtime.count, context.initial.runtime.count),
                        relative(context.cost.flops, context.initial.flops),
                        relative(context.cost.bytes, context.initial.bytes),
                        relative(context.cost.launches, context.initial.launches),
@@ -139,22 +159,22 @@ GraphFeatures graph_features(const Graph& graph, CostModel& model, const Feature
   std::erase_if(nodes, [&](NodeId node) { return graph.is_constant(node); });
   std::vector<int32_t> position(static_cast<size_t>(graph.node_capacity()), -1);
   GraphFeatures features;
-  features.nodes.resize(nodes.size() * GraphFeatureWidths::kNode);
+  features.nodes.resize(nodes.size() * kNode);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const NodeId node = nodes[i];
     position[static_cast<size_t>(node.index)] = static_cast<int32_t>(i);
     features.node_types.push_back(graph.op(node).id);
-    if (context.regions != nullptr) features.node_regions.push_back(context.regions->of(node));
+    features.node_entities.push_back(context.regions->of(node));
     const auto cost = static_cast<double>(node_cost(model, graph, node).runtime.count);
     features.node_targets.push_back(ratio(cost, static_cast<double>(context.cost.runtime.count)));
-    float* row = &features.nodes[i * GraphFeatureWidths::kNode];
+    float* row = &features.nodes[i * kNode];
     write_node(graph, node, row);
     row[0] = ratio(cost, static_cast<double>(context.initial.runtime.count));
     if (const auto gain = context.gains.find(node); gain != context.gains.end())
       row[1] = static_cast<float>(gain->second);
   }
   for (const NodeId node : nodes) append_edges(graph, node, position, &features);
-  write_globals(context, &features);
+  write_graph_targets(context, &features);
   return features;
 }
 

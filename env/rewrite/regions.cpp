@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/rules/pattern.h"
-#include "env/environment.h"
 
 namespace reverie {
 namespace {
@@ -43,16 +42,17 @@ std::vector<int64_t> live_values(const Graph& graph, const std::vector<NodeId>& 
 /// Cuts positions 0 .. live.size() - 2 into runs; gives where each begins.
 class Cutting {
  public:
-  Cutting(const std::vector<int64_t>& live, int least, int most)
-      : live_(live), size_(static_cast<int>(live.size()) - 1), least_(least), most_(most) {
+  Cutting(const std::vector<int64_t>& live, int least, int most, int most_runs)
+      : live_(live), size_(static_cast<int>(live.size()) - 1), least_(least), most_(most),
+        most_runs_(std::min(most_runs, size_ / least)) {
     cost_.emplace_back(live.size(), kNone).front() = 0;
     from_.emplace_back(live.size(), 0);
-    while (static_cast<int>(cost_.size()) <= kMaxRegions) add_run();
+    while (static_cast<int>(cost_.size()) <= most_runs_) add_run();
   }
 
   std::vector<int> begins() const {
     int runs = 1;
-    for (int k = 2; k <= kMaxRegions; ++k)
+    for (int k = 2; k <= most_runs_; ++k)
       if (cost(k, size_) < cost(runs, size_)) runs = k;
     REVERIE_CHECK(cost(runs, size_) < kNone, "{} nodes in runs of {} to {}", size_, least_, most_);
     std::vector<int> begins;
@@ -89,29 +89,29 @@ class Cutting {
   }
 
   const std::vector<int64_t>& live_;
-  int size_, least_, most_;
+  int size_, least_, most_, most_runs_;
   std::vector<std::vector<int64_t>> cost_;  ///< [runs][end]: of the cuts before `end`
   std::vector<std::vector<int>> from_;      ///< [runs][end]: where the last run begins
 };
 
 }  // namespace
 
-Regions::Regions(const Graph& graph, int most_nodes)
+Regions::Regions(const Graph& graph, int most_nodes, int most_regions)
     : regions_(static_cast<size_t>(graph.node_capacity()), 0) {
-  REVERIE_CHECK(most_nodes > 0);
+  REVERIE_CHECK(most_nodes > 0 && most_regions > 0);
   const std::vector<NodeId> order = graph.topological_order();
   int work = 0;
   const std::vector<int> before = work_before(graph, order, &work);
-  const int most = std::max(most_nodes, (work + kMaxRegions - 1) / kMaxRegions);
+  const int most = std::max(most_nodes, (work + most_regions - 1) / most_regions);
   const int least = (most + 1) / 2;
   if (work <= least) return;
   const std::vector<int64_t> live = live_values(graph, order, before, work);
-  const std::vector<int> begins = Cutting(live, least, most).begins();
+  const std::vector<int> begins = Cutting(live, least, most, most_regions).begins();
   count_ = static_cast<int>(begins.size());
   for (const NodeId node : order) {
     const auto next = std::upper_bound(begins.begin(), begins.end(),
                                        before[static_cast<size_t>(node.index)]);
-    regions_[static_cast<size_t>(node.index)] = static_cast<uint8_t>(next - begins.begin() - 1);
+    regions_[static_cast<size_t>(node.index)] = static_cast<int32_t>(next - begins.begin() - 1);
   }
 }
 
@@ -132,7 +132,7 @@ MatchPlace Regions::place(const Rule& rule, const Match& match) const {
 }
 
 void Regions::extend(const Graph& graph, int region) {
-  regions_.resize(static_cast<size_t>(graph.node_capacity()), static_cast<uint8_t>(region));
+  regions_.resize(static_cast<size_t>(graph.node_capacity()), region);
 }
 
 uint64_t Regions::hash(const Graph& graph) const {

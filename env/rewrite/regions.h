@@ -27,12 +27,14 @@ class Regions {
   /// Everything in one region.
   Regions() = default;
   /// At most `most_nodes` work nodes in a region and, where there are several, at least half as many;
-  /// more where kMaxRegions such regions do not hold the graph. A constant or an input lies with the
+  /// more where `most_regions` such regions do not hold the graph. A constant or an input lies with the
   /// work node that follows it. `graph` holds nothing that no output depends on, inputs apart.
-  Regions(const Graph& graph, int most_nodes);
+  Regions(const Graph& graph, int most_nodes, int most_regions);
 
   int count() const { return count_; }
-  int of(NodeId node) const { return regions_[static_cast<size_t>(node.index)]; }
+  int of(NodeId node) const {
+    return count_ == 1 ? 0 : regions_[static_cast<size_t>(node.index)];
+  }
   /// A match of `rule` in a graph with these regions, or one that was in it before the last rewrite.
   MatchPlace place(const Rule& rule, const Match& match) const;
   /// A match that lies in `region` was taken: the nodes that `graph` has got since lie there. Work in
@@ -43,7 +45,7 @@ class Regions {
 
  private:
   int count_ = 1;
-  std::vector<uint8_t> regions_;  ///< by node, erased ones included
+  std::vector<int32_t> regions_;  ///< by node, erased ones included
 };
 
 }  // namespace reverie

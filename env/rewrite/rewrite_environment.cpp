@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/ir/structural_hash.h"
 #include "env/rewrite/features.h"
 
 namespace reverie {
@@ -28,21 +29,21 @@ int default_horizon(const RewriteState& start) {
 EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {
   EnvSpec spec;
   spec.name = "rewrite";
-  spec.node_types = static_cast<int>(all_ops().size());
-  spec.node_features = GraphFeatureWidths::kNode;
-  spec.edge_features = GraphFeatureWidths::kEdge;
-  spec.global_features = GraphFeatureWidths::kGlobal;
-  spec.action_features = 1;
+  for (const OpSchema& op : all_ops()) spec.node_types.emplace_back(op.name);
+  spec.other_type = "Opaque";
+  spec.node_features = graph_feature_names().nodes;
+  spec.edge_features = graph_feature_names().edges;
+  spec.action_features = {"best gain"};
   for (int rule = 0; rule < rules.size(); ++rule) spec.actions.push_back(rules.name(rule));
   spec.actions.push_back("NO-OP");
-  spec.max_secondary = config.max_locations;
+  spec.targets = {{"cost share", TargetLevel::kNode, TargetLoss::kShare}};
+  for (const std::string& name : graph_feature_names().graph)
+    spec.targets.push_back({name, TargetLevel::kGraph, TargetLoss::kRegression});
+  spec.metrics = {{"run time", "ms"}, {"FLOPs", ""}, {"traffic", "bytes"}, {"launches", ""}};
+  spec.max_choices = config.max_locations;
   spec.deterministic = cost.deterministic() && config.reward != RewardKind::kMeasuredEveryK;
-  spec.fingerprint = rules.fingerprint();
-  if (config.region_nodes > 0)
-    spec.fingerprint = hash_combine(
-        spec.fingerprint,
-        hash_combine(hash_string("regions of places"), static_cast<uint64_t>(config.region_nodes)));
-  spec.cost_source = cost.name();
+  spec.looks_ahead = true;
+  spec.source = cost.name();
   return spec;
 }
 
@@ -67,17 +68,17 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
     throw InputError("reward measured_every_k needs a cost source that measures, such as cpu");
   auto shared = std::make_shared<Shared>();
   shared->spec = describe(*rules, *cost, config);
-  shared->spec.start_states = static_cast<int>(starts.size());
+  shared->spec.measurable = measure != nullptr;
   int horizon = config.horizon;
   for (StartGraph& start : starts) {
     RewriteState state(std::move(start.graph), rules, cost);
     const int64_t weight_bytes = state.graph().weight_bytes();
     if (config.horizon == 0) horizon = std::max(horizon, default_horizon(state));
     Regions regions;
-    if (config.region_nodes > 0) {
-      regions = Regions(state.graph(), config.region_nodes);
-      shared->spec.regions = std::max({2, shared->spec.regions, regions.count()});
-    }
+    if (config.region_nodes > 0)
+      regions = Regions(state.graph(), config.region_nodes, config.max_regions);
+    shared->spec.starts.push_back({start.name, StructuralHash(state.graph()).value()});
+    if (!config.measures_opaque_nodes && has_opaque_node(state.graph())) shared->spec.measurable = false;
     shared->starts.push_back(
         {std::move(start.name), std::move(state), std::move(regions), weight_bytes});
   }
@@ -142,7 +143,7 @@ std::vector<MatchPlace> RewriteEnvironment::offered_places(int rule) const {
   return places;
 }
 
-/// Of each secondary action its number in canonical order.
+/// Of each choice, by region, its number in canonical order.
 std::vector<int> RewriteEnvironment::in_order_of_regions(int rule) const {
   const std::vector<MatchPlace> places = offered_places(rule);
   std::vector<int> order(places.size());
@@ -165,18 +166,25 @@ bool RewriteEnvironment::anything_left() {
 
 void RewriteEnvironment::check_allowed(const Action& action) const {
   if (over_) throw InputError("the episode is over; reset the environment first");
-  if (action.primary < 0 || action.primary > spec().no_op())
-    throw InputError("there is no action {}; actions are 0 to {}", action.primary, spec().no_op());
-  const int count = action.primary == spec().no_op() ? 1 : offered(action.primary);
-  if (action.secondary < 0 || action.secondary >= count)
-    throw InputError("{} has {} locations here, not number {}",
-                     spec().actions[static_cast<size_t>(action.primary)], count, action.secondary);
+  ActionMask mask(spec().primary_actions(), regions_.count());
+  if (action.primary >= 0 && action.primary < spec().no_op()) count(action.primary, mask);
+  require_allowed(spec(), mask, action);
+}
+
+/// Of a valid action the number of its location.
+int RewriteEnvironment::canonical_number(const Action& action) const {
+  if (!cut()) return action.index;
+  const std::vector<MatchPlace> places = offered_places(action.primary);
+  const std::vector<int> order = in_order_of_regions(action.primary);
+  const auto first = std::ranges::find_if(order, [&](int location) {
+    return places[static_cast<size_t>(location)].region == action.entity;
+  });
+  return first[action.index];
 }
 
 void RewriteEnvironment::rewrite(const Action& action) {
   const int rule = action.primary;
-  const int location =
-      cut() ? in_order_of_regions(rule)[static_cast<size_t>(action.secondary)] : action.secondary;
+  const int location = canonical_number(action);
   const Rewrite rewrite = state_.propose(state_.location(rule, location));
   state_.commit(rewrite);
   if (cut()) regions_.extend(state_.graph(), place_of(rewrite.match).region);
@@ -236,38 +244,32 @@ double RewriteEnvironment::relative_time(const Graph& graph) const {
   return time.ratio;
 }
 
-bool RewriteEnvironment::measurable() const {
-  if (shared_->measure == nullptr || shared_->config.measures_opaque_nodes) return shared_->measure != nullptr;
-  return std::ranges::none_of(shared_->starts, [](const Start& start) { return has_opaque_node(start.state.graph()); });
-}
-
 double RewriteEnvironment::measured_gain() const {
-  if (!measurable()) return Environment::measured_gain();
+  if (!spec().measurable) return Environment::measured_gain();
   return 100 * (1 - relative_time(best_state().graph()));
 }
 
 StepInfo RewriteEnvironment::info() const {
-  return {state_.cost().runtime.milliseconds(), best_.runtime.milliseconds()};
+  const Cost& cost = state_.cost();
+  return {{cost.runtime.milliseconds(), static_cast<double>(cost.flops), static_cast<double>(cost.bytes),
+           static_cast<double>(cost.launches)},
+          true,
+          best_.runtime.milliseconds()};
 }
 
 ActionMask RewriteEnvironment::mask() const {
-  ActionMask mask;
-  mask.counts.reserve(spec().actions.size());
-  for (int primary = 0; primary < spec().no_op(); ++primary)
-    mask.counts.push_back(static_cast<uint16_t>(offered(primary)));
-  mask.counts.push_back(1);
-  if (cut()) count_by_region(&mask);
+  ActionMask mask(spec().primary_actions(), regions_.count());
+  for (int rule = 0; rule < spec().no_op(); ++rule) count(rule, mask);
   return mask;
 }
 
-void RewriteEnvironment::count_by_region(ActionMask* mask) const {
-  const auto regions = static_cast<size_t>(spec().regions);
-  mask->region_counts.assign(mask->counts.size() * regions, 0);
-  for (int primary = 0; primary < spec().no_op(); ++primary) {
-    uint16_t* row = &mask->region_counts[static_cast<size_t>(primary) * regions];
-    for (const MatchPlace& place : offered_places(primary)) ++row[place.region];
+/// Writes the choices of a rule.
+void RewriteEnvironment::count(int rule, ActionMask& mask) const {
+  if (!cut()) {
+    mask.at(rule, 0) = static_cast<uint16_t>(offered(rule));
+    return;
   }
-  mask->region_counts[static_cast<size_t>(spec().no_op()) * regions] = 1;
+  for (const MatchPlace& place : offered_places(rule)) ++mask.at(rule, place.region);
 }
 
 double RewriteEnvironment::gain(const Match& match) const {
@@ -276,7 +278,7 @@ double RewriteEnvironment::gain(const Match& match) const {
                       static_cast<double>(initial_cost().runtime.count));
 }
 
-/// From canonical order to that of the secondary actions.
+/// From canonical order to that of the choices.
 std::vector<double> RewriteEnvironment::renumbered(int rule, std::vector<double> gains) const {
   if (!cut()) return gains;
   std::vector<double> moved;
@@ -320,12 +322,8 @@ void RewriteEnvironment::write_action_features(const std::vector<std::vector<dou
     std::vector<double> offers = {0.0};
     if (primary < spec().no_op())
       offers = renumbered(primary, looked_at[static_cast<size_t>(primary)]);
-    observation->action_features.push_back(
-        offers.empty() ? 0.0f : static_cast<float>(*std::ranges::max_element(offers)));
-    if (!cut()) continue;
-    const auto best = best_by_region(observation->mask, primary, spec().regions, offers);
-    observation->region_features.insert(observation->region_features.end(), best.begin(),
-                                        best.end());
+    const auto best = best_by_entity(observation->mask, primary, offers);
+    observation->action_features.insert(observation->action_features.end(), best.begin(), best.end());
   }
 }
 
@@ -334,7 +332,7 @@ Observation RewriteEnvironment::observe() const {
   Observation observation;
   observation.mask = mask();
   FeatureContext context{initial_cost(), start().weight_bytes, state_.cost(), weight_bytes_, 0, {},
-                         cut() ? &regions_ : nullptr};
+                         &regions_};
   write_action_features(look_at_locations(&context), &observation);
   observation.graph = graph_features(state_.graph(), state_.cost_model(), context);
   observation.state_key =

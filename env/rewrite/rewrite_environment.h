@@ -20,10 +20,11 @@ struct FeatureContext;  // env/rewrite/features.h
 struct RewriteEnvConfig {
   RewardKind reward = RewardKind::kRuntime;
   int max_locations = 500;
-  int horizon = 0;
   int measure_every = 10;
   int region_nodes = 8;
+  int max_regions = 64;
   RewardWeights weights;
+  int horizon = 0;  ///< no setting of its own, but env.horizon
   /// Whether `measure` runs opaque nodes too: no setting, but what the machine can (Machine::runs_files).
   bool measures_opaque_nodes = false;
 
@@ -31,15 +32,13 @@ struct RewriteEnvConfig {
   void fields(V& v) {
     v.field("reward", reward, "What a step is worth, in percent of the start's run time");
     v.field("max_locations", max_locations, "Locations offered per rule", between(1, 32767));
-    v.field("horizon", horizon,
-            "Steps after which an episode ends; 0: twice greedy's depth, at least one for "
-            "four operators, from 8 to 300",
-            at_least(0));
     v.field("measure_every", measure_every, "Steps between measurements (measured_every_k)",
             at_least(1));
     v.field("region_nodes", region_nodes,
-            "Work nodes in a region of the graph, at most; 0: the graph is not cut",
+            "Work nodes in a region of the graph, which is an entity; 0: the graph is one",
             at_least(0));
+    v.field("max_regions", max_regions, "Regions of a graph, at most; larger graphs have larger ones",
+            at_least(1));
     v.section("weights", weights, "Weights of the reward `weighted`");
   }
 };
@@ -52,22 +51,18 @@ struct StartGraph {
 /// What a rewritten graph takes beside its original, measured end to end on hardware.
 using MeasureGraph = std::function<RelativeTime(const Graph& original, const Graph& graph)>;
 
-/// Rewrites tensor programs. Primary action: a rule of the set, in its order; secondary: one of its
-/// first `max_locations` locations in canonical order. An episode ends by NO-OP, when no rule
-/// matches any more, or at the horizon.
+/// Rewrites tensor programs. Primary action: a rule of the set, in its order. An entity is a region of
+/// the graph (Regions), one for the whole graph where `region_nodes` is 0. Of each rule the first
+/// `max_locations` locations in canonical order are offered, each as a choice at the region that
+/// Regions::place says; choices of a region are numbered by how far they reach, then in canonical order.
+/// Where the cap on locations bites, a step anywhere brings others behind it to light, which no model of
+/// regions foresees.
 ///
-/// With `region_nodes` each start graph is cut into regions (Regions). A location lies where
-/// Regions::place says. What is offered stays the same, but is numbered region by region, within a
-/// region by how far locations reach, then in canonical order. There are as many regions as the
-/// start graph with the most of them has, at least two. Where the cap on locations bites, a step
-/// anywhere brings others behind it to light, which no model of regions foresees.
+/// An episode ends by NO-OP, when no rule matches any more, or at the horizon: twice greedy's depth, at
+/// least one step for four operators, from 8 to 300, where none is given.
 ///
-/// The fingerprint depends on `region_nodes` where the graph is cut.
-///
-/// An observation is a function of the graph, its regions and its start graph alone: what passes in time (steps
-/// left, the best so far) is in StepInfo and EnvSpec, so that equal keys stand for equal
-/// observations. Action feature: the best gain that the action offers, in percent of the initial
-/// cost, 0 where it is not valid.
+/// An observation is a function of the graph, its regions and its start graph alone. Action feature: the
+/// best gain of the rule at the region, in percent of the initial cost, 0 where it has no choices.
 ///
 /// Counters: a cost look-up is one difference in cost that was asked for (one per rewrite taken, one
 /// per location that `observe` and `gains` look at); measurements are end-to-end measurements and
@@ -87,8 +82,6 @@ class RewriteEnvironment : public Environment {
   ActionMask mask() const override;
   StepInfo info() const override;
   std::vector<double> gains(int primary) const override;
-  /// Nodes that the program cannot run are measured by a machine alone that runs files.
-  bool measurable() const override;
   double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
@@ -123,11 +116,12 @@ class RewriteEnvironment : public Environment {
                                              RewriteEnvConfig config, MeasureGraph measure);
   const Start& start() const { return shared_->starts[start_]; }
   int offered(int rule) const;
-  bool cut() const { return spec().regions > 1; }
+  bool cut() const { return regions_.count() > 1; }
   MatchPlace place_of(const Match& match) const;
   std::vector<MatchPlace> offered_places(int rule) const;
   std::vector<int> in_order_of_regions(int rule) const;
-  void count_by_region(ActionMask* mask) const;
+  int canonical_number(const Action& action) const;
+  void count(int rule, ActionMask& mask) const;
   double gain(const Match& match) const;
   std::vector<double> renumbered(int rule, std::vector<double> gains) const;
   std::vector<std::vector<double>> look_at_locations(FeatureContext* context) const;

@@ -15,8 +15,10 @@ using Branches = ToyEnvironment::Branches;
 using Tail = ToyEnvironment::Tail;
 
 constexpr int kStepsPerBlock = 6;
-constexpr uint64_t kVersion = 1;  // changes with the meaning of an action
 
+const std::vector<std::string> kNodeTypes = {"input",       "narrow", "wide",  "merged narrow",
+                                             "merged wide", "join",   "scale", "activation",
+                                             "output"};
 enum NodeType { kInput, kNarrow, kWide, kMergedNarrow, kMergedWide, kJoin, kScale, kActivation, kOutput };
 constexpr std::array<int, kOutput + 1> kNodeCost = {0, 4, 6, 5, 7, 1, 1, 1, 0};
 constexpr std::array<int, kOutput + 1> kNodeWidth = {0, 1, 3, 1, 3, 0, 0, 0, 0};
@@ -91,11 +93,9 @@ std::vector<Block> successors(const Block& block, int primary) {
 /// Appends nodes and edges to plain arrays.
 class FeatureWriter {
  public:
-  /// Each block is a region where `regions` is more than 1.
-  explicit FeatureWriter(int regions) : regions_(regions) {}
-  int add(NodeType type, size_t block, double block_position) {
+  int add(NodeType type, int entity, double block_position) {
     features_.node_types.push_back(type);
-    if (regions_ > 1) features_.node_regions.push_back(static_cast<int32_t>(block));
+    features_.node_entities.push_back(entity);
     const float columns[] = {static_cast<float>(kNodeCost[type]) / 8.0f,
                              static_cast<float>(kNodeWidth[type]) / 3.0f,
                              static_cast<float>(block_position)};
@@ -109,21 +109,21 @@ class FeatureWriter {
     features_.edges.push_back(static_cast<float>(to - from) / 4.0f);
   }
   /// Returns the block's last node.
-  int add_block(const Block& block, size_t number, int input, double position) {
+  int add_block(const Block& block, int entity, int input, double position) {
     const auto nodes = nodes_of(block);
     size_t next = 0;
-    int last = add(nodes[next++], number, position);
+    int last = add(nodes[next++], entity, position);
     connect(input, last, 0);
     if (!merged(block)) {
-      const int right = add(nodes[next++], number, position);
-      const int join = add(nodes[next++], number, position);
+      const int right = add(nodes[next++], entity, position);
+      const int join = add(nodes[next++], entity, position);
       connect(input, right, 0);
       connect(last, join, 0);
       connect(right, join, 1);
       last = join;
     }
     for (; next < nodes.size(); ++next) {
-      const int node = add(nodes[next], number, position);
+      const int node = add(nodes[next], entity, position);
       connect(last, node, 0);
       last = node;
     }
@@ -137,27 +137,33 @@ class FeatureWriter {
   }
 
  private:
-  int regions_;
   GraphFeatures features_;
 };
 
 EnvSpec make_spec(const ToyConfig& config) {
   EnvSpec spec;
   spec.name = "toy";
-  spec.node_types = kOutput + 1;
-  spec.node_features = 3;
-  spec.edge_features = 2;
-  spec.global_features = 2;
-  spec.action_features = 1;
+  spec.node_types = kNodeTypes;
+  spec.node_features = {"cost / 8", "width / 3", "position"};
+  spec.edge_features = {"operand", "distance / 4"};
+  spec.action_features = {"best gain"};
   spec.actions = {"merge", "enlarge", "fold", "swap", "NO-OP"};
-  spec.max_secondary = 2 * config.blocks;
+  spec.targets = {{"cost share", TargetLevel::kNode, TargetLoss::kShare},
+                  {"relative cost", TargetLevel::kGraph, TargetLoss::kRegression},
+                  {"log nodes", TargetLevel::kGraph, TargetLoss::kRegression}};
+  spec.metrics = {{"cost", ""}};
+  spec.max_choices = 2 * config.blocks;
   spec.horizon = config.horizon > 0 ? config.horizon : kStepsPerBlock * config.blocks;
-  spec.start_states = config.start_states;
-  spec.regions = config.regions ? std::max(2, config.blocks) : 1;
-  spec.fingerprint = hash_combine(hash_string("toy"), kVersion);
-  if (config.regions) spec.fingerprint = hash_combine(spec.fingerprint, hash_string("regions"));
-  spec.cost_source = "none";
+  spec.source = "none";
+  spec.looks_ahead = true;
   return spec;
+}
+
+uint64_t hash_of(const std::vector<Block>& blocks) {
+  uint64_t hash = hash_string("toy");
+  for (const Block& block : blocks)
+    hash = hash_combine(hash, static_cast<uint64_t>(block.branches) * 16 + static_cast<uint64_t>(block.tail));
+  return hash;
 }
 
 }  // namespace
@@ -169,11 +175,10 @@ ToyEnvironment::ToyEnvironment(const ToyConfig& config) : config_(config) {
   if (config.start_states < 1 || config.start_states > (1 << bits))
     throw InputError("toy.start_states is {}; with {} blocks it must be from 1 to {}",
                      config.start_states, config.blocks, 1 << bits);
-  if (config.regions && config.blocks > kMaxRegions)
-    throw InputError("toy.blocks is {}; with toy.regions it must be at most {}", config.blocks,
-                     kMaxRegions);
   if (config.horizon < 0) throw InputError("toy.horizon is {}; it must be 0 or more", config.horizon);
   spec_ = make_spec(config);
+  for (int start = 0; start < config.start_states; ++start)
+    spec_.starts.push_back({fmt::format("toy-{}", start), hash_of(start_blocks(start))});
 }
 
 std::vector<Block> ToyEnvironment::start_blocks(int start_state) const {
@@ -188,7 +193,7 @@ std::vector<Block> ToyEnvironment::start_blocks(int start_state) const {
 }
 
 void ToyEnvironment::reset(uint64_t seed) {
-  blocks_ = start_blocks(static_cast<int>(seed % static_cast<uint64_t>(spec_.start_states)));
+  blocks_ = start_blocks(static_cast<int>(seed % static_cast<uint64_t>(spec_.start_states())));
   initial_cost_ = best_cost_ = cost_of(blocks_);
   steps_ = 0;
   over_ = false;
@@ -198,18 +203,9 @@ void ToyEnvironment::reset(uint64_t seed) {
 
 StepResult ToyEnvironment::step(const Action& action) {
   if (over_) throw InputError("the episode is over; reset the environment before the next step");
-  if (!allows(mask(), action))
-    throw InputError("action ({}, {}) is not valid in this state", action.primary, action.secondary);
+  require_allowed(spec_, mask(), action);
   const int before = cost_of(blocks_);
-  int index = action.secondary;
-  for (Block& block : blocks_) {
-    const auto next = successors(block, action.primary);
-    if (index < static_cast<int>(next.size())) {
-      block = next[static_cast<size_t>(index)];
-      break;
-    }
-    index -= static_cast<int>(next.size());
-  }
+  take(action);
   const int after = cost_of(blocks_);
   best_cost_ = std::min(best_cost_, after);
   ++steps_;
@@ -217,8 +213,9 @@ StepResult ToyEnvironment::step(const Action& action) {
   ++counters_.cost_lookups;
   StepResult result;
   result.reward = 100.0 * (before - after) / initial_cost_;
-  const auto counts = mask().counts;
-  const bool nothing_left = std::all_of(counts.begin(), counts.end() - 1, [](int n) { return n == 0; });
+  const ActionMask left = mask();
+  const bool nothing_left =
+      std::all_of(left.counts.begin(), left.counts.end() - left.entities, [](int n) { return n == 0; });
   result.terminated = action.primary == kNoOp || nothing_left;
   result.truncated = !result.terminated && steps_ >= spec_.horizon;
   result.info = info();
@@ -226,18 +223,31 @@ StepResult ToyEnvironment::step(const Action& action) {
   return result;
 }
 
+void ToyEnvironment::take(const Action& action) {
+  int index = action.index;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (entity_of(b) != action.entity) continue;
+    const auto next = successors(blocks_[b], action.primary);
+    if (index < static_cast<int>(next.size())) {
+      blocks_[b] = next[static_cast<size_t>(index)];
+      return;
+    }
+    index -= static_cast<int>(next.size());
+  }
+}
+
 GraphFeatures ToyEnvironment::graph_features() const {
-  FeatureWriter writer(spec_.regions);
+  FeatureWriter writer;
   int last = writer.add(kInput, 0, 0);
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const double position = static_cast<double>(b + 1) / static_cast<double>(blocks_.size() + 1);
-    last = writer.add_block(blocks_[b], b, last, position);
+    last = writer.add_block(blocks_[b], entity_of(b), last, position);
   }
-  writer.connect(last, writer.add(kOutput, blocks_.size() - 1, 1), 0);
+  writer.connect(last, writer.add(kOutput, entity_of(blocks_.size() - 1), 1), 0);
   const int cost = cost_of(blocks_);
   GraphFeatures graph = writer.take(cost);
-  graph.globals = {static_cast<float>(cost) / static_cast<float>(initial_cost_),
-                   static_cast<float>(std::log1p(graph.node_count()))};
+  graph.graph_targets = {static_cast<float>(cost) / static_cast<float>(initial_cost_),
+                         static_cast<float>(std::log1p(graph.node_count()))};
   return graph;
 }
 
@@ -245,37 +255,25 @@ Observation ToyEnvironment::observe() const {
   Observation observation;
   observation.graph = graph_features();
   observation.mask = mask();
-  observation.action_features = best_gains();
-  if (spec_.regions > 1) observation.region_features = best_gains_by_region();
-  uint64_t key = hash_combine(spec_.fingerprint, static_cast<uint64_t>(initial_cost_));
-  for (const Block& block : blocks_)
-    key = hash_combine(key, static_cast<uint64_t>(block.branches) * 16 +
-                                static_cast<uint64_t>(block.tail));
-  observation.state_key = key;
+  for (int primary = 0; primary <= kNoOp; ++primary) {
+    const auto best = best_by_entity(observation.mask, primary, gains(primary));
+    observation.action_features.insert(observation.action_features.end(), best.begin(), best.end());
+  }
+  observation.state_key = hash_combine(hash_of(blocks_), static_cast<uint64_t>(initial_cost_));
   return observation;
 }
 
 ActionMask ToyEnvironment::mask() const {
-  const auto regions = static_cast<size_t>(spec_.regions);
-  ActionMask mask;
-  mask.counts.assign(kNoOp + 1, 0);
-  mask.counts[kNoOp] = 1;
-  if (regions > 1) {
-    mask.region_counts.assign((kNoOp + 1) * regions, 0);
-    mask.region_counts[kNoOp * regions] = 1;
-  }
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    for (size_t primary = 0; primary < kNoOp; ++primary) {
-      const size_t count = successors(blocks_[b], static_cast<int>(primary)).size();
-      mask.counts[primary] += static_cast<uint16_t>(count);
-      if (regions > 1) mask.region_counts[primary * regions + b] = static_cast<uint16_t>(count);
-    }
-  }
+  ActionMask mask(kNoOp + 1, config_.entities ? config_.blocks : 1);
+  for (size_t b = 0; b < blocks_.size(); ++b)
+    for (int primary = 0; primary < kNoOp; ++primary)
+      mask.at(primary, entity_of(b)) +=
+          static_cast<uint16_t>(successors(blocks_[b], primary).size());
   return mask;
 }
 
 StepInfo ToyEnvironment::info() const {
-  return {static_cast<double>(cost_of(blocks_)), static_cast<double>(best_cost_)};
+  return {{static_cast<double>(cost_of(blocks_))}, true, static_cast<double>(best_cost_)};
 }
 
 std::vector<double> ToyEnvironment::gains(int primary) const {
@@ -287,32 +285,13 @@ std::vector<double> ToyEnvironment::gains(int primary) const {
   return gains;
 }
 
-std::vector<float> ToyEnvironment::best_gains() const {
-  std::vector<float> best;
-  for (int primary = 0; primary <= kNoOp; ++primary) {
-    const auto all = gains(primary);
-    best.push_back(all.empty() ? 0.0f : static_cast<float>(*std::max_element(all.begin(), all.end())));
-  }
-  return best;
-}
-
-std::vector<float> ToyEnvironment::best_gains_by_region() const {
-  const ActionMask mask = this->mask();
-  std::vector<float> best;
-  for (int primary = 0; primary <= kNoOp; ++primary) {
-    const auto row = best_by_region(mask, primary, spec_.regions, gains(primary));
-    best.insert(best.end(), row.begin(), row.end());
-  }
-  return best;
-}
-
 std::unique_ptr<Environment> ToyEnvironment::fork() const {
   auto copy = std::make_unique<ToyEnvironment>(*this);
   copy->counters_ = {};
   return copy;
 }
 
-double ToyEnvironment::optimal_cost_ms(int start_state) const {
+double ToyEnvironment::optimal_cost(int start_state) const {
   double cost = 0;
   for (const Block& block : start_blocks(start_state))
     cost += block.branches == Branches::kNarrowNarrow ? 6 : 8;

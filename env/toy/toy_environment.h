@@ -10,14 +10,14 @@ namespace reverie {
 struct ToyConfig {
   int blocks = 3;
   int start_states = 1;
-  int horizon = 0;  ///< 0: 6 per block; env.horizon decides where the toy is made by name
-  bool regions = false;
+  int horizon = 0;  ///< 0: 6 per block; no setting of its own, but env.horizon
+  bool entities = false;
 
   template <class V>
   void fields(V& v) {
     v.field("blocks", blocks, "Blocks in the row, 1 to 1000");
     v.field("start_states", start_states, "Start graphs, at most 4 to the number of blocks");
-    v.field("regions", regions, "Each block is a region of its own; then at most 64 blocks");
+    v.field("entities", entities, "Each block is an entity of its own; otherwise the row is one");
   }
 };
 
@@ -35,13 +35,11 @@ struct ToyConfig {
 ///     NO-OP
 ///
 /// An uneven block (narrow beside wide) can only be improved by enlarging first; enlarging in an
-/// even block is a trap. Secondary choices count from the left. An episode also terminates when
-/// only NO-OP is left. The reward is the improvement of this step in percent of the initial cost.
-/// Start state s reads its blocks from the bits of s, two a block: even, then activation first.
+/// even block is a trap. Choices count from the left. An episode also terminates when only NO-OP is
+/// left. The reward is the improvement of this step in percent of the initial cost, which is the only
+/// metric. Start state s reads its blocks from the bits of s, two a block: even, then activation first.
 ///
-/// With `regions` block b is region b, with the input in the first region and the output in the last;
-/// there are at least two regions, so that one block leaves one empty. The actions stay what they
-/// are, but fingerprint and keys are others.
+/// With `entities` block b is entity b, with the input in the first and the output in the last.
 class ToyEnvironment : public Environment {
  public:
   enum Primary { kMerge, kEnlarge, kFold, kSwap, kNoOp };
@@ -68,13 +66,13 @@ class ToyEnvironment : public Environment {
 
   /// The lowest cost that can be reached from a start state, in closed form: 8 for an uneven block
   /// and 6 for an even one.
-  double optimal_cost_ms(int start_state) const;
+  double optimal_cost(int start_state) const;
 
  private:
   std::vector<Block> start_blocks(int start_state) const;
+  void take(const Action& action);
   GraphFeatures graph_features() const;
-  std::vector<float> best_gains() const;
-  std::vector<float> best_gains_by_region() const;
+  int entity_of(size_t block) const { return config_.entities ? static_cast<int>(block) : 0; }
 
   ToyConfig config_;
   EnvSpec spec_;

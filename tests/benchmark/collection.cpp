@@ -38,7 +38,6 @@ void CollectToDisk(benchmark::State& state, const char* model) {
     if (mkdtemp(directory.data()) == nullptr) return state.SkipWithError("no place to write");
     CollectRun run;
     run.directory = directory;
-    run.graphs = {model};
     state.ResumeTiming();
     const CollectResult result = collect(*env, *make_mixed_agent(config), config, run);
     steps += result.steps;

@@ -26,7 +26,7 @@ namespace {
 constexpr double kNeverEnds = -20;  // logit of M's end: trajectories run to the horizon
 
 std::unique_ptr<Environment> make_environment(const std::string& name, bool regions) {
-  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8, .regions = regions});
+  if (name == "toy") return std::make_unique<ToyEnvironment>(ToyConfig{.blocks = 8, .entities = regions});
   ModelOptions options;
   options.light = true;
   std::vector<StartGraph> starts;
@@ -46,7 +46,7 @@ torch::Tensor seen_in_play(Environment& environment) {
   for (bool over = false; !over;) {
     const ActionMask mask = environment.mask();
     for (int rule = 0; rule < environment.spec().no_op(); ++rule)
-      if (mask.counts[static_cast<size_t>(rule)] > 0) seen[rule] = 1;
+      if (mask.total(rule) > 0) seen[rule] = 1;
     const StepResult result = environment.step(testing::random_action(mask, rng, 0));
     over = result.terminated || result.truncated;
   }
@@ -63,8 +63,7 @@ struct Worlds {
     spec.latent = vae.latent;
     spec.hidden = config.hidden;
     spec.env = real->spec();
-    spec.regions = spec.env.regions;
-    MdnRnn network(config, spec, regions ? RegionPool(vae.latent, 2 * vae.width) : nullptr);
+    MdnRnn network(config, spec, EntityPool(vae.latent, 2 * vae.width));
     torch::NoGradGuard guard;
     const auto columns = network->columns();
     network->head->bias[columns[0] + columns[1]] = kNeverEnds;
@@ -83,7 +82,7 @@ struct Worlds {
     const ObservationBatch observed = batch_observations(std::span<const Observation>(seen), spec.env);
     const Latents latents = encoder->encode(observed);
     const auto zeros = torch::zeros({batch}, torch::kInt64);
-    return {world->begin(latents), observed.mask, zeros, zeros, {zeros, zeros}, torch::zeros({batch})};
+    return {world->begin(latents), observed.mask, zeros, zeros, {zeros, zeros, zeros}, torch::zeros({batch})};
   }
 
   std::unique_ptr<Environment> real;

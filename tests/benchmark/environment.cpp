@@ -3,7 +3,7 @@
 #include "core/base/random.h"
 #include "core/models/models.h"
 #include "core/search/search.h"
-#include "env/factory/environment_factory.h"
+#include "env/registry/rewrite_kind.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "tests/support/random_actions.h"
 

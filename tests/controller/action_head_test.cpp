@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <map>
+#include <tuple>
+#include <vector>
 
 namespace reverie {
 namespace {
@@ -15,54 +18,59 @@ struct Case {
 EnvSpec four_actions() {
   EnvSpec spec;
   spec.actions = {"a", "b", "c", "NO-OP"};
-  spec.max_secondary = 60;
+  spec.max_choices = 60;
   return spec;
 }
 
-constexpr int64_t kRegionWidth = 5;
+constexpr int64_t kEntityWidth = 5;
 
-/// With `regions` > 1 some have no choices.
-Case random_case(int64_t batch, int64_t largest = 7, int64_t regions = 1) {
+/// Of several entities some have no choices.
+Case random_case(int64_t batch, int64_t largest = 7, int64_t entities = 1) {
   torch::manual_seed(3);
   Case c;
-  c.head = ActionHead(6, four_actions(), ActionHeadConfig{}, regions > 1 ? kRegionWidth : 0);
+  c.head = ActionHead(6, four_actions(), ActionHeadConfig{}, kEntityWidth);
   for (auto& parameter : c.head->parameters()) torch::nn::init::normal_(parameter, 0, 0.7);
   c.inputs.features = torch::randn({batch, 6});
+  c.inputs.entities = torch::randn({batch, entities, kEntityWidth - 1});
+  c.inputs.memories = torch::randn({batch, entities, 1});
   LatentMask& mask = c.inputs.mask;
-  mask.counts = torch::randint(0, largest + 1, {batch, 4}, torch::kInt64);
-  if (regions > 1) {
-    c.inputs.regions = torch::randn({batch, regions, kRegionWidth - 1});
-    c.inputs.memories = torch::randn({batch, regions, 1});
-    mask.regions = torch::randint(-largest, largest + 1, {batch, 4, regions}, torch::kInt16).clamp_min(0);
-    mask.regions.select(1, 3).zero_().select(1, 0).fill_(1);
-    mask.counts = mask.regions.sum(2);
-  }
-  mask.counts.select(1, 3).fill_(1);
+  const int64_t least = entities > 1 ? -largest : 0;
+  mask.by_entity = torch::randint(least, largest + 1, {batch, 4, entities}, torch::kInt16).clamp_min(0);
+  mask.by_entity.select(1, 3).zero_().select(1, 0).fill_(1);
+  mask.totals = mask.by_entity.sum(2);
   return c;
 }
 
-LatentActions same_action(int64_t batch, int64_t primary, int64_t secondary) {
-  return {torch::full({batch}, primary, torch::kInt64),
-          torch::full({batch}, secondary, torch::kInt64)};
+LatentActions same_action(int64_t batch, const Action& action) {
+  return latent_actions(std::vector<Action>(static_cast<size_t>(batch), action));
 }
 
-using Joint = std::map<std::pair<int64_t, int64_t>, double>;
+const Action kNoOp{3, 0, 0};
+
+struct InOrder {
+  bool operator()(const Action& a, const Action& b) const {
+    return std::tie(a.primary, a.entity, a.index) < std::tie(b.primary, b.entity, b.index);
+  }
+};
+using Joint = std::map<Action, double, InOrder>;
 
 /// Probabilities of every allowed action of one row, by `evaluate` on each in turn.
 Joint enumerate(Case& c, int64_t row) {
   Joint joint;
   const ActionInputs alone = select_rows(c.inputs, torch::tensor({row}, torch::kInt64));
-  for (int64_t a = 0; a < 4; ++a)
-    for (int64_t s = 0; s < c.inputs.mask.counts[row][a].item<int64_t>(); ++s)
-      joint[{a, s}] =
-          c.head->evaluate(alone, same_action(1, a, s)).log_probability.exp().item<double>();
+  const auto& counts = alone.mask.by_entity;
+  for (int a = 0; a < 4; ++a)
+    for (int e = 0; e < counts.size(2); ++e)
+      for (int i = 0; i < counts[0][a][e].item<int>(); ++i)
+        joint[{a, e, i}] =
+            c.head->evaluate(alone, same_action(1, {a, e, i})).log_probability.exp().item<double>();
   return joint;
 }
 
 TEST(ActionHeadTest, JointProbabilitiesSumToOneAndGiveTheEntropy) {
-  for (const auto& [largest, regions] : {std::pair{7, 1}, {60, 1}, {7, 3}}) {
-    Case c = random_case(5, largest, regions);
-    const auto together = c.head->evaluate(c.inputs, same_action(5, 3, 0));
+  for (const auto& [largest, entities] : {std::pair{7, 1}, {60, 1}, {7, 3}}) {
+    Case c = random_case(5, largest, entities);
+    const auto together = c.head->evaluate(c.inputs, same_action(5, kNoOp));
     for (int64_t row = 0; row < 5; ++row) {
       double sum = 0, entropy = 0;
       for (const auto& [action, p] : enumerate(c, row)) {
@@ -76,16 +84,16 @@ TEST(ActionHeadTest, JointProbabilitiesSumToOneAndGiveTheEntropy) {
 }
 
 TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
-  for (const int64_t regions : {1, 3}) {
-    Case c = random_case(5, 7, regions);
+  for (const int64_t entities : {1, 3}) {
+    Case c = random_case(5, 7, entities);
     const ActionPriors priors = c.head->priors(c.inputs);
+    const std::vector<Action> actions = actions_of(priors.actions);
     int64_t at = 0;
     for (int64_t row = 0; row < 5; ++row)
       for (const auto& [action, p] : enumerate(c, row)) {
         ASSERT_LT(at, priors.state.size(0));
         EXPECT_EQ(priors.state[at].item<int64_t>(), row);
-        EXPECT_EQ(priors.actions.primary[at].item<int64_t>(), action.first);
-        EXPECT_EQ(priors.actions.secondary[at].item<int64_t>(), action.second);
+        EXPECT_EQ(actions[static_cast<size_t>(at)], action);
         EXPECT_NEAR(priors.log_probability[at++].exp().item<double>(), p, 1e-5);
       }
     EXPECT_EQ(priors.state.size(0), at);
@@ -93,8 +101,8 @@ TEST(ActionHeadTest, PriorsAreTheJointProbabilitiesInOrder) {
 }
 
 TEST(ActionHeadTest, ChosenLogProbabilityIsTheEvaluatedOne) {
-  for (const int64_t regions : {1, 4}) {
-    Case c = random_case(64, 7, regions);
+  for (const int64_t entities : {1, 4}) {
+    Case c = random_case(64, 7, entities);
     Rng rng(1);
     for (const bool greedy : {false, true}) {
       const Choice choice = c.head->choose(c.inputs, greedy, rng);
@@ -106,48 +114,53 @@ TEST(ActionHeadTest, ChosenLogProbabilityIsTheEvaluatedOne) {
 
 TEST(ActionHeadTest, SamplesFollowTheJointProbabilitiesAndTheMask) {
   constexpr int64_t kDraws = 20000;
-  for (const int64_t regions : {1, 3}) {
-    Case one = random_case(1, 3, regions);
+  for (const int64_t entities : {1, 3}) {
+    Case one = random_case(1, 3, entities);
     Rng rng(7);
     const auto draws = torch::zeros({kDraws}, torch::kInt64);
     const LatentActions actions =
         one.head->choose(select_rows(one.inputs, draws), false, rng).actions;
     Joint seen;
-    for (int64_t i = 0; i < kDraws; ++i)
-      seen[{actions.primary[i].item<int64_t>(), actions.secondary[i].item<int64_t>()}] += 1.0 / kDraws;
+    for (const Action& action : actions_of(actions)) seen[action] += 1.0 / kDraws;
     const Joint expected = enumerate(one, 0);
     for (const auto& [action, share] : seen) EXPECT_TRUE(expected.contains(action)) << share;
     for (const auto& [action, p] : expected) EXPECT_NEAR(seen[action], p, 0.015);
   }
 }
 
-TEST(ActionHeadTest, GreedyTakesTheMostProbable) {
-  Case c = random_case(1);
-  Rng rng(1);
-  const Choice choice = c.head->choose(c.inputs, true, rng);
-  const Joint joint = enumerate(c, 0);
-  std::map<int64_t, double> primary;
-  for (const auto& [action, p] : joint) primary[action.first] += p;
-  const int64_t a = choice.actions.primary[0].item<int64_t>();
-  for (const auto& [other, p] : primary) EXPECT_LE(p, primary[a] + 1e-6) << other;
-  const double chosen = joint.at({a, choice.actions.secondary[0].item<int64_t>()});
-  for (const auto& [action, p] : joint)
-    if (action.first == a) { EXPECT_LE(p, chosen + 1e-7); }
+TEST(ActionHeadTest, GreedyTakesTheMostProbableActionThenEntityThenChoice) {
+  for (const int64_t entities : {1, 3}) {
+    Case c = random_case(1, 7, entities);
+    Rng rng(1);
+    const Action chosen = actions_of(c.head->choose(c.inputs, true, rng).actions).front();
+    const Joint joint = enumerate(c, 0);
+    std::map<int, double> primary, entity;
+    for (const auto& [action, p] : joint) {
+      primary[action.primary] += p;
+      if (action.primary == chosen.primary) entity[action.entity] += p;
+    }
+    for (const auto& [other, p] : primary) EXPECT_LE(p, primary[chosen.primary] + 1e-6) << other;
+    for (const auto& [other, p] : entity) EXPECT_LE(p, entity[chosen.entity] + 1e-6) << other;
+    for (const auto& [action, p] : joint)
+      if (action.primary == chosen.primary && action.entity == chosen.entity) {
+        EXPECT_LE(p, joint.at(chosen) + 1e-7);
+      }
+  }
 }
 
 TEST(ActionHeadTest, NoOpStartsRare) {
   torch::manual_seed(1);
-  ActionHead head(6, four_actions(), ActionHeadConfig{});
-  const auto p = head->evaluate({torch::randn({1000, 6}), {torch::ones({1000, 4}, torch::kInt64), {}}, {}},
-                                same_action(1000, 3, 0)).log_probability.exp();
+  ActionHead head(6, four_actions(), ActionHeadConfig{}, kEntityWidth);
+  const LatentMask mask{torch::ones({1000, 4}, torch::kInt64), torch::ones({1000, 4, 1}, torch::kInt16)};
+  const ActionInputs inputs{torch::randn({1000, 6}), mask, torch::randn({1000, 1, kEntityWidth})};
+  const auto p = head->evaluate(inputs, same_action(1000, kNoOp)).log_probability.exp();
   EXPECT_LT(p.mean().item<double>(), 0.02);
 }
 
 TEST(ActionHeadTest, GradientsAreFiniteAndReachEveryParameter) {
-  for (const int64_t regions : {1, 3}) {
-    Case c = random_case(9, 7, regions);
-    for (const torch::Tensor* mask : c.inputs.mask.tensors())  // only NO-OP
-      if (mask->defined()) (*mask)[0].narrow(0, 0, 3).zero_();
+  for (const int64_t entities : {1, 3}) {
+    Case c = random_case(9, 7, entities);
+    for (const torch::Tensor* mask : c.inputs.mask.tensors()) (*mask)[0].narrow(0, 0, 3).zero_();  // only NO-OP
     Rng rng(2);
     const auto actions = c.head->choose(c.inputs, false, rng).actions;
     const auto e = c.head->evaluate(c.inputs, actions);

@@ -30,13 +30,12 @@ struct CandidateScene {
     torch::NoGradGuard no_grad;
     std::vector<double> all;
     const Sight* seen = &sight;
-    const auto& counts = sight.observation.mask.counts;
-    for (size_t primary = 0; primary < counts.size(); ++primary)
-      for (int i = 0; i < counts[primary]; ++i) {
-        const LatentActions action{torch::tensor({static_cast<int64_t>(primary)}),
-                                   torch::tensor({static_cast<int64_t>(i)})};
-        all.push_back(
-            net->evaluate({&seen, 1}, torch::ones({1}), action).log_probability.item<double>());
+    const ActionMask& mask = sight.observation.mask;
+    for (int primary = 0; primary < mask.primary_actions(); ++primary)
+      for (int n = 0; n < mask.total(primary); ++n) {
+        const Action action = mask.choice(primary, n);
+        all.push_back(net->evaluate({&seen, 1}, torch::ones({1}), latent_actions({&action, 1}))
+                          .log_probability.item<double>());
       }
     return all;
   }
@@ -49,9 +48,9 @@ struct CandidateScene {
 TEST(CandidateNet, SeesWhatEachValidActionGains) {
   const CandidateScene scene;
   std::vector<float> gains;
-  const auto& counts = scene.sight.observation.mask.counts;
+  const ActionMask& mask = scene.sight.observation.mask;
   for (int primary = 0; primary < scene.toy.spec().no_op(); ++primary)
-    if (counts[static_cast<size_t>(primary)] > 0)
+    if (mask.total(primary) > 0)
       for (const double gain : scene.toy.gains(primary)) gains.push_back(static_cast<float>(gain));
   gains.push_back(0);  // NO-OP
   EXPECT_EQ(scene.sight.gains, gains);
@@ -66,8 +65,9 @@ TEST(CandidateNet, ProbabilitiesOfValidActionsSumToOne) {
   }
   EXPECT_NEAR(sum, 1, 1e-5);
   const Sight* seen = &scene.sight;
-  const LatentActions no_op{torch::tensor({int64_t{scene.toy.spec().no_op()}}), torch::tensor({int64_t{0}})};
-  EXPECT_NEAR(scene.net->evaluate({&seen, 1}, torch::ones({1}), no_op).entropy.item<double>(), entropy, 1e-5);
+  const Action no_op{scene.toy.spec().no_op()};
+  const auto evaluation = scene.net->evaluate({&seen, 1}, torch::ones({1}), latent_actions({&no_op, 1}));
+  EXPECT_NEAR(evaluation.entropy.item<double>(), entropy, 1e-5);
 }
 
 TEST(CandidateNet, AGainChangesTheScoreOfItsActionAlone) {
@@ -94,10 +94,8 @@ TEST(CandidateNet, ChoosesAsItEvaluatesInABatchOfStates) {
     const Choice choice = one.net->choose(both, torch::ones({2}), greedy, rng);
     const Evaluation evaluation = one.net->evaluate(both, torch::ones({2}), choice.actions);
     EXPECT_TRUE(torch::allclose(choice.log_probability, evaluation.log_probability));
-    for (int64_t b = 0; b < 2; ++b) {
-      const ActionMask& mask = both[static_cast<size_t>(b)]->observation.mask;
-      EXPECT_TRUE(allows(mask, real_action(mask, choice.actions, b)));
-    }
+    const std::vector<Action> actions = actions_of(choice.actions);
+    for (size_t b = 0; b < 2; ++b) EXPECT_TRUE(both[b]->observation.mask.allows(actions[b]));
     if (!greedy) continue;
     const std::vector<double> all = one.log_probabilities();
     EXPECT_NEAR(choice.log_probability[0].item<double>(), *std::max_element(all.begin(), all.end()), 1e-6);

@@ -68,11 +68,13 @@ struct Sides {
     torch::manual_seed(1);
     steps.observation = observation;
     steps.observation.z = torch::randn_like(observation.z);
-    steps.observation.mask.counts = torch::full_like(observation.mask.counts, 3);
+    steps.observation.mask.totals = torch::full_like(observation.mask.totals, 3);
+    steps.observation.mask.by_entity = torch::full_like(observation.mask.by_entity, 3);
     side = (steps.observation.z.select(1, 0) > 0).to(torch::kInt64);
     steps.good = torch::arange(256) % 4 != 0;
     steps.actions.primary = torch::where(steps.good, side, 1 - side);
-    steps.actions.secondary = torch::full_like(side, 2);
+    steps.actions.entity = torch::zeros_like(side);
+    steps.actions.index = torch::full_like(side, 2);
     worth = 2 * steps.observation.z.select(1, 0);
     ActorCriticConfig config;
     config.width = 32;
@@ -97,7 +99,7 @@ TEST(CloneTest, ImitatesGoodStepsAloneAndLearnsWhatIsToCome) {
   EXPECT_LT(metrics[1].second, 0.3);
   Rng rng(1);
   const Choice choice = net->choose(steps.observation, true, rng);
-  const auto right = choice.actions.primary.eq(side) & choice.actions.secondary.eq(2);
+  const auto right = choice.actions.primary.eq(side) & choice.actions.index.eq(2);
   EXPECT_GT(right.to(torch::kFloat).mean().item<double>(), 0.9);
   const auto miss = net->value(steps.observation) - worth;
   EXPECT_LT(miss.square().mean().item<double>(), 0.4);

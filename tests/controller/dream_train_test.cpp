@@ -53,7 +53,7 @@ struct DreamScene {
   /// With a network M of its own that believes in no end.
   Checkpoint endless() const {
     Checkpoint checkpoint = world.checkpoint();
-    MdnRnn network(world.config, world.world->spec());
+    MdnRnn network(world.config, world.world->spec(), load_entity_pool(checkpoint));
     torch::NoGradGuard guard;
     network->head->bias[network->columns()[0] + network->columns()[1]] = -20;
     MdnWorldModel(network).store(checkpoint);
@@ -243,7 +243,7 @@ TEST(DreamTrainTest, TheImitationIsValidatedWhereItShall) {
 TEST(DreamTrainTest, AWorldModelOfOtherActionsIsRefused) {
   DreamScene scene;
   Checkpoint other = scene.world.checkpoint();
-  other.spec.fingerprint += 1;
+  std::swap(other.spec.actions[0], other.spec.actions[1]);
   save_checkpoint(scene.directory / "world.pt", other);
   EXPECT_THROW(scene.train("new"), InputError);
 }
@@ -349,6 +349,7 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   run.plan.updates = 4;
   run.plan.validate_every = 2;
   run.trainer.policy.width = 8;
+  run.base.spec = ToyEnvironment(ToyConfig{}).spec();
   run.directory = directory.path();
   run.seconds_before = 1000;
   const TrainingResult result = train_policy(puzzle, judge, run);
@@ -393,6 +394,7 @@ void train_in(LatentEnvironment& environment, TrainerKind kind, const std::strin
   TrainingRun run;
   run.trainer.trainer = kind;
   run.trainer.policy.width = 8;
+  run.base.spec = ToyEnvironment(ToyConfig{}).spec();
   run.trainer.cmaes.population = 8;
   run.plan.updates = 6;
   run.plan.validate_every = 2;

@@ -20,7 +20,7 @@ RewriteState world() {
 }
 
 /// Where Add is dear and Abs is too, against what the costs of the unary world say.
-class Machine {
+class CountedMachine {
  public:
   static double truth(const Graph& graph) {
     static const std::map<std::string, double> nanoseconds = {
@@ -70,11 +70,11 @@ class MeasuredPpo : public ::testing::TestWithParam<bool> {
   }
   double mean_time(size_t begin, size_t end) const {
     double sum = 0;
-    for (size_t i = begin; i < end; ++i) sum += Machine::truth(machine_.measured[i]);
+    for (size_t i = begin; i < end; ++i) sum += CountedMachine::truth(machine_.measured[i]);
     return sum / static_cast<double>(end - begin);
   }
 
-  Machine machine_;
+  CountedMachine machine_;
 };
 
 INSTANTIATE_TEST_SUITE_P(, MeasuredPpo, ::testing::Bool(),
@@ -84,7 +84,7 @@ TEST_P(MeasuredPpo, RewardsSumToWhatWasMeasured) {
   const RewriteState start = world();
   MeasuredRun run(start, options_with(100), machine_.as_new_timer());
   const auto environment = measured_environment(run, GetParam())->fork();
-  const double original = Machine::truth(start.graph());
+  const double original = CountedMachine::truth(start.graph());
   Rng rng(1);
   for (uint64_t seed = 0; seed < 8; ++seed) {
     environment->reset(seed);
@@ -95,15 +95,15 @@ TEST_P(MeasuredPpo, RewardsSumToWhatWasMeasured) {
       sum += result.reward;
       if (!over) before_the_end += std::abs(result.reward);
     }
-    EXPECT_NEAR(sum, 100 * (1 - Machine::truth(machine_.measured.back()) / original), 1e-9);
+    EXPECT_NEAR(sum, 100 * (1 - CountedMachine::truth(machine_.measured.back()) / original), 1e-9);
     EXPECT_EQ(before_the_end > 0, GetParam());
   }
 }
 
 TEST_P(MeasuredPpo, LearnsWhatIsFastForReal) {
   const SearchResult result = search(options_with(120));
-  const double original = Machine::truth(world().graph());
-  EXPECT_LT(Machine::truth(result.best), 0.6 * original);
+  const double original = CountedMachine::truth(world().graph());
+  EXPECT_LT(CountedMachine::truth(result.best), 0.6 * original);
   const size_t quarter = machine_.measured.size() / 4;
   EXPECT_LT(mean_time(machine_.measured.size() - quarter, machine_.measured.size()),
             0.8 * mean_time(0, quarter));

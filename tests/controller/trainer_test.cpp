@@ -5,6 +5,7 @@
 #include "controller/linear_policy.h"
 #include "controller/ppo.h"
 #include "controller/reinforce.h"
+#include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
 #include "tests/support/temporary_directory.h"
 
@@ -78,6 +79,7 @@ TEST_P(TrainerTest, ResumingEqualsNotStopping) {
   TemporaryDirectory directory;
   Checkpoint saved;
   saved.kind = "policy-training";
+  saved.spec = ToyEnvironment(ToyConfig{}).spec();
   whole->store(saved);
   save_checkpoint(directory / "training.pt", saved);
   const Metrics expected = whole->update(puzzle, 0.5, 11);
@@ -118,7 +120,7 @@ TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {
   Rng rng(5);
   const Rollout rollout = play(puzzle, policy, false, 1, rng);
   EXPECT_LT(rollout.returns().mean().item<double>(), 1);
-  const auto others = (rollout.observation.mask.counts.narrow(2, 0, 3) > 0).any(2);
+  const auto others = (rollout.observation.mask.totals.narrow(2, 0, 3) > 0).any(2);
   EXPECT_FALSE((rollout.alive & others & (rollout.actions.primary == 3)).any().item<bool>());
 }
 
@@ -186,10 +188,10 @@ TEST(PlayTest, KeepsTheMasksThatWereShown) {
   RandomPolicy policy;
   Rng rng(3);
   const Rollout rollout = play(puzzle, policy, false, 1, rng);
-  const auto& counts = rollout.observation.mask.counts;
+  const auto& counts = rollout.observation.mask.totals;
   EXPECT_TRUE(torch::equal(counts[0], torch::tensor({1, 3, 0, 1}, torch::kInt64).expand({8, 4})));
   const auto chosen = counts.gather(2, rollout.actions.primary.unsqueeze(2)).squeeze(2);
-  EXPECT_TRUE(((rollout.actions.secondary < chosen) | ~rollout.alive).all().item<bool>());
+  EXPECT_TRUE(((rollout.actions.index < chosen) | ~rollout.alive).all().item<bool>());
 }
 
 TEST(LinearControllerTest, StaysWithin3000Parameters) {
@@ -201,10 +203,9 @@ TEST(LinearControllerTest, StaysWithin3000Parameters) {
   EXPECT_GT(LinearController(spec, 1).parameters(), 2500);
 }
 
-TEST(LinearControllerTest, LatentsOfRegionsThatLeaveTheStateNoRoomAreRefused) {
+TEST(LinearControllerTest, LatentsOfEntitiesThatLeaveTheStateNoRoomAreRefused) {
   LatentSpec spec;
   spec.hidden = 8;
-  spec.regions = 2;
   spec.env.actions.assign(40, "rule");
   spec.latent = 364;
   EXPECT_EQ(LinearController(spec, 1).parameters(), 3000);
@@ -231,11 +232,12 @@ TEST(ActorCriticTest, WhatIsHiddenChangesNothing) {
       return torch::equal(net->priors(other).log_probability, net->priors(start).log_probability) &&
              torch::equal(net->value(other), net->value(start));
     };
-    LatentObservation other_z = start, other_h = start;
-    other_z.z = start.z + 1;
-    other_h.h = start.h + 1;
-    EXPECT_EQ(looks_the_same(other_z), hide_z);
-    EXPECT_EQ(looks_the_same(other_h), !hide_z);
+    for (const auto& [part, is_z] : {std::pair{&LatentObservation::z, true}, {&LatentObservation::entities, true},
+                                     {&LatentObservation::h, false}, {&LatentObservation::entity_h, false}}) {
+      LatentObservation other = start;
+      other.*part = start.*part + 1;
+      EXPECT_EQ(looks_the_same(other), hide_z == is_z);
+    }
   }
 }
 
@@ -263,7 +265,7 @@ class CutOff : public LatentEnvironment {
   explicit CutOff(int batch) : begin_(torch::arange(batch).remainder(2).to(torch::kFloat)) {
     spec_.latent = spec_.hidden = 1;
     spec_.env.actions = {"take", "go", "NO-OP"};
-    spec_.env.max_secondary = 1;
+    spec_.env.max_choices = 1;
     spec_.env.horizon = 2;
   }
   const LatentSpec& spec() const override { return spec_; }
@@ -274,8 +276,9 @@ class CutOff : public LatentEnvironment {
     return observe();
   }
   LatentObservation observe() const override {
-    const auto z = at_.unsqueeze(1);
-    return {z, torch::zeros_like(z), {torch::ones({batch(), 3}, torch::kInt64), {}}, 1 - at_ / 2, {}, {}};
+    const auto z = at_.unsqueeze(1), h = torch::zeros_like(z);
+    const LatentMask mask{torch::ones({batch(), 3}, torch::kInt64), torch::ones({batch(), 3, 1}, torch::kInt16)};
+    return {z, h, mask, 1 - at_ / 2, z.unsqueeze(1), h.unsqueeze(1)};
   }
   LatentStep step(const LatentActions& actions) override {
     const auto here = at_.eq(0), go = here & actions.primary.eq(1), take = here & actions.primary.eq(0);

@@ -23,18 +23,18 @@ using ::testing::Not;
 class MeasurableToy : public ToyEnvironment {
  public:
   MeasurableToy(const ToyConfig& config, bool deterministic, bool measurable)
-      : ToyEnvironment(config), spec_(ToyEnvironment::spec()), measurable_(measurable) {
+      : ToyEnvironment(config), spec_(ToyEnvironment::spec()) {
     spec_.deterministic = deterministic;
+    spec_.measurable = measurable;
   }
-  bool measurable() const override { return measurable_; }
   const EnvSpec& spec() const override { return spec_; }
   void reset(uint64_t seed) override {
     ToyEnvironment::reset(seed);
-    start_ms_ = info().cost_ms;
+    start_ = info().objective(spec_);
   }
   double measured_gain() const override {
     ++measured_;
-    return 50 * (1 - info().best_cost_ms / start_ms_);
+    return spec_.improvement_percent(start_, info().best) / 2;
   }
   const EnvCounters& counters() const override {
     counters_ = ToyEnvironment::counters();
@@ -49,8 +49,7 @@ class MeasurableToy : public ToyEnvironment {
 
  private:
   EnvSpec spec_;
-  bool measurable_;
-  double start_ms_ = 1;
+  double start_ = 1;
   mutable int64_t measured_ = 0;
   mutable EnvCounters counters_;
 };
@@ -135,8 +134,8 @@ TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
   EXPECT_EQ(without.validation.worth.found, replayed.validation.worth.found);
   EXPECT_EQ(without.validation.worth.score, replayed.validation.worth.score);
   EXPECT_LT(without.counters.steps, replayed.counters.steps);
-  EXPECT_THAT(replayed.metrics, Contains(Key("phantom_share")));
-  EXPECT_THAT(without.metrics, Not(Contains(Key("phantom_share"))));
+  EXPECT_THAT(replayed.metrics, Contains(Key("invalid_action_rate")));
+  EXPECT_THAT(without.metrics, Not(Contains(Key("invalid_action_rate"))));
 }
 
 TEST(ValidationTest, AnEnvironmentWithNothingToMeasureIsRefused) {

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/counting_environment.h"
 #include "tests/support/files_of.h"
@@ -33,31 +34,40 @@ CollectRun run_in(const std::string& directory, int workers = 1) {
   run.directory = directory;
   run.seed = 17;
   run.config = "collect: {}\n";
-  run.graphs = {"toy"};
   run.workers = workers;
   return run;
+}
+
+/// What a state says of its step and of the action that led there.
+void check_state(const Observation& state, int step, const Action& last, int start) {
+  const auto number = [](int value) { return static_cast<float>(value); };
+  EXPECT_EQ(state.graph.graph_targets,
+            (std::vector<float>{number(step), number(last.primary), number(last.entity),
+                                number(last.index), number(start)}));
+  EXPECT_EQ(state.graph.nodes[0], number(step));
+  ASSERT_EQ(state.mask.entities, CountingEnvironment::entities_of(start));
+  for (int primary = 0; primary < 3; ++primary)
+    for (int entity = 0; entity < state.mask.entities; ++entity)
+      EXPECT_EQ(state.mask.at(primary, entity),
+                CountingEnvironment::choices_of(step, primary, entity));
+  const auto third = static_cast<size_t>(2 * state.mask.entities);
+  EXPECT_EQ(state.action_features[third], 10 * step + 2);
 }
 
 /// Every field of a record tells which step it belongs to.
 void check_alignment(const Rollouts& rollouts) {
   for (const Episode& episode : rollouts.episodes()) {
-    Action last{-1, -1};
+    Action last{-1, -1, -1};
     for (size_t t = 0; t <= episode.steps.size(); ++t) {
       const bool end = t == episode.steps.size();
       const bool stayed = end && t > 0 && episode.steps.back().terminated;
-      const auto step = static_cast<float>(stayed ? t - 1 : t);
+      const auto step = static_cast<int>(stayed ? t - 1 : t);
       const Observation state = rollouts.state(end ? episode.final_state : episode.steps[t].state);
-      EXPECT_EQ(state.graph.globals,
-                (std::vector<float>{step, static_cast<float>(last.primary),
-                                    static_cast<float>(last.secondary),
-                                    static_cast<float>(episode.start_graph)}));
-      EXPECT_EQ(state.graph.nodes[0], step);
-      EXPECT_EQ(state.mask.counts[1], 1 + (static_cast<int>(step) + 1) % 3);
-      EXPECT_EQ(state.action_features[2], 10 * step + 2);
-      EXPECT_EQ(episode.cost_ms[t], 1000.0 - step);
+      check_state(state, step, last, episode.start_graph);
+      EXPECT_EQ(episode.objective[t], 1000.0 - step);
       if (end) break;
       const Transition& taken = episode.steps[t];
-      EXPECT_TRUE(allows(state.mask, taken.action));
+      EXPECT_TRUE(state.mask.allows(taken.action));
       const bool no_op = taken.action.primary == 3;
       EXPECT_EQ(taken.terminated, no_op);
       EXPECT_EQ(taken.reward, no_op ? 0 : CountingEnvironment::reward_of(static_cast<int>(t) + 1,
@@ -69,14 +79,35 @@ void check_alignment(const Rollouts& rollouts) {
 }
 
 TEST(Collect, EveryPartOfARecordBelongsToItsStep) {
-  for (const bool lists : {false, true}) {
-    const TemporaryDirectory directory;
-    const CountingEnvironment env(9, lists);
-    collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 2));
-    const Rollouts rollouts = Rollouts::open(directory.path());
-    EXPECT_EQ(rollouts.episodes().size(), 23u);
-    check_alignment(rollouts);
+  const TemporaryDirectory directory;
+  const CountingEnvironment env(9);
+  collect(env, *make_random_agent(small()), small(), run_in(directory.path(), 2));
+  const Rollouts rollouts = Rollouts::open(directory.path());
+  EXPECT_EQ(rollouts.episodes().size(), 23u);
+  check_alignment(rollouts);
+}
+
+TEST(Collect, ObjectiveAndFeasibilityAreThoseOfTheStates) {
+  const TemporaryDirectory directory;
+  KnapsackEnvironment env({.items = 4, .start_states = 3});
+  const CollectResult result =
+      collect(env, *make_random_agent(small(40)), small(40), run_in(directory.path()));
+  const Rollouts rollouts = Rollouts::open(directory.path());
+  int infeasible = 0;
+  for (const Episode& episode : rollouts.episodes()) {
+    env.reset(episode.seed);
+    double best = env.info().best;
+    for (size_t t = 0; t < episode.objective.size(); ++t) {
+      if (t > 0) best = env.step(episode.steps[t - 1].action).info.best;
+      EXPECT_EQ(episode.objective[t], env.info().metrics[0]);
+      EXPECT_EQ(episode.feasible[t], env.info().feasible);
+      infeasible += !env.info().feasible;
+    }
+    const double start = episode.objective.front();
+    EXPECT_DOUBLE_EQ(episode.improvement_percent(env.spec()), 100 * (best - start) / start);
   }
+  EXPECT_GT(infeasible, 0);
+  EXPECT_GT(result.best_improvement_percent, 0);
 }
 
 TEST(Collect, BytesDoNotDependOnTheNumberOfWorkers) {
@@ -177,13 +208,14 @@ std::vector<double> gains_along_a_list(Environment& env, uint64_t seed) {
   std::vector<double> gained;
   for (bool over = false; !over;) {
     const Action action = agent->act(env, env.observe(), rng);
-    EXPECT_TRUE(allows(env.observe().mask, action));
+    EXPECT_TRUE(env.observe().mask.allows(action));
     const auto gains = env.gains(action.primary);
+    const auto number = static_cast<size_t>(env.mask().number(action));
     const StepResult result = env.step(action);
     EXPECT_FALSE(result.truncated);
     over = result.terminated;
     if (action.primary != env.spec().no_op())
-      gained.push_back(gains.empty() ? 0 : gains[static_cast<size_t>(action.secondary)]);
+      gained.push_back(gains.empty() ? 0 : gains[number]);
   }
   return gained;
 }
@@ -204,14 +236,17 @@ TEST(Collect, AListIsFollowedUntilNothingGains) {
 }
 
 TEST(Collect, AListEndsWhereGainsCannotBeTold) {
-  struct Blind : ToyEnvironment {
-    using ToyEnvironment::ToyEnvironment;
-    std::vector<double> gains(int) const override { return {}; }
-  } env({.blocks = 4, .start_states = 8, .horizon = 1000});
-  for (uint64_t seed = 0; seed < 8; ++seed) {
+  KnapsackEnvironment env({.items = 4, .start_states = 3, .horizon = 1000});
+  int takes_first = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
     env.reset(seed);
-    EXPECT_GE(gains_along_a_list(env, seed).size(), 4) << "seed " << seed;
+    const auto items = static_cast<size_t>(env.mask().entities) - 1;
+    const size_t steps = gains_along_a_list(env, seed).size();  // one of the items is in the bag
+    EXPECT_TRUE(steps == 2 * items - 1 || steps == items + 1) << steps;
+    takes_first += steps == 2 * items - 1;
   }
+  EXPECT_GT(takes_first, 0);
+  EXPECT_LT(takes_first, 12);
 }
 
 TEST(Collect, CountsItsWork) {

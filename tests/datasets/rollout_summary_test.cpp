@@ -20,7 +20,7 @@ TEST(RolloutSummary, CountsWhatTheEpisodesHold) {
   config.episodes = 20;
   config.no_op = 0.2;
   collect(env, *make_collect_agent(config), config,
-          {.directory = directory.path(), .seed = 4, .config = "", .graphs = {"one", "two"}});
+          {.directory = directory.path(), .seed = 4, .config = ""});
   const Rollouts rollouts = Rollouts::open(directory.path());
   const RolloutSummary summary = summarize(rollouts);
   int64_t steps = 0, no_ops = 0, last_no_ops = 0;
@@ -49,7 +49,7 @@ TEST(RolloutSummary, CountsWhatTheEpisodesHold) {
   EXPECT_EQ(summary.agents.at("random").episodes, 20);
   const std::string text = describe(rollouts.info(), summary);
   EXPECT_THAT(text, HasSubstr("20 of 20 planned: 16 for training"));
-  EXPECT_THAT(text, HasSubstr("  two"));
+  EXPECT_THAT(text, HasSubstr("  toy-1"));
   EXPECT_THAT(text, HasSubstr(fmt::format("{:<36} {:>9}", "NO-OP", no_ops)));
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/random.h"
 #include "datasets/rollout_writer.h"
 #include "datasets/shard.h"
+#include "env/spec_json.h"
 #include "tests/support/files_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -21,24 +22,33 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::vector<std::string> names(const char* what, uint64_t count) {
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < count; ++i) names.push_back(fmt::format("{} {}", what, i));
+  return names;
+}
+
 EnvSpec random_spec(Rng& rng) {
   EnvSpec spec;
   spec.name = "random";
-  spec.node_types = 1 + static_cast<int>(rng.below(300));
-  spec.node_features = static_cast<int>(rng.below(4));
-  spec.edge_features = static_cast<int>(rng.below(3));
-  spec.global_features = static_cast<int>(rng.below(3));
-  spec.action_features = static_cast<int>(rng.below(3));
-  for (uint64_t i = 0; i < rng.below(4); ++i) spec.actions.push_back(fmt::format("a{}", i));
+  spec.node_types = names("type", 1 + rng.below(300));
+  spec.node_features = names("node", rng.below(4));
+  spec.edge_features = names("edge", rng.below(3));
+  spec.action_features = names("action", rng.below(3));
+  spec.actions = names("a", rng.below(4));
   spec.actions.push_back("NO-OP");
-  spec.max_secondary = 1 + static_cast<int>(rng.below(2) ? rng.below(9) : rng.below(60000));
+  if (rng.below(4) > 0) spec.targets = {{"share", TargetLevel::kNode, TargetLoss::kShare}};
+  for (const std::string& name : names("target", rng.below(3)))
+    spec.targets.push_back({name, TargetLevel::kGraph, TargetLoss::kBinary});
+  spec.metrics = {{"value", "percent"}, {"time", "ms"}};
+  spec.objective = static_cast<int>(rng.below(2));
+  spec.less_is_better = rng.below(2) == 0;
+  spec.max_choices = 1 + static_cast<int>(rng.below(2) ? rng.below(9) : rng.below(32767));
   spec.horizon = 10;
-  spec.start_states = 1 + static_cast<int>(rng.below(3));
-  spec.prefix_masks = rng.below(2) == 0;
-  if (spec.prefix_masks && rng.below(2))
-    spec.regions = 2 + static_cast<int>(rng.below(kMaxRegions - 1));
-  spec.fingerprint = rng.bits();
-  spec.cost_source = "none";
+  for (const std::string& name : names("start", 1 + rng.below(3)))
+    spec.starts.push_back({name, rng.bits()});
+  spec.source = "none";
+  spec.may_be_infeasible = rng.below(2) == 0;
   return spec;
 }
 
@@ -49,25 +59,12 @@ std::vector<float> random_features(size_t count, Rng& rng) {
   return values;
 }
 
-/// Spreads each action's choices over a few regions.
-void add_random_regions(const EnvSpec& spec, Observation* observation, Rng& rng) {
-  const auto regions = static_cast<uint64_t>(spec.regions);
-  for (size_t i = 0; i < observation->graph.node_types.size(); ++i)
-    observation->graph.node_regions.push_back(static_cast<int32_t>(rng.below(regions)));
-  for (const uint16_t count : observation->mask.counts) {
-    std::vector<uint16_t> row(regions, 0);
-    for (uint16_t left = count; left > 0;) {
-      const auto some = static_cast<uint16_t>(1 + rng.below(left));
-      row[rng.below(regions)] += some;
-      left = static_cast<uint16_t>(left - some);
-    }
-    for (const uint16_t cell : row) {
-      const auto features = random_features(static_cast<size_t>(spec.action_features), rng);
-      for (const float feature : features)
-        observation->region_features.push_back(cell > 0 ? feature : 0.0f);
-    }
-    observation->mask.region_counts.insert(observation->mask.region_counts.end(), row.begin(),
-                                           row.end());
+void add_random_actions(const EnvSpec& spec, Observation* observation, Rng& rng) {
+  for (uint16_t& count : observation->mask.counts) {
+    if (rng.below(3) == 0)
+      count = static_cast<uint16_t>(rng.below(static_cast<uint64_t>(spec.max_choices) + 1));
+    for (const float feature : random_features(spec.action_features.size(), rng))
+      observation->action_features.push_back(count > 0 ? feature : 0.0f);
   }
 }
 
@@ -75,29 +72,23 @@ Observation random_observation(const EnvSpec& spec, Rng& rng) {
   Observation observation;
   GraphFeatures& graph = observation.graph;
   const size_t nodes = 1 + rng.below(6), edges = rng.below(2) ? rng.below(9) : 0;
-  for (size_t i = 0; i < nodes; ++i)
-    graph.node_types.push_back(static_cast<int>(rng.below(static_cast<uint64_t>(spec.node_types))));
+  observation.mask = ActionMask(spec.primary_actions(), 1 + static_cast<int>(rng.below(5)));
+  for (size_t i = 0; i < nodes; ++i) {
+    graph.node_types.push_back(static_cast<int>(rng.below(spec.node_types.size())));
+    graph.node_entities.push_back(
+        static_cast<int>(rng.below(static_cast<uint64_t>(observation.mask.entities))));
+  }
   for (size_t i = 0; i < edges; ++i) {
     graph.senders.push_back(static_cast<int>(rng.below(nodes)));
     graph.receivers.push_back(static_cast<int>(rng.below(nodes)));
   }
-  const auto wide = [](int width) { return static_cast<size_t>(width); };
-  graph.nodes = random_features(nodes * wide(spec.node_features), rng);
-  graph.edges = random_features(edges * wide(spec.edge_features), rng);
-  graph.globals = random_features(wide(spec.global_features), rng);
-  graph.node_targets = random_features(nodes, rng);
-  observation.action_features =
-      random_features(spec.actions.size() * wide(spec.action_features), rng);
-  const uint64_t few = std::min<uint64_t>(static_cast<uint64_t>(spec.max_secondary), 20);
-  for (size_t a = 0; a < spec.actions.size(); ++a) {
-    const auto count = static_cast<uint16_t>(spec.prefix_masks
-        ? rng.below(static_cast<uint64_t>(spec.max_secondary) + 1) : rng.below(few + 1));
-    observation.mask.counts.push_back(count);
-    if (spec.prefix_masks) continue;
-    auto& list = observation.mask.choices.emplace_back();
-    for (uint16_t i = 0; i < count; ++i) list.push_back(i);
-  }
-  if (spec.regions > 1) add_random_regions(spec, &observation, rng);
+  graph.nodes = random_features(nodes * spec.node_features.size(), rng);
+  graph.edges = random_features(edges * spec.edge_features.size(), rng);
+  graph.node_targets =
+      random_features(nodes * static_cast<size_t>(spec.target_count(TargetLevel::kNode)), rng);
+  graph.graph_targets =
+      random_features(static_cast<size_t>(spec.target_count(TargetLevel::kGraph)), rng);
+  add_random_actions(spec, &observation, rng);
   observation.state_key = rng.below(20);  // keys often collide, and must not be trusted
   return observation;
 }
@@ -114,8 +105,6 @@ Written random_rollouts(Rng& rng) {
   written.info.spec = random_spec(rng);
   written.info.seed = rng.bits();
   written.info.config = "collect:\n  episodes: 3\n";
-  written.info.graphs = {"one", "two"};
-  if (rng.below(2)) written.info.graph_texts = {"x = Input : float32 2\noutput y = x\n", ""};
   written.info.planned_episodes = 1 + static_cast<int>(rng.below(7));
   written.info.shard_episodes = 1 + static_cast<int>(rng.below(3));
   const EnvSpec& spec = written.info.spec;
@@ -124,18 +113,21 @@ Written random_rollouts(Rng& rng) {
   for (int e = 0; e < written.info.planned_episodes; ++e) {
     Episode episode;
     episode.seed = rng.bits();
-    episode.start_graph = static_cast<int>(rng.below(static_cast<uint64_t>(spec.start_states)));
+    episode.start_graph = static_cast<int>(rng.below(spec.starts.size()));
     episode.agent = rng.below(2) ? "random" : "mixed:0.15";
     const uint64_t length = rng.below(6);
     auto& observations = written.observations.emplace_back();
     for (uint64_t t = 0; t <= length; ++t) {
       observations.push_back(pool[rng.below(pool.size())]);
-      episode.cost_ms.push_back(rng.uniform());
+      episode.objective.push_back(rng.normal());
+      if (spec.may_be_infeasible) episode.feasible.push_back(static_cast<uint8_t>(rng.below(2)));
       if (t == length) break;
       const uint64_t end = rng.below(3);
+      const auto entities = static_cast<uint64_t>(observations.back().mask.entities);
       episode.steps.push_back(
           {0, {static_cast<int>(rng.below(spec.actions.size())),
-               static_cast<int>(rng.below(static_cast<uint64_t>(spec.max_secondary)))},
+               static_cast<int>(rng.below(entities)),
+               static_cast<int>(rng.below(static_cast<uint64_t>(spec.max_choices)))},
            static_cast<float>(rng.normal()), end == 1, end == 2});
     }
     written.episodes.push_back(episode);
@@ -291,20 +283,47 @@ TEST_F(DamagedRollouts, AnotherSchemaVersionIsNamed) {
   expect_refused(hdf5::sealed(newer, good_.substr(512)), "schema version 7");
 }
 
-TEST_F(DamagedRollouts, AnotherEnvironmentRuleSetOrSeedIsNamed) {
-  Shard shard = read_shard(second_);
-  const Shard original = shard;
-  shard.info.spec.name = "other";
-  expect_refused(shard_bytes(shard), "another environment");
-  shard.info = original.info;
-  shard.info.spec.fingerprint ^= 1;
-  expect_refused(shard_bytes(shard), "another rule set");
-  shard.info = original.info;
-  shard.info.spec.cost_source = "cpu";
-  expect_refused(shard_bytes(shard), "another cost source");
-  shard.info = original.info;
-  shard.info.seed ^= 1;
-  expect_refused(shard_bytes(shard), "another configuration, seed");
+TEST_F(DamagedRollouts, WhatComesFromAnotherCollectionIsNamed) {
+  const Shard original = read_shard(second_);
+  const auto refuse = [&](const char* what, const std::function<void(RolloutInfo&)>& change) {
+    write_file(second_, good_);
+    Shard shard = read_shard(second_);
+    change(shard.info);
+    expect_refused(shard_bytes(shard), fmt::format("another {} than the first shard", what));
+  };
+  refuse("environment", [](RolloutInfo& i) { i.spec.name = "other"; });
+  refuse("set of actions",
+         [](RolloutInfo& i) { i.spec.actions.insert(i.spec.actions.begin(), "more"); });
+  refuse("start state", [](RolloutInfo& i) { i.spec.starts[0].fingerprint ^= 1; });
+  refuse("start state", [](RolloutInfo& i) { i.spec.starts[0].name = "elsewhere"; });
+  refuse("source of its metrics", [](RolloutInfo& i) { i.spec.source = "cpu"; });
+  refuse("environment specification",
+         [](RolloutInfo& i) { i.spec.less_is_better = !i.spec.less_is_better; });
+  refuse("configuration or seed", [](RolloutInfo& i) { i.seed ^= 1; });
+  refuse("configuration or seed", [](RolloutInfo& i) { i.config += "#"; });
+}
+
+/// A shard that ends after its specification.
+std::string shard_of_spec(const std::string& spec) {
+  hdf5::Writer writer;
+  for (const char* name : {"seed", "planned_episodes", "shard_episodes", "first_episode"})
+    writer.attribute(name, 1);
+  writer.text("config", "");
+  writer.text("spec", spec);
+  return hdf5::sealed(kRolloutFile, writer.finish());
+}
+
+TEST_F(DamagedRollouts, ASpecificationThatIsNoneIsNamed) {
+  const std::string good = spec_to_json(written_.info.spec).dump();
+  expect_refused(shard_of_spec(good), "node_rows/type");  // it goes on to what follows
+  EnvSpec other = written_.info.spec;
+  other.objective = 7;
+  std::string missing = good;
+  missing.replace(missing.find("\"horizon\""), 9, "\"horizont\"");
+  for (const std::string& spec : std::vector<std::string>{
+           "", "toy", "[1,\n2", "{}", good.substr(0, good.size() / 2), missing,
+           spec_to_json(other).dump()})
+    expect_refused(shard_of_spec(spec), "shard-00001.h5: data set spec: ");
 }
 
 TEST_F(DamagedRollouts, AMissingShardAndAMisplacedOneAreNamed) {
@@ -331,23 +350,48 @@ TEST_F(DamagedRollouts, NumbersOutOfRangeNameTheDataSet) {
     change(shard);
     expect_refused(shard_bytes(shard), fmt::format("data set {}", set));
   };
-  refuse("steps/state", [](Shard& s) { s.episodes[0].steps.resize(1); s.episodes[0].cost_ms.resize(2);
-                                       s.episodes[0].steps[0].state = 1000; });
-  refuse("steps/primary", [](Shard& s) { s.episodes[0].steps.resize(1); s.episodes[0].cost_ms.resize(2);
-                                         s.episodes[0].steps[0].action.primary = 99; });
+  const auto with_step = [](Shard& s) -> Transition& {
+    Episode& episode = s.episodes[0];
+    episode.steps.resize(1);
+    episode.objective.resize(2);
+    if (!episode.feasible.empty()) episode.feasible.resize(2);
+    episode.steps[0] = {};
+    return episode.steps[0];
+  };
+  refuse("steps/state", [&](Shard& s) { with_step(s).state = 1000; });
+  refuse("steps/primary", [&](Shard& s) { with_step(s).action.primary = 99; });
+  refuse("steps/entity", [&](Shard& s) { with_step(s).action.entity = 5; });
+  refuse("steps/index", [&](Shard& s) { with_step(s).action.index = s.info.spec.max_choices; });
   refuse("episodes/final_state", [](Shard& s) { s.episodes[0].final_state = 70000; });
   refuse("episodes/start_graph", [](Shard& s) { s.episodes[0].start_graph = 9; });
   refuse("episodes/split", [](Shard& s) { s.splits[0] = static_cast<Split>(7); });
-  refuse("steps/cost_ms", [](Shard& s) { s.episodes[0].cost_ms.push_back(1); });
-  refuse("node_rows/type", [](Shard& s) { s.info.spec.node_types = 0; });
+  refuse("steps/objective", [](Shard& s) { s.episodes[0].objective.push_back(1); });
+  refuse("node_rows/type", [](Shard& s) { s.info.spec.node_types.clear(); });
 }
 
-/// Rollouts whose graphs are cut, and what is said of them when something in the first shard is wrong.
-class DamagedRegions : public ::testing::Test {
+TEST(Rollouts, WhetherStatesAreFeasibleIsThereWhereItCanBeOtherwise) {
+  Rng rng(2);
+  Written written = random_rollouts(rng);
+  while (!written.info.spec.may_be_infeasible) written = random_rollouts(rng);
+  const TemporaryDirectory directory;
+  write(written, directory.path());
+  const std::string path = directory / "shard-00000.h5";
+  Shard shard = read_shard(path);
+  shard.episodes[0].feasible.pop_back();
+  write_file(path, shard_bytes(shard));
+  EXPECT_THAT(open_error(directory.path()), HasSubstr("data set steps/feasible: has"));
+  shard.info.spec.may_be_infeasible = false;
+  write_file(path, shard_bytes(shard));
+  EXPECT_TRUE(read_shard(path).episodes[0].feasible.empty());
+}
+
+/// Rollouts with several entities, and what is said when something in the first shard is wrong.
+class DamagedEntities : public ::testing::Test {
  protected:
-  DamagedRegions() {
+  DamagedEntities() {
     Rng rng(8);
-    while (written_.info.spec.regions == 1 || written_.info.spec.action_features == 0)
+    while (written_.info.spec.action_features.empty() ||
+           written_.observations[0][0].mask.entities < 3)
       written_ = random_rollouts(rng);
     write(written_, directory_.path());
     shard_ = read_shard(path_);
@@ -366,7 +410,7 @@ class DamagedRegions : public ::testing::Test {
     shard.states = states.take();
     for (Episode& episode : shard.episodes) {
       episode.final_state = 0;
-      for (Transition& step : episode.steps) step.state = 0;
+      for (Transition& step : episode.steps) step = {};
     }
     return error_of(shard);
   }
@@ -377,35 +421,32 @@ class DamagedRegions : public ::testing::Test {
   Shard shard_;
 };
 
-TEST_F(DamagedRegions, NumbersThatDoNotFitNameTheDataSet) {
+TEST_F(DamagedEntities, NumbersThatDoNotFitNameTheDataSet) {
   EXPECT_EQ(error_with([](EncodedState&) {}), "no error");
   const EnvSpec& spec = written_.info.spec;
-  EXPECT_THAT(error_with([&](EncodedState& s) { s.node_regions[0] = spec.regions; }),
-              HasSubstr(fmt::format("states/node_region: entry 0 is {0}, it must be below {0}",
-                                    spec.regions)));
-  EXPECT_THAT(error_with([](EncodedState& s) { s.node_regions.pop_back(); }),
-              HasSubstr("data set states/node_region: has"));
-  EXPECT_THAT(error_with([](EncodedState& s) { s.region_features.emplace_back(); }),
-              HasSubstr("data set states/region_cell_features: has"));
-  EXPECT_THAT(error_with([](EncodedState& s) {
-                auto& cells = s.mask.region_counts;
-                ++*std::find_if(cells.begin(), cells.end(), [](int count) { return count > 0; });
-              }),
-              HasSubstr("data set states/region_cell_choices: those of action"));
+  const int entities = written_.observations[0][0].mask.entities;
+  EXPECT_THAT(error_with([&](EncodedState& s) { s.node_entities[0] = entities; }),
+              HasSubstr(fmt::format("states/node_entity: entry 0 is {0}, it must be below {0}",
+                                    entities)));
+  EXPECT_THAT(error_with([](EncodedState& s) { s.node_entities.pop_back(); }),
+              HasSubstr("data set states/node_entity: has"));
   EXPECT_THAT(error_with([&](EncodedState& s) {
-                s.mask.region_counts.push_back(1);
-                s.region_features.resize(s.region_features.size() +
-                                         static_cast<size_t>(spec.action_features));
+                s.action_features.resize(s.action_features.size() + spec.action_features.size());
               }),
-              HasSubstr("data set states/region_cell_step: a cell of state 0 is no action's"));
-}
-
-TEST_F(DamagedRegions, ANumberOfRegionsThatCannotBeIsNamed) {
-  for (const int regions : {0, kMaxRegions + 1}) {
-    Shard shard = shard_;
-    shard.info.spec.regions = regions;
-    EXPECT_THAT(error_of(shard), HasSubstr(fmt::format("env.regions is {}, it must", regions)));
-  }
+              HasSubstr("data set states/cell_features: has"));
+  EXPECT_THAT(error_with([&](EncodedState& s) {
+                if (s.mask.counts.back() == 0)
+                  s.action_features.resize(s.action_features.size() + spec.action_features.size());
+                s.mask.counts.back() = static_cast<uint16_t>(spec.max_choices + 1);
+              }),
+              HasSubstr("data set states/cell_choices: entry"));
+  EXPECT_THAT(error_with([&](EncodedState& s) {
+                s.mask.counts.push_back(1);
+                s.action_features.resize(s.action_features.size() + spec.action_features.size());
+              }),
+              HasSubstr("data set states/cell_step: a cell of state 0 is no action's"));
+  EXPECT_THAT(error_with([](EncodedState& s) { s.mask.entities = 0; }),
+              HasSubstr("data set states/entities: state 0 has no entity"));
 }
 
 TEST(Rollouts, PlacesThatCannotBeUsedAreNamed) {
@@ -421,51 +462,47 @@ TEST(Rollouts, PlacesThatCannotBeUsedAreNamed) {
 TEST(EncodeState, RefusesWhatTheSpecDoesNotSay) {
   Rng rng(31);
   EnvSpec spec = random_spec(rng);
-  spec.node_features = 2;
-  const Observation good = random_observation(spec, rng);
+  spec.node_features = {"one", "two"};
+  spec.targets = {{"share", TargetLevel::kNode, TargetLoss::kShare},
+                  {"size", TargetLevel::kGraph, TargetLoss::kRegression}};
+  spec.action_features = {"gain"};
+  Observation good = random_observation(spec, rng);
+  while (good.mask.counts[0] > 0 || good.mask.entities < 2) good = random_observation(spec, rng);
   EXPECT_NO_THROW(encode_state(spec, good));
   const auto error = [&](const std::function<void(Observation&)>& change) {
     Observation bad = good;
     change(bad);
     return error_of([&] { encode_state(spec, bad); });
   };
-  EXPECT_THAT(error([](Observation& o) { o.graph.nodes[1] = 70000; }), HasSubstr("column 1, is 70000"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.nodes[1] = 70000; }),
+              HasSubstr("column 1, is 70000"));
   EXPECT_THAT(error([](Observation& o) { o.graph.nodes[0] = NAN; }), HasSubstr("column 0, is nan"));
   EXPECT_THAT(error([](Observation& o) { o.graph.nodes.pop_back(); }), HasSubstr("node features"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.node_entities.pop_back(); }),
+              HasSubstr("node entities"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.node_targets.pop_back(); }),
+              HasSubstr("node targets"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.graph_targets.push_back(1); }),
+              HasSubstr("graph targets"));
+  EXPECT_THAT(error([](Observation& o) { o.graph.graph_targets[0] = INFINITY; }),
+              HasSubstr("not finite"));
   EXPECT_THAT(error([](Observation& o) { o.mask.counts.push_back(1); }), HasSubstr("mask counts"));
-  EXPECT_THAT(error([&](Observation& o) { o.graph.node_types[0] = spec.node_types; }),
+  EXPECT_THAT(error([](Observation& o) { o.mask.entities = 0; }), HasSubstr("mask counts"));
+  EXPECT_THAT(error([](Observation& o) { o.action_features.pop_back(); }),
+              HasSubstr("action features"));
+  EXPECT_THAT(error([](Observation& o) { o.action_features[0] = 1; }),
+              HasSubstr("where it has no choices"));
+  const auto types = static_cast<int>(spec.node_types.size());
+  EXPECT_THAT(error([&](Observation& o) { o.graph.node_types[0] = types; }),
               HasSubstr("node type"));
-  EXPECT_THAT(error([](Observation& o) { o.graph.node_regions = {0}; }), HasSubstr("node regions"));
-  spec.edge_features = 0;
+  EXPECT_THAT(error([&](Observation& o) { o.graph.node_entities[0] = o.mask.entities; }),
+              HasSubstr("an entity of a node is not below"));
+  spec.edge_features.clear();
   EXPECT_THAT(error([](Observation& o) {
                 o.graph.edges.clear();
                 o.graph.senders = o.graph.receivers = {100};
               }),
               HasSubstr("an edge ends at no node"));
-}
-
-TEST(EncodeState, RefusesRegionsThatDoNotFitTogether) {
-  Rng rng(4);
-  EnvSpec spec = random_spec(rng);
-  while (spec.regions == 1 || spec.action_features == 0) spec = random_spec(rng);
-  Observation good = random_observation(spec, rng);
-  while (good.mask.region_counts[0] > 0) good = random_observation(spec, rng);
-  EXPECT_NO_THROW(encode_state(spec, good));
-  const auto error = [&](const std::function<void(Observation&)>& change) {
-    Observation bad = good;
-    change(bad);
-    return error_of([&] { encode_state(spec, bad); });
-  };
-  EXPECT_THAT(error([&](Observation& o) { o.graph.node_regions[0] = spec.regions; }),
-              HasSubstr("a region of a node is not below"));
-  EXPECT_THAT(error([](Observation& o) { ++o.mask.region_counts[0]; }),
-              HasSubstr("choices by region do not sum"));
-  EXPECT_THAT(error([](Observation& o) { o.region_features[0] = 1; }),
-              HasSubstr("a region without choices has features"));
-  EXPECT_THAT(error([](Observation& o) { o.region_features.pop_back(); }),
-              HasSubstr("region features"));
-  EXPECT_THAT(error([](Observation& o) { o.mask.region_counts.clear(); }),
-              HasSubstr("region counts"));
 }
 
 }  // namespace

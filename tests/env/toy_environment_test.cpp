@@ -27,15 +27,15 @@ double exhaustive_optimum(const ToyConfig& config, uint64_t start, int* shortest
     const auto env = std::move(open.front());
     open.pop();
     const int steps = depth.at(env->observe().state_key);
-    if (env->info().cost_ms < best) {
-      best = env->info().cost_ms;
+    if (env->info().metrics[0] < best) {
+      best = env->info().metrics[0];
       *shortest = steps;
     }
     const ActionMask mask = env->mask();
     for (int primary = 0; primary < env->spec().no_op(); ++primary) {
-      for (int i = 0; i < mask.counts[static_cast<size_t>(primary)]; ++i) {
+      for (int n = 0; n < mask.total(primary); ++n) {
         auto next = env->fork();
-        next->step({primary, i});
+        next->step(mask.choice(primary, n));
         if (depth.emplace(next->observe().state_key, steps + 1).second) open.push(std::move(next));
       }
     }
@@ -46,18 +46,19 @@ double exhaustive_optimum(const ToyConfig& config, uint64_t start, int* shortest
 double greedy(Environment& env, uint64_t start) {
   env.reset(start);
   for (;;) {
-    Action best{env.spec().no_op(), 0};
+    const ActionMask mask = env.mask();
+    Action best{env.spec().no_op(), 0, 0};
     double gain = 0;
     for (int primary = 0; primary < env.spec().no_op(); ++primary) {
       const auto gains = env.gains(primary);
       for (size_t i = 0; i < gains.size(); ++i)
         if (gains[i] > gain) {
           gain = gains[i];
-          best = {primary, static_cast<int>(i)};
+          best = mask.choice(primary, static_cast<int>(i));
         }
     }
     const StepResult result = env.step(best);
-    if (result.terminated || result.truncated) return result.info.best_cost_ms;
+    if (result.terminated || result.truncated) return result.info.best;
   }
 }
 
@@ -67,7 +68,7 @@ TEST(ToyEnvironment, ClosedFormIsWhatExhaustiveSearchFinds) {
   for (const uint64_t start : {0, 1, 2, 3, 13, 42, 63}) {
     int shortest = 0;
     EXPECT_EQ(exhaustive_optimum(config, start, &shortest),
-              env.optimal_cost_ms(static_cast<int>(start)));
+              env.optimal_cost(static_cast<int>(start)));
     EXPECT_LT(shortest, env.spec().horizon);
   }
 }
@@ -79,9 +80,9 @@ TEST(ToyEnvironment, GreedyMissesTheOptimumWhereABlockIsUneven) {
     const bool any_late = (start & 0b101010) != 0;
     const double found = greedy(env, static_cast<uint64_t>(start));
     if (all_even && !any_late) {
-      EXPECT_EQ(found, env.optimal_cost_ms(start));
+      EXPECT_EQ(found, env.optimal_cost(start));
     } else {
-      EXPECT_GT(found, env.optimal_cost_ms(start)) << start;
+      EXPECT_GT(found, env.optimal_cost(start)) << start;
     }
   }
 }
@@ -89,13 +90,13 @@ TEST(ToyEnvironment, GreedyMissesTheOptimumWhereABlockIsUneven) {
 TEST(ToyEnvironment, TheWayToTheOptimumFirstCosts) {
   ToyEnvironment env({.blocks = 1, .start_states = 1, .horizon = 0});
   env.reset(0);
-  EXPECT_EQ(env.info().cost_ms, 13);
-  EXPECT_LT(env.step({ToyEnvironment::kEnlarge, 0}).reward, 0);
-  EXPECT_EQ(env.info().cost_ms, 15);
-  EXPECT_GT(env.step({ToyEnvironment::kMerge, 0}).reward, 0);
-  const StepResult last = env.step({ToyEnvironment::kFold, 0});
-  EXPECT_EQ(env.info().cost_ms, 8);
-  EXPECT_EQ(env.optimal_cost_ms(0), 8);
+  EXPECT_EQ(env.info().metrics[0], 13);
+  EXPECT_LT(env.step({ToyEnvironment::kEnlarge, 0, 0}).reward, 0);
+  EXPECT_EQ(env.info().metrics[0], 15);
+  EXPECT_GT(env.step({ToyEnvironment::kMerge, 0, 0}).reward, 0);
+  const StepResult last = env.step({ToyEnvironment::kFold, 0, 0});
+  EXPECT_EQ(env.info().metrics[0], 8);
+  EXPECT_EQ(env.optimal_cost(0), 8);
   EXPECT_TRUE(last.terminated) << "nothing is left to do";
 }
 
@@ -103,52 +104,52 @@ TEST(ToyEnvironment, RewardsAddUpToTheImprovement) {
   ToyEnvironment env({.blocks = 2, .start_states = 1, .horizon = 0});
   env.reset(0);
   double sum = 0;
-  for (const Action action : {Action{1, 0}, Action{1, 0}, Action{0, 1}, Action{0, 0}})
+  for (const Action action : {Action{1, 0, 0}, {1, 0, 0}, {0, 0, 1}, {0, 0, 0}})
     sum += env.step(action).reward;
-  EXPECT_NEAR(sum, 100.0 * (26 - env.info().cost_ms) / 26, 1e-9);
+  EXPECT_NEAR(sum, 100.0 * (26 - env.info().metrics[0]) / 26, 1e-9);
 }
 
-TEST(ToyEnvironment, BlocksAreRegionsWhereAskedFor) {
-  ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0, .regions = true});
+TEST(ToyEnvironment, BlocksAreEntitiesWhereAskedFor) {
+  ToyEnvironment env({.blocks = 3, .start_states = 1, .horizon = 0, .entities = true});
   env.reset(0);
   const Observation before = env.observe();
-  EXPECT_EQ(before.graph.node_regions,
+  EXPECT_EQ(before.graph.node_entities,
             (std::vector<int32_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2}));
-  const auto row = [&](const Observation& observation, int primary) {
-    const auto begin = observation.mask.region_counts.begin() + 3 * primary;
-    return std::vector<int>(begin, begin + 3);
+  const auto row = [](const Observation& observation, int primary) {
+    const auto counts = observation.mask.of(primary);
+    return std::vector<int>(counts.begin(), counts.end());
   };
   EXPECT_EQ(row(before, ToyEnvironment::kEnlarge), (std::vector<int>{1, 1, 1}));
   EXPECT_EQ(row(before, ToyEnvironment::kMerge), (std::vector<int>{0, 0, 0}));
-  env.step({ToyEnvironment::kEnlarge, 1});
+  env.step({ToyEnvironment::kEnlarge, 1, 0});
   const Observation after = env.observe();
   EXPECT_EQ(row(after, ToyEnvironment::kEnlarge), (std::vector<int>{1, 0, 1}));
   EXPECT_EQ(row(after, ToyEnvironment::kMerge), (std::vector<int>{0, 1, 0}));
-  EXPECT_NEAR(after.region_features[3 * ToyEnvironment::kMerge + 1], 100.0 * 6 / 39, 1e-5);
-  EXPECT_EQ(after.region_features[3 * ToyEnvironment::kMerge], 0);
+  EXPECT_NEAR(after.action_features[3 * ToyEnvironment::kMerge + 1], 100.0 * 6 / 39, 1e-5);
+  EXPECT_EQ(after.action_features[3 * ToyEnvironment::kMerge], 0);
 }
 
-TEST(ToyEnvironment, RegionsChangeNothingButWhatNamesThem) {
+TEST(ToyEnvironment, EntitiesChangeNothingButWhereChoicesLie) {
   ToyEnvironment flat({.blocks = 4, .start_states = 256, .horizon = 20});
-  ToyEnvironment cut({.blocks = 4, .start_states = 256, .horizon = 20, .regions = true});
-  EXPECT_NE(flat.spec().fingerprint, cut.spec().fingerprint);
+  ToyEnvironment cut({.blocks = 4, .start_states = 256, .horizon = 20, .entities = true});
   flat.reset(77);
   cut.reset(77);
-  for (const Action action : {Action{3, 2}, Action{1, 1}, Action{0, 0}, Action{3, 0}}) {
-    Observation plain = cut.observe();
-    EXPECT_NE(plain.state_key, flat.observe().state_key);
-    plain.graph.node_regions.clear();
-    plain.mask.region_counts.clear();
-    plain.region_features.clear();
-    plain.state_key = flat.observe().state_key;
-    EXPECT_EQ(plain, flat.observe());
-    EXPECT_EQ(cut.step(action).reward, flat.step(action).reward);
+  for (const Action action : {Action{3, 0, 2}, {1, 0, 1}, {0, 0, 0}, {3, 0, 0}}) {
+    const Observation whole = flat.observe();
+    GraphFeatures graph = cut.observe().graph;
+    graph.node_entities = whole.graph.node_entities;
+    EXPECT_EQ(graph, whole.graph);
+    for (int primary = 0; primary < flat.spec().primary_actions(); ++primary) {
+      EXPECT_EQ(cut.mask().total(primary), whole.mask.total(primary));
+      EXPECT_EQ(cut.gains(primary), flat.gains(primary));
+    }
+    const Action same = cut.mask().choice(action.primary, action.index);
+    EXPECT_EQ(cut.step(same).reward, flat.step(action).reward);
   }
 }
 
 TEST(ToyEnvironment, RefusesSizesOutOfRange) {
-  EXPECT_THROW(ToyEnvironment({.blocks = 65, .start_states = 1, .horizon = 0, .regions = true}),
-               InputError);
+  EXPECT_THROW(ToyEnvironment({.blocks = 1001}), InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 0}), InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 17}), InputError);
   EXPECT_THROW(ToyEnvironment({.blocks = 2, .start_states = 1, .horizon = -1}), InputError);

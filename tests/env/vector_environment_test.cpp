@@ -33,7 +33,7 @@ std::vector<double> trace(int workers) {
     observations = env.observe(all);
     for (int slot = 0; slot < kSlots; ++slot) {
       const auto i = static_cast<size_t>(slot);
-      values.insert(values.end(), {results[i].reward, results[i].info.cost_ms,
+      values.insert(values.end(), {results[i].reward, results[i].info.best,
                                    static_cast<double>(observations[i].state_key >> 12),
                                    static_cast<double>(env.over(slot))});
       if (env.over(slot) && step % 10 == 9) {
@@ -56,9 +56,9 @@ TEST(VectorEnvironment, AFinishedSlotWaitsForItsReset) {
   const ToyEnvironment toy({.blocks = 1, .start_states = 1, .horizon = 0});
   VectorEnvironment env(toy, 2);
   env.reset(std::vector<uint64_t>{0, 0});
-  const std::vector<Action> actions{{ToyEnvironment::kNoOp, 0}, {ToyEnvironment::kEnlarge, 0}};
+  const std::vector<Action> actions{{ToyEnvironment::kNoOp, 0, 0}, {ToyEnvironment::kEnlarge, 0, 0}};
   EXPECT_TRUE(env.step(actions)[0].terminated);
-  const auto again = env.step({{{ToyEnvironment::kMerge, 0}, {ToyEnvironment::kMerge, 0}}});
+  const auto again = env.step({{{ToyEnvironment::kMerge, 0, 0}, {ToyEnvironment::kMerge, 0, 0}}});
   EXPECT_EQ(again[0].reward, 0);
   EXPECT_GT(again[1].reward, 0);
   EXPECT_EQ(env.counters().steps, 3);
@@ -70,8 +70,8 @@ TEST(VectorEnvironment, WhatASlotThrowsReachesTheCaller) {
   const ToyEnvironment toy({.blocks = 1, .start_states = 1, .horizon = 0});
   VectorEnvironment env(toy, 4, 2);
   env.reset(std::vector<uint64_t>(4, 0));
-  std::vector<Action> actions(4, {ToyEnvironment::kNoOp, 0});
-  actions[2] = {ToyEnvironment::kFold, 0};
+  std::vector<Action> actions(4, {ToyEnvironment::kNoOp, 0, 0});
+  actions[2] = {ToyEnvironment::kFold, 0, 0};
   EXPECT_THROW(env.step(actions), InputError);
 }
 

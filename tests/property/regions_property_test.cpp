@@ -21,6 +21,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EnvironmentConformance);
 namespace {
 
 using NodeRegions = std::map<NodeId, int>;
+constexpr int kMostRegions = 64;
 
 /// Values that cross the cuts, summed over the cuts; constants apart.
 int live_over_cuts(const Graph& graph, const std::function<int(NodeId)>& region) {
@@ -66,7 +67,7 @@ TEST(RegionsProperty, NoOtherCuttingHasFewerLiveValues) {
     const auto order = graph.topological_order();
     const auto work = static_cast<int>(
         std::ranges::count_if(order, [&](NodeId node) { return graph.is_work(node); }));
-    const Regions regions(graph, 6);
+    const Regions regions(graph, 6, kMostRegions);
     if (work <= 3 || work > 20) continue;
     const int live = live_over_cuts(graph, [&](NodeId node) { return regions.of(node); });
     EXPECT_EQ(live, least_live(graph, order, 3, 6, {0}, work)) << seed;
@@ -122,7 +123,7 @@ void replay_step(RewriteState& state, const RewriteStep& step, NodeRegions& regi
 
 NodeRegions regions_of(const RewriteEnvironment& env, const RewriteState& start, int region_nodes) {
   RewriteState state = start;
-  const Regions cut(state.graph(), region_nodes);
+  const Regions cut(state.graph(), region_nodes, kMostRegions);
   NodeRegions regions;
   for (const NodeId node : state.graph().nodes()) regions.emplace(node, cut.of(node));
   for (const RewriteStep& step : env.path()) replay_step(state, step, regions);
@@ -132,14 +133,12 @@ NodeRegions regions_of(const RewriteEnvironment& env, const RewriteState& start,
 /// Counts by region of the locations of the rules.
 void expect_counts(const RewriteEnvironment& env, const NodeRegions& regions,
                    const ActionMask& mask) {
-  const auto columns = static_cast<size_t>(env.spec().regions);
   for (int rule = 0; rule < env.state().rules().size(); ++rule) {
-    std::vector<uint16_t> expected(columns, 0);
-    for (int i = 0; i < mask.counts[static_cast<size_t>(rule)]; ++i)
+    std::vector<uint16_t> expected(static_cast<size_t>(mask.entities), 0);
+    for (int i = 0; i < mask.total(rule); ++i)
       ++expected[static_cast<size_t>(
           region_of(env.state(), env.state().location(rule, i), regions))];
-    const auto row = mask.region_counts.begin() + static_cast<std::ptrdiff_t>(columns) * rule;
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), row)) << rule;
+    EXPECT_TRUE(std::ranges::equal(expected, mask.of(rule))) << rule;
   }
 }
 
@@ -149,12 +148,12 @@ TEST_P(RegionsOfModels, AreThoseOfTheReplayedSteps) {
   constexpr int kNodes = 12;
   const auto env = environment(GetParam(), cut(kNodes));
   const RewriteState start = env->state();
-  ASSERT_GT(env->spec().regions, 2);
+  ASSERT_GT(env->mask().entities, 2);
   testing::play(*env, 5, 0.0, [&](const StepResult&) {
     const Observation observation = env->observe();
     testing::check_observation(*env, observation);
     const NodeRegions regions = regions_of(*env, start, kNodes);
-    EXPECT_EQ(observation.graph.node_regions, in_rows(env->state().graph(), regions));
+    EXPECT_EQ(observation.graph.node_entities, in_rows(env->state().graph(), regions));
     expect_counts(*env, regions, observation.mask);
   });
   EXPECT_GT(env->path().size(), 3u);
@@ -168,27 +167,27 @@ TEST_P(RegionsOfModels, OnlyRenumberWhatIsOffered) {
   for (bool over = false; !over;) {
     Observation there = regional->observe();
     const Observation here = flat->observe();
-    EXPECT_TRUE(here.graph.node_regions.empty() && here.mask.region_counts.empty() &&
-                here.region_features.empty());
+    EXPECT_EQ(here.mask.entities, 1);
     for (int primary = 0; primary < flat->spec().no_op(); ++primary) {
       const auto gains = regional->gains(primary), expected = flat->gains(primary);
       EXPECT_EQ(std::multiset<double>(gains.begin(), gains.end()),
                 std::multiset<double>(expected.begin(), expected.end()));
     }
-    for (size_t gain = 1; gain < there.graph.nodes.size(); gain += GraphFeatureWidths::kNode)
+    const size_t columns = flat->spec().node_features.size();
+    for (size_t gain = 1; gain < there.graph.nodes.size(); gain += columns)
       there.graph.nodes[gain] = here.graph.nodes[gain];  // at another node of the match
-    there.graph.node_regions.clear();
-    there.mask.region_counts.clear();
-    there.region_features.clear();
-    there.state_key = here.state_key;
-    EXPECT_EQ(there, here);
+    there.graph.node_entities = here.graph.node_entities;
+    EXPECT_EQ(there.graph, here.graph);
+    for (int primary = 0; primary <= flat->spec().no_op(); ++primary)
+      EXPECT_EQ(there.mask.total(primary), here.mask.total(primary));
     const Action action = testing::random_action(here.mask, rng);
     const double gain = action.primary == flat->spec().no_op() ? 0
-        : regional->gains(action.primary)[static_cast<size_t>(action.secondary)];
-    const StepResult result = regional->step(action);
+        : regional->gains(action.primary)[static_cast<size_t>(here.mask.number(action))];
+    const StepResult result =
+        regional->step(there.mask.choice(action.primary, here.mask.number(action)));
     EXPECT_NEAR(result.reward, gain, 1e-9);
     if (action.primary == flat->spec().no_op()) break;
-    flat->step({action.primary, regional->path().back().location});
+    flat->step(here.mask.choice(action.primary, regional->path().back().location));
     over = result.terminated || result.truncated || HasFailure();
   }
 }
@@ -214,13 +213,14 @@ std::optional<std::pair<uint64_t, uint64_t>> after_both(RewriteState state, Regi
 TEST(RegionsProperty, ChoicesComeByRegionAndThenByHowFarTheyReach) {
   const auto env = environment("nasrnn", cut(8));
   const RewriteState& state = env->state();
-  const Regions regions(state.graph(), 8);
+  const Regions regions(state.graph(), 8, kMostRegions);
   const int merge = state.rules().find("matmul_merge");
-  const int choices = env->mask().counts[static_cast<size_t>(merge)];
+  const ActionMask mask = env->mask();
+  const int choices = mask.total(merge);
   std::vector<std::pair<int, int>> places;
   for (int i = 0; i < choices; ++i) {
     const auto fork = env->fork();
-    fork->step({merge, i});
+    fork->step(mask.choice(merge, i));
     const auto& taken = dynamic_cast<RewriteEnvironment&>(*fork).path().back();
     const Match match = state.location(taken.rule, taken.location);
     const auto [low, high] =
@@ -241,10 +241,10 @@ TEST(RegionsProperty, SwappedOperandsMoveNoOtherChoice) {
     for (int step = 0; step < 3 * episode; ++step) env->step(testing::random_action(env->mask(), rng, 0));
     const ActionMask before = env->mask();
     const int merges = env->state().rules().find("matmul_merge");
-    pairs_across += before.counts[static_cast<size_t>(merges)];
-    const int choices = before.counts[static_cast<size_t>(swap)];
+    pairs_across += before.total(merges);
+    const int choices = before.total(swap);
     ASSERT_GT(choices, 0);
-    env->step({swap, static_cast<int>(rng.below(static_cast<uint64_t>(choices)))});
+    env->step(before.choice(swap, static_cast<int>(rng.below(static_cast<uint64_t>(choices)))));
     EXPECT_EQ(env->mask(), before);
   }
   EXPECT_GT(pairs_across, 1000);
@@ -253,7 +253,7 @@ TEST(RegionsProperty, SwappedOperandsMoveNoOtherChoice) {
 TEST_P(RegionsOfModels, DoNotDependOnTheOrderOfIndependentRewrites) {
   const auto env = environment(GetParam(), cut(12));
   const RewriteState start = env->state();
-  const Regions regions(start.graph(), 12);
+  const Regions regions(start.graph(), 12, kMostRegions);
   Rng rng(1);
   int commuting = 0;
   for (int pair = 0; pair < 60; ++pair) {

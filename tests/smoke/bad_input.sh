@@ -151,9 +151,9 @@ absent new new.onnx
 refuses '--search is for --method policy, not greedy' reverie optimize good.onnx --method greedy --search beam
 [[ $learning != ON ]] ||
   refuses 'random.pt' reverie optimize good.onnx --policy random.pt
-refuses 'toy.*--cost' reverie collect toy --cost roofline:t4 --out new
-refuses 'toy.*--rules' reverie collect toy --rules bad.rules --out new
-refuses 'toy.*--shape' reverie collect toy --shape input=1,2 --out new
+refuses 'toy.*--cost' reverie collect --env toy --cost roofline:t4 --out new
+refuses 'toy.*--rules' reverie collect --env toy --rules bad.rules --out new
+refuses 'toy.*--shape' reverie collect --env toy --shape input=1,2 --out new
 absent new
 
 # Too much of something

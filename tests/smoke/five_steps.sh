@@ -12,7 +12,7 @@ learn() { "$reverie" "$1" --device "${DEVICE:-cpu}" "${@:2}"; }
 
 "$reverie" model squeezenet_small --light --out model.onnx >/dev/null
 "$reverie" collect model.onnx --out rollouts --seed 1 --set collect.episodes=20 \
-  --set env.horizon=12 --set env.region_nodes=8 --cost roofline:t4 --quiet
+  --set env.horizon=12 --set env.rewrite.region_nodes=8 --cost roofline:t4 --quiet
 learn train_vae rollouts --out encoder --seed 1 --set vae.epochs=1 --quiet
 learn train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=1 --quiet
@@ -31,16 +31,16 @@ learn evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quie
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 
 # Choices that are left out are told.
-"$reverie" collect model.onnx --out few --set env.max_locations=1 --set collect.episodes=1 --set env.horizon=2 \
+"$reverie" collect model.onnx --out few --set env.rewrite.max_locations=1 --set collect.episodes=1 --set env.horizon=2 \
   --cost roofline:t4 >/dev/null 2>err
-grep -q 'more than 1 locations of a rule.*env.max_locations' err || fail "the cap on locations is not told: $(cat err)"
+grep -q 'more choices of an action than the 1 that are offered' err || fail "the cap on locations is not told: $(cat err)"
 
 # What was learned on one model goes on on another, whose graph has more regions.
 "$reverie" model bert_tiny --light --out other.onnx >/dev/null
 "$reverie" optimize other.onnx --method policy --policy policy/policy.pt --budget 2 \
   --cost roofline:t4 --quiet | grep -q 'by policy:' || fail "the policy knows no other model"
 "$reverie" collect other.onnx --out others --seed 2 --set collect.episodes=6 --set env.horizon=9 \
-  --set env.region_nodes=8 --cost roofline:t4 --quiet
+  --set env.rewrite.region_nodes=8 --cost roofline:t4 --quiet
 learn train_mdnrnn others --from world/world.pt --out world_on --seed 2 \
   --set mdnrnn.epochs=1 --quiet
 learn dream_train others --world world_on/world.pt --policy policy/policy.pt --out policy_on \
@@ -68,25 +68,25 @@ twins rounds/policy.pt --resume >/dev/null 2>err || status=$?
 
 # Where validation's costs are measured, graphs are as well, and decide.
 export REVERIE_CACHE=$here/cache
-learn dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-cost cpu --json --quiet \
+learn dream_train rollouts --world world/world.pt --out measured --seed 1 --validate-source cpu --json --quiet \
   --set dream.updates=0 --set dream.validation.sampled=1 >measured.txt
 grep -q '"judged_by":"end to end on cpu".*"validation":{.*"measurements":[1-9][0-9]*}.*"greedy_measured":.*"sampled_measured":' measured.txt ||
   fail "validation measures no graphs: $(cat measured.txt)"
 
 # The second dream: exact rewrites under other costs, no real work; and what it cannot have as costs.
-symbolic() {
-  learn dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=symbolic \
+surrogate() {
+  learn dream_train rollouts --world world/world.pt --seed 1 --set dream.environment=surrogate \
     --set dream.updates=1 --set dream.batch=8 --json --quiet "$@"
 }
-symbolic --out symbolic --set dream.symbolic_cost=roofline:cpu >symbolic.txt
-grep -q '"training":{"resets":0,"steps":0,"cost_lookups":0,"measurements":0},"symbolic_steps":[1-9]' \
-  symbolic.txt || fail "the symbolic dream is counted as real work: $(cat symbolic.txt)"
+surrogate --out surrogate --set dream.surrogate_source=roofline:cpu >surrogate.txt
+grep -q '"training":{"resets":0,"steps":0,"cost_lookups":0,"measurements":0},"surrogate_steps":[1-9]' \
+  surrogate.txt || fail "the surrogate is counted as real work: $(cat surrogate.txt)"
 for cost in '' cpu; do
   status=0
-  symbolic --out refused --set dream.symbolic_cost="$cost" >/dev/null 2>err || status=$?
+  surrogate --out refused --set dream.surrogate_source="$cost" >/dev/null 2>err || status=$?
   [[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e refused ]] ||
-    fail "a symbolic dream with the costs '$cost' ended with status $status: $(cat err)"
-  grep -qE 'dream.symbolic_cost|measures' err || fail "it does not say why: $(cat err)"
+    fail "a surrogate with the costs '$cost' ended with status $status: $(cat err)"
+  grep -qE 'dream.surrogate_source|measures' err || fail "it does not say why: $(cat err)"
 done
 
 # By the costs that the policy was trained with, unless others are named, which is said.
@@ -128,7 +128,7 @@ done
 # Start graphs that are held out for testing are neither learned on nor judged on: a validation begins seven
 # episodes on the one that is left. And a model that is no longer what was collected on is refused.
 "$reverie" collect model.onnx other.onnx --out two --seed 1 --set collect.test_graphs=1 --set collect.episodes=12 \
-  --set env.horizon=6 --set env.region_nodes=8 --cost roofline:t4 --quiet
+  --set env.horizon=6 --set env.rewrite.region_nodes=8 --cost roofline:t4 --quiet
 learn train_vae two --out two_v --seed 1 --set vae.epochs=1 --quiet
 learn train_mdnrnn two --encoder two_v/encoder.pt --out two_m --seed 1 --set mdnrnn.epochs=1 --quiet
 held_out() {
@@ -139,5 +139,5 @@ held_out --out two_c >two.txt
 grep -q '"validation":{"resets":7,' two.txt || fail "a held out graph is judged on: $(cat two.txt)"
 mv other.onnx kept.onnx && cp model.onnx other.onnx
 held_out --out changed 2>changed.txt && fail "a model that changed is taken"
-[[ $(cat changed.txt) == *"'other' is no longer the graph that the rollouts were collected on"* && ! -e changed ]] ||
+[[ $(cat changed.txt) == *"'other' is no longer what the rollouts were collected on"* && ! -e changed ]] ||
   fail "a model that changed: $(cat changed.txt)"

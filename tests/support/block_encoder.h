@@ -3,19 +3,19 @@
 #include <utility>
 
 #include "worldmodel/encoder.h"
-#include "worldmodel/region_pool.h"
+#include "worldmodel/entity_pool.h"
 
 namespace reverie::testing {
 
-/// A V for the toy with regions that needs no training: a block's latent says which nodes it has, which
+/// A V for the toy with entities that needs no training: a block's latent says which nodes it has, which
 /// of its branches is wide and in which order its tail stands; z is a random pool.
 class BlockEncoder : public Encoder {
  public:
-  explicit BlockEncoder(EnvSpec spec) : spec_(std::move(spec)) {
+  BlockEncoder(EnvSpec spec, int blocks) : spec_(std::move(spec)) {
     torch::NoGradGuard guard;
     torch::manual_seed(11);
-    pool_ = RegionPool(kLatent, 16);
-    pool_->usual.fill_(spec_.regions);
+    pool_ = EntityPool(kLatent, 16);
+    pool_->usual.fill_(blocks);
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -31,12 +31,12 @@ class BlockEncoder : public Encoder {
   Latents encode(const ObservationBatch& batch) override {
     torch::NoGradGuard guard;
     const GraphBatch& graph = batch.graph;
-    auto blocks = torch::zeros({graph.region_sizes.size(0), kLatent});
+    auto blocks = torch::zeros({graph.entity_sizes.size(0), kLatent});
     auto at = blocks.accessor<float, 2>();
     int64_t previous = kInput, last_block = -1;
     for (int64_t i = 0; i < graph.node_total(); ++i) {
       const auto type = graph.node_types[i].item<int64_t>();
-      const auto block = graph.node_region[i].item<int64_t>();
+      const auto block = graph.node_entity[i].item<int64_t>();
       if (type == kInput || type == kOutput) continue;
       at[block][type - 1] += 0.4f;
       if (block != last_block && type == kWide) at[block][7] = 0.5f;
@@ -44,8 +44,8 @@ class BlockEncoder : public Encoder {
       last_block = block;
       previous = type;
     }
-    const auto regions = blocks.view({graph.graphs(), spec_.regions, kLatent});
-    return {pool_(regions), regions, graph.neighbours};
+    const auto entities = blocks.view({graph.graphs(), -1, kLatent});
+    return {pool_(entities), entities, graph.neighbours};
   }
 
  private:
@@ -53,7 +53,7 @@ class BlockEncoder : public Encoder {
   static constexpr int kInput = 0, kWide = 2, kScale = 6, kActivation = 7, kOutput = 8;  // node types
 
   EnvSpec spec_;
-  RegionPool pool_{nullptr};
+  EntityPool pool_{nullptr};
 };
 
 }  // namespace reverie::testing

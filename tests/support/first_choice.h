@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controller/policy.h"
+#include "worldmodel/choice_features.h"
 
 namespace reverie::testing {
 
@@ -13,8 +14,9 @@ class FirstChoice : public Policy {
   std::string name() const override { return "first choice"; }
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
     shown.push_back(observation);
-    const auto first = observation.mask.counts.gt(0).to(torch::kInt64).argmax(1);
-    return {{first, torch::zeros_like(first)}, torch::zeros({first.size(0)}), {}};
+    const auto first = observation.mask.totals.gt(0).to(torch::kInt64).argmax(1);
+    const LatentActions actions = choice_at(observation.mask, first, torch::zeros_like(first));
+    return {actions, torch::zeros({first.size(0)}), {}};
   }
 
   std::vector<LatentObservation> shown;

@@ -13,7 +13,7 @@ namespace reverie {
 ///            second leads to open, the others to stuck
 ///   open:    harvest with 5 choices: the fourth gives +3, the others 0; then the next round
 ///   stuck:   only NO-OP
-/// The best return is 2 * rounds; the best without a step that costs is 0.5. z is the state one-hot,
+/// There is one entity. The best return is 2 * rounds; the best without a step that costs is 0.5. z is the state one-hot,
 /// h the round one-hot. After `horizon` steps an episode is truncated.
 class LatentPuzzle : public LatentEnvironment {
  public:
@@ -26,7 +26,9 @@ class LatentPuzzle : public LatentEnvironment {
     spec_.hidden = rounds + 1;
     spec_.env.name = "puzzle";
     spec_.env.actions = {"take", "raise", "harvest", "NO-OP"};
-    spec_.env.max_secondary = 5;
+    spec_.env.metrics = {{"return", ""}};
+    spec_.env.starts = {{"ready", 1}};
+    spec_.env.max_choices = 5;
     spec_.env.horizon = horizon;
   }
 
@@ -43,16 +45,20 @@ class LatentPuzzle : public LatentEnvironment {
   }
 
   LatentObservation observe() const override {
-    LatentObservation o{torch::zeros({batch_, 3}), torch::zeros({batch_, rounds_ + 1}),
-                        {torch::zeros({batch_, 4}, torch::kInt64), {}},
-                        torch::full({batch_}, 1.0f - static_cast<float>(steps_) / spec_.env.horizon),
-                        {}, {}};
+    LatentObservation o;
+    o.z = torch::zeros({batch_, 3});
+    o.h = torch::zeros({batch_, rounds_ + 1});
+    o.mask.totals = torch::zeros({batch_, 4}, torch::kInt64);
+    o.to_go = torch::full({batch_}, 1.0f - static_cast<float>(steps_) / spec_.env.horizon);
     for (int b = 0; b < batch_; ++b) {
       const Cell& cell = cells_[static_cast<size_t>(b)];
       o.z[b][cell.state] = 1;
       o.h[b][cell.round] = 1;
-      for (int a = 0; a < 4; ++a) o.mask.counts[b][a] = count(cell, a);
+      for (int a = 0; a < 4; ++a) o.mask.totals[b][a] = count(cell, a);
     }
+    o.mask.by_entity = o.mask.totals.unsqueeze(2).to(torch::kInt16);
+    o.entities = o.z.unsqueeze(1);
+    o.entity_h = o.h.unsqueeze(1);
     return o;
   }
 
@@ -64,10 +70,11 @@ class LatentPuzzle : public LatentEnvironment {
       Cell& cell = cells_[static_cast<size_t>(b)];
       if (cell.over) continue;
       const auto primary = actions.primary[b].item<int64_t>();
-      const auto secondary = actions.secondary[b].item<int64_t>();
-      REVERIE_CHECK(secondary >= 0 && secondary < count(cell, static_cast<int>(primary)),
+      const auto index = actions.index[b].item<int64_t>();
+      REVERIE_CHECK(actions.entity[b].item<int64_t>() == 0 && index >= 0 &&
+                        index < count(cell, static_cast<int>(primary)),
                     "an action that the mask does not allow");
-      result.reward[b] = advance(cell, primary, secondary);
+      result.reward[b] = advance(cell, primary, index);
       result.terminated[b] = primary == kNoOp;
       result.truncated[b] = primary != kNoOp && steps_ == spec_.env.horizon;
       cell.over = primary == kNoOp || steps_ == spec_.env.horizon;
@@ -89,19 +96,19 @@ class LatentPuzzle : public LatentEnvironment {
     return cell.state == kOpen && primary == kHarvest ? 5 : 0;
   }
 
-  static double advance(Cell& cell, int64_t primary, int64_t secondary) {
+  static double advance(Cell& cell, int64_t primary, int64_t index) {
     if (primary == kTake) {
       cell.state = kStuck;
       return 0.5;
     }
     if (primary == kRaise) {
-      cell.state = secondary == 1 ? kOpen : kStuck;
+      cell.state = index == 1 ? kOpen : kStuck;
       return -1;
     }
     if (primary != kHarvest) return 0;
     cell.state = kReady;
     ++cell.round;
-    return secondary == 3 ? 3 : 0;
+    return index == 3 ? 3 : 0;
   }
 
   int batch_, rounds_, steps_ = 0;

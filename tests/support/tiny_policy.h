@@ -7,7 +7,7 @@
 #include "core/base/files.h"
 #include "core/cost/cost_model.h"
 #include "core/ir/text.h"
-#include "env/rewrite/rewrite_environment.h"
+#include "env/registry/registry.h"
 #include "tests/support/untrained_world.h"
 
 namespace reverie::testing {
@@ -44,7 +44,9 @@ struct TinyPolicy {
     const UntrainedWorld world(trained_on);
     Checkpoint checkpoint = world.checkpoint();
     checkpoint.kind = "policy";
-    checkpoint.configs["environment"] = dump_config(env);
+    EnvironmentConfig environment;
+    environment.rewrite.environment = env;
+    checkpoint.configs["environment"] = dump_config(environment);
     store_policy(checkpoint, *make_trainer(world.world->spec(), config, 1), config, 1);
     save_checkpoint(path, checkpoint);
   }

@@ -4,7 +4,7 @@
 
 #include "env/environment.h"
 #include "worldmodel/encoder.h"
-#include "worldmodel/region_pool.h"
+#include "worldmodel/entity_pool.h"
 #include "worldmodel/world_model.h"
 
 namespace reverie::testing {
@@ -21,15 +21,10 @@ struct UntrainedWorld {
     LatentSpec spec;
     spec.latent = vae.latent;
     spec.hidden = config.hidden;
-    spec.regions = environment.regions;
     spec.env = environment;
-    RegionPool pool{nullptr};
-    if (spec.regions > 1) {
-      Checkpoint stored;
-      encoder->store(stored);
-      pool = load_region_pool(stored);
-    }
-    world = std::make_shared<MdnWorldModel>(MdnRnn(config, spec, pool));
+    Checkpoint stored;
+    encoder->store(stored);
+    world = std::make_shared<MdnWorldModel>(MdnRnn(config, spec, load_entity_pool(stored)));
   }
 
   Checkpoint checkpoint() const {

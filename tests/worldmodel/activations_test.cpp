@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "worldmodel/region_pool.h"
+#include "worldmodel/entity_pool.h"
 #include "worldmodel/vector_math.h"
 
 namespace reverie {
@@ -42,12 +42,12 @@ TEST(Activations, TanhHasGradientsWhereTheseAreRecorded) {
 }
 
 TEST(Activations, PoolsTellTheSameWithoutGradients) {
-  RegionPool pool(6, 10);
+  EntityPool pool(6, 10);
   for (const int64_t states : {1, 7, 400}) {
-    const auto regions = torch::rand({states, 9, 6}) * 2 - 1;
-    const auto expected = pool->forward(regions);
+    const auto entities = torch::rand({states, 9, 6}) * 2 - 1;
+    const auto expected = pool->forward(entities);
     torch::NoGradGuard guard;
-    EXPECT_TRUE(torch::allclose(pool->tell(regions), expected, 1e-4, 1e-6)) << states;
+    EXPECT_TRUE(torch::allclose(pool->tell(entities), expected, 1e-4, 1e-6)) << states;
   }
 }
 

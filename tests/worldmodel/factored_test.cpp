@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,15 +20,15 @@
 namespace reverie {
 namespace {
 
-constexpr int64_t kRegions = 5;
+constexpr int64_t kBlocks = 5;
 
-/// The toy with regions, episodes of it, V, and how M is trained on them in seconds.
+/// The toy with an entity a block, episodes of it, V, and how M is trained on them in seconds.
 class Factored : public ::testing::Test {
  protected:
   Factored()
-      : toy(ToyConfig{.blocks = kRegions, .start_states = 64, .horizon = 20, .regions = true}),
+      : toy(ToyConfig{.blocks = kBlocks, .start_states = 64, .horizon = 20, .entities = true}),
         data(testing::random_episodes(toy, 160, 1)),
-        encoder(data.spec()),
+        encoder(data.spec(), kBlocks),
         episodes(data, encode_states(data, encoder)) {
     torch::set_num_threads(1);
     config.model.hidden = 32;
@@ -53,10 +53,9 @@ class Factored : public ::testing::Test {
     encoder.store(checkpoint);
     LatentSpec spec;
     spec.latent = encoder.latent();
-    spec.regions = data.spec().regions;
     spec.hidden = config.model.hidden;
     spec.env = data.spec();
-    const RegionPool pool = load_region_pool(checkpoint);
+    const EntityPool pool = load_entity_pool(checkpoint);
     torch::manual_seed(seed);
     const MdnRnn network(config.model, spec, pool);
     torch::NoGradGuard guard;
@@ -76,10 +75,10 @@ class Factored : public ::testing::Test {
   TemporaryDirectory first, second;
 };
 
-/// Whether region s of trajectory b is `region` or next to it.
-bool touched(int64_t s, int64_t region) { return std::abs(s - region) <= 1; }
+/// Whether entity s of a trajectory is the one acted in or next to it.
+bool touched(int64_t s, int64_t acted) { return std::abs(s - acted) <= 1; }
 
-TEST_F(Factored, AStepChangesTheRegionActedInAndItsNeighboursAndNothingElse) {
+TEST_F(Factored, AStepChangesTheEntityActedInAndItsNeighboursAndNothingElse) {
   const auto world = untrained();
   const StartStates from = starts(*world);
   const LatentState before = from.state;
@@ -89,44 +88,49 @@ TEST_F(Factored, AStepChangesTheRegionActedInAndItsNeighboursAndNothingElse) {
   EXPECT_TRUE(torch::equal(advanced.hidden, after.hidden));
   EXPECT_TRUE(torch::equal(advanced.cell, after.cell));
   EXPECT_TRUE(torch::equal(next.latents.neighbours, before.latents.neighbours));
-  EXPECT_TRUE(torch::equal(next.mask.regions.sum(-1), next.mask.counts));
-  const auto region = locate(from.actions, from.mask).region;
-  std::vector<int64_t> seen(kRegions);
+  EXPECT_TRUE(torch::equal(next.mask.by_entity.sum(-1), next.mask.totals));
+  const auto& entity = from.actions.entity;
+  std::vector<int64_t> seen(kBlocks);
   for (int64_t b = 0; b < from.size(); ++b) {
-    ++seen[region[b].item<int64_t>()];
-    for (int64_t s = 0; s < kRegions; ++s) {
-      const bool carried = !touched(s, region[b].item<int64_t>());
+    ++seen[entity[b].item<int64_t>()];
+    for (int64_t s = 0; s < kBlocks; ++s) {
+      const bool carried = !touched(s, entity[b].item<int64_t>());
       const auto same = [&](const torch::Tensor& x, const torch::Tensor& y) {
         return torch::equal(x[b][s], y[b][s]);
       };
       ASSERT_EQ(same(before.hidden, after.hidden), carried);
       ASSERT_EQ(same(before.cell, after.cell), carried);
-      ASSERT_EQ(same(before.latents.regions, next.latents.regions), carried);
+      ASSERT_EQ(same(before.latents.entities, next.latents.entities), carried);
       const bool same_mask =
-          same(from.mask.regions.transpose(1, 2), next.mask.regions.transpose(1, 2));
+          same(from.mask.by_entity.transpose(1, 2), next.mask.by_entity.transpose(1, 2));
       ASSERT_TRUE(same_mask || !carried);
     }
   }
   EXPECT_THAT(seen, ::testing::Each(::testing::Gt(5)));
-  EXPECT_FALSE(torch::equal(from.mask.regions, next.mask.regions));
+  EXPECT_FALSE(torch::equal(from.mask.by_entity, next.mask.by_entity));
   EXPECT_FALSE(torch::equal(before.latents.z, next.latents.z));
 }
 
-TEST(Rows, AreTheRegionsActedInAndThenTheirNeighbours) {
-  auto neighbours = torch::zeros({2, 64}, torch::kInt64);
-  neighbours[0][5] = std::numeric_limits<int64_t>::min() | 0b1000;  // 3 and 63
-  neighbours[0][6] = 0b1111;
-  neighbours[1][63] = 0b1;
-  const Rows rows(torch::tensor({5L, 63L}), neighbours);
-  const auto places = torch::arange(128).view({2, 64});
-  EXPECT_TRUE(torch::equal(rows.take(places), torch::tensor({5L, 127L, 3L, 63L, 64L})));
+/// Latents::neighbours of one state of `entities`: of each entity named its neighbours, ascending.
+torch::Tensor near(int64_t entities, const std::map<int64_t, std::vector<int>>& lists) {
+  auto all = torch::zeros({entities, 4}, torch::kInt32);
+  for (const auto& [entity, list] : lists)
+    for (size_t i = 0; i < list.size(); ++i) all[entity][static_cast<int64_t>(i)] = list[i] + 1;
+  return all;
+}
+
+TEST(Rows, AreTheEntitiesActedInAndThenTheirNeighbours) {
+  const auto neighbours = torch::stack({near(2000, {{5, {3, 1999}}, {6, {0, 1, 2, 3}}}),
+                                        near(2000, {{1999, {0}}})});
+  const Rows rows(torch::tensor({5L, 1999L}), neighbours);
+  const auto places = torch::arange(4000).view({2, 2000});
+  EXPECT_TRUE(torch::equal(rows.take(places), torch::tensor({5L, 3999L, 3L, 1999L, 2000L})));
   EXPECT_TRUE(torch::equal(rows.acted(), torch::tensor({1.0f, 1.0f, 0.0f, 0.0f, 0.0f})));
 }
 
 TEST(Rows, RelationsTellHowFarAnIndexReachesIntoTheNeighbours) {
-  auto neighbours = torch::zeros({2, 6}, torch::kInt64);
-  neighbours[0][2] = 0b110011;
-  neighbours[1][0] = 0b001100;
+  const auto neighbours =
+      torch::stack({near(6, {{2, {0, 1, 4, 5}}}), near(6, {{0, {2, 3}}})});
   const Rows rows(torch::tensor({2L, 0L}), neighbours);
   const auto choices = torch::tensor({{3L, 2L, 9L, 7L, 1L, 4L}, {5L, 8L, 2L, 6L, 8L, 8L}});
   const auto of = [](double acted, double side, double here, double between, double past) {
@@ -140,26 +144,26 @@ TEST(Rows, RelationsTellHowFarAnIndexReachesIntoTheNeighbours) {
   EXPECT_TRUE(torch::allclose(rows.relation(choices, torch::tensor({3L, 0L})), expected));
 }
 
-TEST_F(Factored, SumsOfChoicesStayWithinTheirBound) {
-  const Rows rows(torch::tensor({1L, 0L}), torch::zeros({2, 3}, torch::kInt64));
+TEST(Rows, CountsThatArePutAreInTheTotals) {
+  const Rows rows(torch::tensor({1L, 0L}), torch::zeros({2, 3, 1}, torch::kInt32));
   const LatentMask mask{torch::tensor({{6L, 1L}, {2L, 1L}}),
                         torch::tensor({1L, 2L, 3L, 1L, 0L, 0L, 2L, 0L, 0L, 1L, 0L, 0L})
                             .view({2, 2, 3}).to(torch::kInt16)};
   const LatentMask next =
-      rows.put_counts(mask, torch::arange(2), rows.counts(mask), torch::tensor({{6L, 0L}, {3L, 1L}}), 8);
-  EXPECT_TRUE(torch::equal(next.counts, torch::tensor({{6L, 1L}, {3L, 1L}})));
-  EXPECT_TRUE(torch::equal(next.regions.select(1, 0).to(torch::kInt64),
-                           torch::tensor({{1L, 2L, 3L}, {3L, 0L, 0L}})));
+      rows.put_counts(mask, torch::arange(2), rows.counts(mask), torch::tensor({{6L, 0L}, {3L, 1L}}));
+  EXPECT_TRUE(torch::equal(next.totals, torch::tensor({{10L, 1L}, {3L, 1L}})));
+  EXPECT_TRUE(torch::equal(next.by_entity.select(1, 0).to(torch::kInt64),
+                           torch::tensor({{1L, 6L, 3L}, {3L, 0L, 0L}})));
 }
 
-TEST_F(Factored, EndsWhereNoRuleIsLeft) {
+TEST_F(Factored, EndsWhereNoActionIsLeft) {
   const auto world = untrained(10);
   StartStates from = starts(*world, {.first_only = true, .most = 6});
   const int64_t no_op = data.spec().no_op();
-  from.mask.counts.narrow(1, 0, no_op).zero_();
-  from.mask.regions.narrow(1, 0, no_op).zero_();
+  from.mask.totals.narrow(1, 0, no_op).zero_();
+  from.mask.by_entity.narrow(1, 0, no_op).zero_();
   const auto next = world->step(from.state, from.mask, from.actions, 0, make_generator(1));
-  const auto none = next.mask.counts.narrow(1, 0, no_op).eq(0).all(1);
+  const auto none = next.mask.totals.narrow(1, 0, no_op).eq(0).all(1);
   EXPECT_TRUE(none.any().item<bool>());
   EXPECT_TRUE(next.end.masked_select(none).all().item<bool>());
 }
@@ -203,7 +207,7 @@ TEST_F(Factored, DreamConforms) {
 
 TEST_F(Factored, LiveConforms) {
   const auto world = untrained();
-  const auto v = std::make_shared<testing::BlockEncoder>(data.spec());
+  const auto v = std::make_shared<testing::BlockEncoder>(data.spec(), kBlocks);
   testing::check_latent_environment(
       [&] { return std::make_unique<LiveLatentEnvironment>(toy, v, world, 5); });
 }
@@ -214,7 +218,7 @@ TEST_F(Factored, PaddingCountsNowhere) {
   ASSERT_FALSE(batch.valid.all().item<bool>());
   LatentSpec spec = untrained()->spec();
   torch::manual_seed(3);
-  MdnRnn network(config.model, spec, RegionPool(spec.latent, 4));
+  MdnRnn network(config.model, spec, EntityPool(spec.latent, 4));
   const auto losses = [&] {
     std::vector<double> values;
     for (const auto& [name, term] :
@@ -233,10 +237,10 @@ TEST_F(Factored, PaddingCountsNowhere) {
     shape[1] = after_the_end.size(1);
     x.narrow(1, 1, batch.steps()).masked_fill_(after_the_end.view(shape), value);
   };
-  spoil(batch.latents.regions, 0.9);
+  spoil(batch.latents.entities, 0.9);
   spoil(batch.latents.z, 0.9);
   EXPECT_EQ(losses(), before);
-  batch.latents.regions.fill_(0.3);
+  batch.latents.entities.fill_(0.3);
   EXPECT_NE(losses(), before);
 }
 
@@ -244,7 +248,7 @@ TEST_F(Factored, PaddingCountsNowhere) {
 TEST_F(Factored, UnrollsHaveGradients) {
   const SequenceBatch batch = episodes.batch({0, 1, 2, 3});
   LatentSpec spec = untrained()->spec();
-  MdnRnn network(config.model, spec, RegionPool(spec.latent, 4));
+  MdnRnn network(config.model, spec, EntityPool(spec.latent, 4));
   const auto gradient = [&](int unroll) {
     network->zero_grad();
     WorldLossConfig loss;
@@ -293,9 +297,8 @@ TEST_F(Factored, StoppingAndResumingEqualsNotStopping) {
                        if (progress.epoch == 2) throw InputError("stopped");
                      }),
                InputError);
-  const auto world = train(second, true);
+  train(second, true);
   EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
-  EXPECT_EQ(world->spec().regions, kRegions);
 }
 
 TEST_F(Factored, WhatIsStoredIsWhatIsLoaded) {

@@ -35,6 +35,9 @@ class Number : public FitProblem {
   Checkpoint checkpoint() const override {
     Checkpoint checkpoint;
     checkpoint.kind = "number";
+    checkpoint.spec.actions = {"NO-OP"};
+    checkpoint.spec.metrics = {{"number", ""}};
+    checkpoint.spec.starts = {{"one", 1}};
     store_module(checkpoint, "number", *module_);
     return checkpoint;
   }

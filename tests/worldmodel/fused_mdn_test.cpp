@@ -12,25 +12,24 @@ constexpr int64_t kRows = 150;  // two whole blocks and a part of one
 
 /// A network none of whose numbers is neutral, and inputs for it.
 struct Case {
-  explicit Case(int regions = 1) {
+  Case() {
     torch::manual_seed(3);
     WorldModelConfig config;
     config.hidden = 24;
     config.mixtures = 3;
     LatentSpec spec;
     spec.latent = 7;
-    spec.regions = regions;
     spec.hidden = config.hidden;
     spec.env = ToyEnvironment(ToyConfig{}).spec();
-    network = MdnRnn(config, spec, regions > 1 ? RegionPool(spec.latent, 5) : nullptr);
+    network = MdnRnn(config, spec, EntityPool(spec.latent, 5));
     network->seen[1] = 0;
     shake();
-    const int64_t actions = spec.env.primary_actions(), most = spec.env.max_secondary;
+    const int64_t actions = spec.env.primary_actions(), most = spec.env.max_choices;
     in.latent = torch::rand({kRows, spec.latent}) * 2 - 1;
     in.counts = torch::randint(0, most + 1, {kRows, actions}, torch::kInt64);
     in.primary = torch::randint(0, actions, {kRows}, torch::kInt64);
-    in.location = torch::randn({kRows, kLocationFeatures});
-    if (regions > 1) in.context = torch::randn({kRows, 2 * spec.latent + kRelationFeatures});
+    in.choice = torch::randn({kRows, kChoiceFeatures});
+    in.context = torch::randn({kRows, 2 * spec.latent + kRelationFeatures});
     hidden = torch::randn({kRows, config.hidden});
     cell = torch::randn({kRows, config.hidden});
   }
@@ -42,8 +41,8 @@ struct Case {
       if (buffer.is_floating_point()) buffer.add_(torch::rand_like(buffer));
   }
 
-  /// Counts before the step of the rules that the network speaks of.
-  torch::Tensor counts() const { return in.counts.index_select(1, network->seen_rules()); }
+  /// Counts before the step of the actions that the network speaks of.
+  torch::Tensor counts() const { return in.counts.index_select(1, network->seen_actions()); }
 
   MdnOutput expected(torch::Tensor& h, torch::Tensor& c) {
     torch::NoGradGuard guard;
@@ -76,7 +75,7 @@ void expect_as_in_training(Case& c, FusedMdn& fused) {
   expect_close(output.reward, expected.reward);
   expect_close(output.end, expected.end);
   const auto counts = CountCode::decode(c.counts(), expected.counts.argmax(-1),
-                                        c.network->spec.env.max_secondary);
+                                        c.network->spec.env.max_choices);
   EXPECT_TRUE(torch::equal(output.counts, counts));
   EXPECT_FALSE(torch::equal(output.counts, c.counts()));
   torch::Tensor carried_h = c.hidden, carried_c = c.cell;
@@ -86,26 +85,24 @@ void expect_as_in_training(Case& c, FusedMdn& fused) {
 }
 
 TEST(FusedMdn, SaysWhatTheNetworkSaysInTraining) {
-  for (const int regions : {1, 3}) {
-    Case c(regions);
-    FusedMdn fused(c.network);
-    expect_as_in_training(c, fused);
-  }
+  Case c;
+  FusedMdn fused(c.network);
+  expect_as_in_training(c, fused);
 }
 
 TEST(FusedMdn, RowsMayBecomeFewer) {
-  Case c(3);
+  Case c;
   FusedMdn fused(c.network);
   expect_as_in_training(c, fused);
-  for (torch::Tensor* part : {&c.in.latent, &c.in.counts, &c.in.primary, &c.in.location,
+  for (torch::Tensor* part : {&c.in.latent, &c.in.counts, &c.in.primary, &c.in.choice,
                               &c.in.context, &c.hidden, &c.cell})
     *part = part->narrow(0, 20, 70);
   expect_as_in_training(c, fused);
 }
 
 TEST(FusedMdn, TakesCountsAboveThoseOfItsSpec) {
-  Case c(3);
-  c.in.counts = c.in.counts + 3 * c.network->spec.env.max_secondary;
+  Case c;
+  c.in.counts = c.in.counts + 3 * c.network->spec.env.max_choices;
   torch::Tensor h, cell;
   const MdnOutput expected = c.expected(h, cell);
   FusedMdn fused(c.network);
@@ -124,13 +121,12 @@ TEST(FusedMdn, FollowsTheNetworkAsItIsTrained) {
   expect_as_in_training(c, fused);
 }
 
-TEST(FusedMdn, RulesNeverSeenAndNoOpStayAsTheyAre) {
+TEST(FusedMdn, ActionsNeverSeenAndNoOpStayAsTheyAre) {
   Case c;
-  const auto place = LatentActions{c.in.primary, torch::zeros_like(c.in.primary)};
-  const LatentMask before{c.in.counts, {}};
-  const Rows rows(locate(place, before).region, {});
+  const LatentMask before{c.in.counts, c.in.counts.unsqueeze(2).to(torch::kInt16)};
+  const Rows rows(torch::zeros_like(c.in.primary), torch::zeros({kRows, 1, 1}, torch::kInt32));
   const auto none = torch::zeros_like(c.counts());
-  const auto after = c.network->with_counts(before, rows, c.in, none).counts;
+  const auto after = c.network->with_counts(before, rows, c.in, none).totals;
   const int64_t no_op = c.network->spec.env.no_op();
   for (int64_t a = 0; a < after.size(1); ++a)
     EXPECT_TRUE(torch::equal(after.select(1, a), a == 1 || a == no_op
@@ -145,7 +141,7 @@ TEST(FusedMdn, LeavesWhatItWasGivenAndWhatItGaveOut) {
   torch::Tensor h = c.hidden, cell = c.cell;
   const auto given = fused.step(c.in, h, cell).counts;
   const auto kept = given.clone(), first_h = h, kept_h = h.clone();
-  c.in.counts = c.in.counts.index_copy(1, c.network->seen_rules(), given);
+  c.in.counts = c.in.counts.index_copy(1, c.network->seen_actions(), given);
   fused.step(c.in, h, cell);
   EXPECT_TRUE(torch::equal(c.hidden, hidden));
   EXPECT_TRUE(torch::equal(given, kept));

@@ -10,11 +10,12 @@ namespace {
 EnvSpec small_spec() {
   EnvSpec spec;
   spec.name = "small";
-  spec.node_types = 4;
-  spec.node_features = 2;
-  spec.edge_features = 1;
-  spec.global_features = 1;
-  spec.action_features = 1;
+  spec.node_types = {"a", "b", "c", "d"};
+  spec.node_features = {"value", "number"};
+  spec.edge_features = {"value"};
+  spec.targets = {{"share", TargetLevel::kNode, TargetLoss::kShare},
+                  {"value", TargetLevel::kGraph, TargetLoss::kRegression}};
+  spec.action_features = {"value"};
   spec.actions = {"a", "NO-OP"};
   return spec;
 }
@@ -23,6 +24,7 @@ Observation chain(int nodes, float value) {
   Observation observation;
   for (int i = 0; i < nodes; ++i) {
     observation.graph.node_types.push_back(i % 4);
+    observation.graph.node_entities.push_back(0);
     observation.graph.nodes.insert(observation.graph.nodes.end(), {value, float(i)});
     observation.graph.node_targets.push_back(1.0f / nodes);
     if (i == 0) continue;
@@ -30,7 +32,7 @@ Observation chain(int nodes, float value) {
     observation.graph.receivers.push_back(i);
     observation.graph.edges.push_back(value);
   }
-  observation.graph.globals = {value};
+  observation.graph.graph_targets = {value};
   observation.mask.counts = {static_cast<uint16_t>(nodes), 1};
   observation.action_features = {value, 0};
   return observation;
@@ -48,7 +50,7 @@ TEST(GraphBatch, OffsetsEdgesAndKeepsOrder) {
   EXPECT_TRUE(torch::equal(graph.node_index, torch::tensor({0L, 1L, 2L, 0L, 1L})));
   EXPECT_TRUE(torch::equal(graph.node_counts, torch::tensor({3.0f, 2.0f})));
   EXPECT_TRUE(torch::equal(graph.nodes[3], torch::tensor({2.0f, 0.0f})));
-  EXPECT_TRUE(torch::equal(batch.mask.counts, torch::tensor({3L, 1L, 2L, 1L}).view({2, 2})));
+  EXPECT_TRUE(torch::equal(batch.mask.totals, torch::tensor({3L, 1L, 2L, 1L}).view({2, 2})));
   EXPECT_FLOAT_EQ(batch.action_features[1][0][0].item<float>(), 2);
 }
 

@@ -7,28 +7,28 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "worldmodel/choice_features.h"
 #include "worldmodel/latent.h"
 
 namespace reverie::testing {
 
 using MakeLatentEnvironment = std::function<std::unique_ptr<LatentEnvironment>()>;
 
-/// Uniform over valid primary choices, then over indices; NO-OP only where nothing else is valid.
-inline LatentActions random_latent_actions(const torch::Tensor& counts, Rng& rng) {
-  const int64_t batch = counts.size(0), no_op = counts.size(1) - 1;
-  LatentActions actions{torch::full({batch}, no_op, torch::kInt64),
-                        torch::zeros({batch}, torch::kInt64)};
+/// Uniform over valid primary actions, then over their choices; NO-OP only where nothing else is valid.
+inline LatentActions random_latent_actions(const LatentMask& mask, Rng& rng) {
+  const int64_t batch = mask.totals.size(0), no_op = mask.totals.size(1) - 1;
+  auto primary = torch::full({batch}, no_op, torch::kInt64), number = torch::zeros({batch}, torch::kInt64);
   for (int64_t b = 0; b < batch; ++b) {
     std::vector<int64_t> valid;
     for (int64_t a = 0; a < no_op; ++a)
-      if (counts[b][a].item<int64_t>() > 0) valid.push_back(a);
+      if (mask.totals[b][a].item<int64_t>() > 0) valid.push_back(a);
     if (valid.empty()) continue;
-    const int64_t primary = valid[rng.below(valid.size())];
-    actions.primary[b] = primary;
-    actions.secondary[b] = static_cast<int64_t>(
-        rng.below(static_cast<uint64_t>(counts[b][primary].item<int64_t>())));
+    const int64_t chosen = valid[rng.below(valid.size())];
+    primary[b] = chosen;
+    number[b] = static_cast<int64_t>(
+        rng.below(static_cast<uint64_t>(mask.totals[b][chosen].item<int64_t>())));
   }
-  return actions;
+  return choice_at(mask, primary, number);
 }
 
 inline void expect_equal(const LatentObservation& a, const LatentObservation& b) {
@@ -42,18 +42,19 @@ inline LatentObservation copy(const LatentObservation& o) {
   return map_tensors(o, [](const torch::Tensor& x) { return x.clone(); });
 }
 
-inline void check_region_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
-  const int64_t batch = environment.batch();
+inline void check_entity_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
+  const int64_t batch = environment.batch(), entities = o.mask.entities();
   const auto& spec = environment.spec();
-  ASSERT_EQ(o.regions.sizes(), (std::vector<int64_t>{batch, spec.regions, spec.latent}));
-  ASSERT_EQ(o.region_h.sizes(), (std::vector<int64_t>{batch, spec.regions, spec.hidden}));
-  ASSERT_EQ(o.mask.regions.sizes(),
-            (std::vector<int64_t>{batch, spec.env.primary_actions(), spec.regions}));
-  EXPECT_LE(o.regions.abs().max().item<float>(), 1.0f);
-  EXPECT_GE(o.mask.regions.min().item<int64_t>(), 0);
-  EXPECT_TRUE(torch::equal(o.mask.regions.sum(-1), o.mask.counts));
-  EXPECT_TRUE(o.mask.regions.select(1, spec.env.no_op()).select(1, 0).eq(1).all().item<bool>());
-  EXPECT_FALSE(o.regions.requires_grad() || o.region_h.requires_grad());
+  ASSERT_EQ(o.entities.sizes(), (std::vector<int64_t>{batch, entities, spec.latent}));
+  ASSERT_EQ(o.entity_h.sizes(), (std::vector<int64_t>{batch, entities, spec.hidden}));
+  ASSERT_EQ(o.mask.by_entity.sizes(),
+            (std::vector<int64_t>{batch, spec.env.primary_actions(), entities}));
+  EXPECT_LE(o.entities.abs().max().item<float>(), 1.0f);
+  EXPECT_GE(o.mask.by_entity.min().item<int64_t>(), 0);
+  EXPECT_LE(o.mask.by_entity.max().item<int64_t>(), spec.env.max_choices);
+  EXPECT_TRUE(torch::equal(o.mask.by_entity.sum(-1), o.mask.totals));
+  EXPECT_TRUE(o.mask.by_entity.select(1, spec.env.no_op()).select(1, 0).eq(1).all().item<bool>());
+  EXPECT_FALSE(o.entities.requires_grad() || o.entity_h.requires_grad());
 }
 
 inline void check_shapes(const LatentEnvironment& environment, const LatentObservation& o) {
@@ -61,18 +62,16 @@ inline void check_shapes(const LatentEnvironment& environment, const LatentObser
   const auto& spec = environment.spec();
   ASSERT_EQ(o.z.sizes(), (std::vector<int64_t>{batch, spec.latent}));
   ASSERT_EQ(o.h.sizes(), (std::vector<int64_t>{batch, spec.hidden}));
-  ASSERT_EQ(o.mask.counts.sizes(), (std::vector<int64_t>{batch, spec.env.primary_actions()}));
+  ASSERT_EQ(o.mask.totals.sizes(), (std::vector<int64_t>{batch, spec.env.primary_actions()}));
   ASSERT_EQ(o.to_go.sizes(), (std::vector<int64_t>{batch}));
-  ASSERT_EQ(o.mask.counts.scalar_type(), torch::kInt64);
+  ASSERT_EQ(o.mask.totals.scalar_type(), torch::kInt64);
   EXPECT_LE(o.z.abs().max().item<float>(), 1.0f);
-  EXPECT_TRUE(o.mask.counts.select(1, spec.env.no_op()).eq(1).all().item<bool>());
-  EXPECT_GE(o.mask.counts.min().item<int64_t>(), 0);
-  EXPECT_LE(o.mask.counts.max().item<int64_t>(), spec.env.max_secondary);
+  EXPECT_TRUE(o.mask.totals.select(1, spec.env.no_op()).eq(1).all().item<bool>());
+  EXPECT_GE(o.mask.totals.min().item<int64_t>(), 0);
   EXPECT_GE(o.to_go.min().item<float>(), 0.0f);
   EXPECT_LE(o.to_go.max().item<float>(), 1.0f);
   for (const auto& tensor : {o.z, o.h, o.to_go}) EXPECT_FALSE(tensor.requires_grad());
-  ASSERT_EQ(o.regions.defined(), spec.regions > 1);
-  if (spec.regions > 1) check_region_shapes(environment, o);
+  check_entity_shapes(environment, o);
 }
 
 /// Random play until everything has ended: shapes, the mask, monotonous ends and to_go, at most
@@ -87,7 +86,7 @@ inline void check_random_play(const MakeLatentEnvironment& make) {
     ASSERT_LT(steps++, environment->spec().env.horizon);
     check_shapes(*environment, before);
     const auto kept = copy(before);
-    const LatentStep step = environment->step(random_latent_actions(before.mask.counts, rng));
+    const LatentStep step = environment->step(random_latent_actions(before.mask, rng));
     expect_equal(before, kept);
     const auto now = step.terminated.logical_or(step.truncated);
     EXPECT_FALSE(step.terminated.logical_and(step.truncated).any().item<bool>());
@@ -107,9 +106,9 @@ inline void check_no_op_ends(const MakeLatentEnvironment& make) {
   auto observation = environment->reset(5);
   const int no_op = environment->spec().env.no_op();
   Rng rng(4);
-  auto actions = random_latent_actions(observation.mask.counts, rng);
+  auto actions = random_latent_actions(observation.mask, rng);
   actions.primary[0] = no_op;
-  actions.secondary[0] = 0;
+  actions.entity[0] = actions.index[0] = 0;
   EXPECT_TRUE(environment->step(actions).terminated[0].item<bool>());
   const auto row = [](const LatentObservation& o) {
     return map_tensors(o, [](const torch::Tensor& x) { return x[0].clone(); });
@@ -117,7 +116,7 @@ inline void check_no_op_ends(const MakeLatentEnvironment& make) {
   const auto at_end = row(environment->observe());
   for (int i = 0; i < 3; ++i) {
     observation = environment->observe();
-    auto more = random_latent_actions(observation.mask.counts, rng);
+    auto more = random_latent_actions(observation.mask, rng);
     const auto step = environment->step(more);
     EXPECT_EQ(step.reward[0].item<float>(), 0);
     EXPECT_TRUE(step.terminated[0].item<bool>());
@@ -133,7 +132,7 @@ inline void check_determinism(const MakeLatentEnvironment& make) {
     auto observation = environment.reset(seed);
     auto sum = torch::zeros({environment.batch()});
     for (int i = 0; i < environment.spec().env.horizon; ++i) {
-      sum += environment.step(random_latent_actions(observation.mask.counts, rng)).reward;
+      sum += environment.step(random_latent_actions(observation.mask, rng)).reward;
       observation = environment.observe();
     }
     return torch::cat({observation.z.flatten(), sum, observation.to_go});

@@ -8,7 +8,7 @@
 #include "worldmodel/dream.h"
 #include "worldmodel/live.h"
 #include "worldmodel/latent_cache.h"
-#include "worldmodel/symbolic.h"
+#include "worldmodel/surrogate.h"
 
 namespace reverie {
 namespace {
@@ -32,7 +32,9 @@ struct Fixture {
     spec.latent = vae.latent;
     spec.hidden = mdn.hidden;
     spec.env = environment->spec();
-    network = MdnRnn(mdn, spec);
+    Checkpoint stored;
+    encoder->store(stored);
+    network = MdnRnn(mdn, spec, load_entity_pool(stored));
     world = std::make_shared<MdnWorldModel>(network);
   }
 
@@ -59,11 +61,11 @@ struct Fixture {
 
 Fixture toy() { return Fixture(std::make_unique<ToyEnvironment>(ToyConfig{3, 4, 12})); }
 
-TEST(LatentObservation, RegionsThatAGraphLacksChangeNothingThatAPolicySees) {
+TEST(LatentObservation, EntitiesThatAGraphLacksChangeNothingThatAPolicySees) {
   torch::manual_seed(3);
   LatentState three{{torch::randn({2, 6}), torch::randn({2, 3, 6}), {}}, torch::randn({2, 3, 12}), {}};
   LatentState padded = three;
-  padded.latents.regions = torch::cat({three.latents.regions, torch::zeros({2, 5, 6})}, 1);
+  padded.latents.entities = torch::cat({three.latents.entities, torch::zeros({2, 5, 6})}, 1);
   padded.hidden = torch::cat({three.hidden, torch::zeros({2, 5, 12})}, 1);
   const LatentObservation seen = observation_of(three, {}, torch::ones({2}));
   EXPECT_TRUE(observation_of(padded, {}, torch::ones({2})).h.equal(seen.h));
@@ -80,68 +82,73 @@ TEST(LatentEnvironment, DreamConforms) {
   testing::check_latent_environment([&] { return fixture.dream(); });
 }
 
-TEST(LatentEnvironment, SymbolicConforms) {
+TEST(LatentEnvironment, SurrogateConforms) {
   const Fixture fixture = toy();
   testing::check_latent_environment([&] {
-    return std::make_unique<SymbolicEnvironment>(*fixture.environment, fixture.encoder, fixture.world,
+    return std::make_unique<SurrogateEnvironment>(*fixture.environment, fixture.encoder, fixture.world,
                                                  kBatch);
   });
 }
 
-TEST(LatentEnvironment, SymbolicPlaysAsLiveDoesAndDoesNoRealWork) {
-  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+TEST(LatentEnvironment, SurrogatePlaysAsLiveDoesAndDoesNoRealWork) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   const auto live = fixture.live();
-  SymbolicEnvironment symbolic(*fixture.environment, fixture.encoder, fixture.world, kBatch);
+  SurrogateEnvironment surrogate(*fixture.environment, fixture.encoder, fixture.world, kBatch);
   Rng rng(5);
   LatentObservation observation = live->reset(2);
-  testing::expect_equal(symbolic.reset(2), observation);
+  testing::expect_equal(surrogate.reset(2), observation);
   for (int i = 0; i < 3; ++i) {
-    const LatentActions actions = testing::random_latent_actions(observation.mask.counts, rng);
-    EXPECT_TRUE(torch::equal(live->step(actions).reward, symbolic.step(actions).reward));
+    const LatentActions actions = testing::random_latent_actions(observation.mask, rng);
+    EXPECT_TRUE(torch::equal(live->step(actions).reward, surrogate.step(actions).reward));
     observation = live->observe();
-    testing::expect_equal(symbolic.observe(), observation);
+    testing::expect_equal(surrogate.observe(), observation);
   }
   EXPECT_GT(live->counters().steps, kBatch);
-  EXPECT_EQ(live->symbolic_steps(), 0);
-  EXPECT_EQ(symbolic.symbolic_steps(), live->counters().steps);
-  EXPECT_EQ(symbolic.counters().steps, 0);
-  EXPECT_EQ(symbolic.counters().resets, 0);
+  EXPECT_EQ(live->surrogate_steps(), 0);
+  EXPECT_EQ(surrogate.surrogate_steps(), live->counters().steps);
+  EXPECT_EQ(surrogate.counters().steps, 0);
+  EXPECT_EQ(surrogate.counters().resets, 0);
 }
 
-TEST(LatentEnvironment, LiveConformsWithExplicitLists) {
-  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+TEST(LatentEnvironment, LiveConformsWithDifferentNumbersOfEntities) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   testing::check_latent_environment([&] { return fixture.live(); });
 }
 
+TEST(LatentEnvironment, DreamConformsWithDifferentNumbersOfEntities) {
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
+  testing::check_latent_environment([&] { return fixture.dream(); });
+}
+
 TEST(LatentEnvironment, LiveAgreesWithTheRealEnvironment) {
-  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   const auto live = fixture.live();
   live->reset(4);
-  LatentActions actions{torch::tensor({0L, 1L, 2L, 3L, 0L}), torch::tensor({0L, 1L, 0L, 0L, 0L})};
-  // Trajectory 1 began at seed 5; index 1 among the choices 0, 2, .. is secondary 2.
-  const LatentStep step = live->step(actions);
-  EXPECT_EQ(step.reward[1].item<float>(), CountingEnvironment::reward_of(1, {1, 2}));
+  // Trajectory 1 began at seed 5, with three entities; the last of them has a choice of action b.
+  const std::vector<Action> chosen = {{0, 0, 0}, {1, 1, 0}, {2, 0, 0}, {3, 0, 0}, {0, 0, 0}};
+  const LatentStep step = live->step(latent_actions(chosen));
+  EXPECT_EQ(step.reward[1].item<float>(), CountingEnvironment::reward_of(1, {1, 1, 0}));
   EXPECT_TRUE(step.terminated[3].item<bool>());
   auto real = fixture.environment->fork();
   real->reset(5);
-  real->step({1, 2});
+  real->step({1, 1, 0});
   const Observation seen = real->observe();
   const std::vector<const Observation*> one = {&seen};
-  const auto expected = fixture.encoder->encode(one, fixture.encoder->spec()).z[0];
+  const auto expected = fixture.encoder->encode(one).z[0];
   EXPECT_TRUE(torch::allclose(live->observe().z[1], expected, 1e-4, 1e-5));
-  EXPECT_EQ(live->observe().mask.counts[1][0].item<int64_t>(), seen.mask.counts[0]);
+  EXPECT_EQ(live->observe().mask.totals[1][0].item<int64_t>(), seen.mask.total(0));
   EXPECT_EQ(live->counters().steps, kBatch);
 }
 
 TEST(LatentEnvironment, LiveIsTheSameForAnyNumberOfWorkers) {
-  const Fixture fixture(std::make_unique<CountingEnvironment>(7, true));
+  const Fixture fixture(std::make_unique<CountingEnvironment>(7));
   const auto play = [&](int workers) {
     LiveLatentEnvironment live(*fixture.environment, fixture.encoder, fixture.world, kBatch, workers);
     Rng rng(5);
     auto observation = live.reset(2);
     auto rewards = torch::zeros({kBatch});
     for (int i = 0; i < 6; ++i) {
-      rewards += live.step(testing::random_latent_actions(observation.mask.counts, rng)).reward;
+      rewards += live.step(testing::random_latent_actions(observation.mask, rng)).reward;
       observation = live.observe();
     }
     return torch::cat({observation.z.flatten(), observation.h.flatten(), rewards});
@@ -153,7 +160,7 @@ TEST(LatentEnvironment, LiveRefusesOtherActions) {
   const Fixture fixture = toy();
   EXPECT_THROW(LiveLatentEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2),
                InputError);
-  EXPECT_THROW(SymbolicEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2), InputError);
+  EXPECT_THROW(SurrogateEnvironment(CountingEnvironment(), fixture.encoder, fixture.world, 2), InputError);
 }
 
 TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
@@ -170,8 +177,8 @@ TEST(Dream, BeginsAtRealStatesWithTheirMasksAndTimeToGo) {
       ASSERT_EQ(starts.steps[row].item<int64_t>(), static_cast<int64_t>(t));
       ASSERT_EQ(starts.actions.primary[row].item<int64_t>(), episode.steps[t].action.primary);
       ASSERT_EQ(starts.reward[row].item<float>(), episode.steps[t].reward);
-      for (size_t a = 0; a < mask.counts.size(); ++a)
-        ASSERT_EQ(starts.mask.counts[row][static_cast<int64_t>(a)].item<int64_t>(), mask.counts[a]);
+      for (int a = 0; a < mask.primary_actions(); ++a)
+        ASSERT_EQ(starts.mask.totals[row][a].item<int64_t>(), mask.total(a));
       ASSERT_TRUE(torch::equal(starts.state.latents.z[row], episodes.latents().z[episode.steps[t].state]));
       ASSERT_EQ(starts.state.hidden[row].abs().sum().item<float>() == 0, t == 0);
     }
@@ -192,10 +199,10 @@ TEST(Dream, DepthTruncatesAndTemperatureZeroIsDeterministic) {
     auto observation = dream->reset(seed);
     EXPECT_TRUE(observation.to_go.eq(1).all().item<bool>());
     Rng rng(2);
-    dream->step(testing::random_latent_actions(observation.mask.counts, rng));
+    dream->step(testing::random_latent_actions(observation.mask, rng));
     const auto z = dream->observe().z;
     observation = dream->observe();
-    const auto last = dream->step(testing::random_latent_actions(observation.mask.counts, rng));
+    const auto last = dream->step(testing::random_latent_actions(observation.mask, rng));
     EXPECT_TRUE(last.terminated.logical_or(last.truncated).all().item<bool>());
     return z;
   };

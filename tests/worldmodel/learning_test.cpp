@@ -12,6 +12,7 @@
 #include "tests/support/fit_metrics.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
+#include "worldmodel/entity_pool.h"
 #include "worldmodel/latent_cache.h"
 #include "worldmodel/train_mdnrnn.h"
 #include "worldmodel/train_vae.h"
@@ -146,7 +147,7 @@ TEST_F(Learning, StoppingAndResumingMEqualsNotStopping) {
   EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
 }
 
-TEST_F(Learning, MSpeaksOfTheRulesThatItSawInAnyRound) {
+TEST_F(Learning, MSpeaksOfTheActionsThatItSawInAnyRound) {
   vae.encoder.kind = EncoderKind::kRandom;
   train_v(first.path());
   const auto v = encoder(first.path());
@@ -204,14 +205,19 @@ TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
   EXPECT_GT(encoded, 0);
 }
 
+/// Latents [N, latent] of states of up to three entities, all of a state alike, that are no neighbours.
+Latents flat_latents(const torch::Tensor& z) {
+  return {z, z.unsqueeze(1).repeat({1, 3, 1}), torch::zeros({z.size(0), 3, 1}, torch::kInt32)};
+}
+
 /// Everything about step t of an episode of the counting environment says t.
 TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
-  testing::CountingEnvironment environment(7, true);
+  testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 30, 1);
-  auto globals = torch::empty({data.state_count(), environment.spec().global_features});
+  auto told = torch::empty({data.state_count(), 5});
   for (int i = 0; i < data.state_count(); ++i)
-    globals[i] = torch::tensor(data.state(i).graph.globals);
-  const LatentEpisodes episodes(data, {globals, {}, {}});
+    told[i] = torch::tensor(data.state(i).graph.graph_targets);
+  const LatentEpisodes episodes(data, flat_latents(told));
   std::vector<int> all(data.episodes().size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   const SequenceBatch batch = episodes.batch(all);
@@ -222,20 +228,25 @@ TEST(Alignment, StateActionRewardEndMaskAndNextOnes) {
     for (int t = 0; t < length; ++t) {
       ASSERT_TRUE(batch.valid[b][t].item<bool>());
       const int p = batch.actions.primary[b][t].item<int>();
-      const int s = 2 * batch.actions.secondary[b][t].item<int>();  // choices are 0, 2, 4, ...
+      const int e = batch.actions.entity[b][t].item<int>(), i = batch.actions.index[b][t].item<int>();
       const bool no_op = p == environment.spec().no_op();
       EXPECT_EQ(batch.latents.z[b][t][0].item<float>(), t);
-      for (int a = 0; a < 3; ++a) EXPECT_EQ(batch.mask.counts[b][t][a].item<int>(), 1 + (t + a) % 3);
+      for (int a = 0; a < 3; ++a)
+        for (int entity = 0; entity < 2; ++entity)
+          EXPECT_EQ(batch.mask.by_entity[b][t][a][entity].item<int>(),
+                    testing::CountingEnvironment::choices_of(t, a, entity));
       EXPECT_EQ(batch.end[b][t].item<bool>(), no_op);
       EXPECT_EQ(batch.continues()[b][t].item<bool>(), !no_op);
       ends += no_op;
       if (no_op) continue;
       EXPECT_EQ(batch.reward[b][t].item<float>(),
-                testing::CountingEnvironment::reward_of(t + 1, {p, s}));
+                testing::CountingEnvironment::reward_of(t + 1, {p, e, i}));
       EXPECT_EQ(batch.latents.z[b][t + 1][0].item<float>(), t + 1);
       EXPECT_EQ(batch.latents.z[b][t + 1][1].item<float>(), p);
-      EXPECT_EQ(batch.latents.z[b][t + 1][2].item<float>(), s);
-      EXPECT_EQ(batch.mask.counts[b][t + 1][0].item<int>(), 1 + (t + 1) % 3);
+      EXPECT_EQ(batch.latents.z[b][t + 1][2].item<float>(), e);
+      EXPECT_EQ(batch.latents.z[b][t + 1][3].item<float>(), i);
+      EXPECT_EQ(batch.mask.by_entity[b][t + 1][0][0].item<int>(),
+                testing::CountingEnvironment::choices_of(t + 1, 0, 0));
     }
   }
   EXPECT_GT(ends, 0);
@@ -249,7 +260,7 @@ MdnRnn small_network(const EnvSpec& env) {
   spec.env = env;
   WorldModelConfig config;
   config.hidden = 8;
-  return MdnRnn(config, spec);
+  return MdnRnn(config, spec, EntityPool(spec.latent, 4));
 }
 
 /// Losses do not change with what stands in the padding.
@@ -257,7 +268,7 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 40, 1);
   torch::manual_seed(1);
-  const LatentEpisodes episodes(data, {torch::rand({data.state_count(), 4}) * 2 - 1, {}, {}});
+  const LatentEpisodes episodes(data, flat_latents(torch::rand({data.state_count(), 4}) * 2 - 1));
   std::vector<int> all;
   for (size_t i = 0; i < data.episodes().size(); ++i) all.push_back(static_cast<int>(i));
   SequenceBatch batch = episodes.batch(all);
@@ -274,9 +285,11 @@ TEST(WorldLoss, PaddingCountsNowhere) {
   const auto padding = batch.valid.logical_not();
   batch.reward.masked_fill_(padding, 1e6);
   batch.end.masked_fill_(padding, true);
-  batch.latents.z.narrow(1, 1, batch.steps()).masked_fill_(batch.continues().logical_not().unsqueeze(2), 0.9);
-  batch.mask.counts.narrow(1, 1, batch.steps())
-      .masked_fill_(batch.continues().logical_not().unsqueeze(2), 2);
+  const auto ended = batch.continues().logical_not().unsqueeze(2);
+  batch.latents.z.narrow(1, 1, batch.steps()).masked_fill_(ended, 0.9);
+  batch.latents.entities.narrow(1, 1, batch.steps()).masked_fill_(ended.unsqueeze(3), 0.9);
+  batch.mask.totals.narrow(1, 1, batch.steps()).masked_fill_(ended, 2);
+  batch.mask.by_entity.narrow(1, 1, batch.steps()).masked_fill_(ended.unsqueeze(3), 1);
   EXPECT_EQ(losses(), before);
   batch.reward.masked_fill_(batch.valid, 1e3);
   EXPECT_NE(losses(), before);
@@ -313,17 +326,19 @@ TEST_F(Learning, WhatIsHeldOutForTestingTeachesNothingAndValidationJudges) {
 TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
   testing::CountingEnvironment environment(7);
   const MemoryEpisodes data = testing::random_episodes(environment, 20, 1);
-  const LatentEpisodes episodes(data, {torch::full({data.state_count(), 4}, 0.3), {}, {}});
+  const LatentEpisodes episodes(data, flat_latents(torch::full({data.state_count(), 4}, 0.3)));
   int whole = 0;
   while (!data.episodes()[static_cast<size_t>(whole)].steps.back().truncated) ++whole;
   SequenceBatch batch = episodes.batch({whole});
   ASSERT_EQ(batch.steps(), 7);
-  batch.mask.counts.fill_(3);
+  batch.mask.totals.fill_(6);
+  batch.mask.by_entity.fill_(3);
   batch.reward.mul_(1e-3);
   torch::manual_seed(1);
   MdnRnn network = small_network(data.spec());
   {
     torch::NoGradGuard guard;
+    batch.latents.z = network->pool->forward(batch.latents.entities);  // as unrolls tell it
     const int64_t reward = network->columns()[0];  // all else of the head says nothing
     for (const torch::Tensor& part : {network->head->weight, network->head->bias}) {
       part.narrow(0, 0, reward).zero_();
@@ -337,8 +352,11 @@ TEST(WorldLoss, UnrollsThatAreRightLoseWhatTheRealStepsLose) {
     return 0.0;
   };
   SequenceBatch first = batch;
-  for (torch::Tensor* x : {&first.latents.z, &first.mask.counts}) *x = x->narrow(1, 0, 2);
-  for (torch::Tensor* x : {&first.actions.primary, &first.actions.secondary, &first.reward, &first.end, &first.valid})
+  for (torch::Tensor* x : {&first.latents.z, &first.latents.entities, &first.latents.neighbours,
+                           &first.mask.totals, &first.mask.by_entity})
+    *x = x->narrow(1, 0, 2);
+  for (torch::Tensor* x : {&first.actions.primary, &first.actions.entity, &first.actions.index, &first.reward,
+                           &first.end, &first.valid})
     *x = x->narrow(1, 0, 1);
   const double expected = (7 * loss(batch, "reward") - loss(first, "reward")) / 6;
   EXPECT_NEAR(loss(batch, "unroll_reward"), expected, 1e-4 * expected);

@@ -6,7 +6,7 @@
 #include "env/toy/toy_environment.h"
 #include "worldmodel/count_code.h"
 #include "worldmodel/encoder.h"
-#include "worldmodel/location.h"
+#include "worldmodel/choice_features.h"
 #include "worldmodel/mdn.h"
 #include "worldmodel/modules.h"
 
@@ -74,9 +74,9 @@ TEST(CountCode, LargeChangesAreTheNearestEntryWithinBounds) {
   EXPECT_EQ(code(150, 1), 22);
 }
 
-TEST(Location, ToleratesCountsThatAreTooSmall) {
-  const auto features = describe_location(torch::tensor({0L, 3L}), torch::tensor({4L, 1L}), 200);
-  ASSERT_EQ(features.sizes(), (std::vector<int64_t>{2, kLocationFeatures}));
+TEST(Choices, FeaturesTolerateCountsThatAreTooSmall) {
+  const auto features = choice_features(torch::tensor({0L, 3L}), torch::tensor({4L, 1L}), 200);
+  ASSERT_EQ(features.sizes(), (std::vector<int64_t>{2, kChoiceFeatures}));
   EXPECT_FLOAT_EQ(features[0][0].item<float>(), 0.125f);
   EXPECT_FLOAT_EQ(features[1][0].item<float>(), 0.875f);
   EXPECT_FALSE(torch::equal(features[0], features[1]));
@@ -114,7 +114,8 @@ TEST(GraphEncoder, DoesNotDependOnBatchOrNodeOrder) {
 
   Observation turned = states[2];
   GraphFeatures& graph = turned.graph;
-  const int nodes = graph.node_count(), width = toy.spec().node_features;
+  const int nodes = graph.node_count();
+  const auto width = static_cast<int>(toy.spec().node_features.size());
   for (int i = 0; i < nodes; ++i) {
     graph.node_types[i] = states[2].graph.node_types[nodes - 1 - i];
     for (int f = 0; f < width; ++f)

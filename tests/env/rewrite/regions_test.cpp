@@ -10,6 +10,8 @@
 namespace reverie::testing {
 namespace {
 
+constexpr int kMost = 64;  // regions
+
 Graph chain(int length) {
   return chains({std::vector<std::string>(static_cast<size_t>(length - 1), "Exp")});
 }
@@ -23,11 +25,11 @@ std::vector<int> sizes(const Graph& graph, const Regions& regions) {
 }
 
 TEST(Regions, AreFewAndEvenWhereAllCutsAreAlike) {
-  EXPECT_EQ(sizes(chain(12), Regions(chain(12), 4)), (std::vector<int>{4, 4, 4}));
-  EXPECT_EQ(Regions(chain(13), 4).count(), 4);
-  EXPECT_EQ(Regions(chain(4), 4).count(), 1);
-  EXPECT_EQ(Regions(chain(5), 4).count(), 2);
-  EXPECT_EQ(Regions(chain(3), 1).count(), 3);
+  EXPECT_EQ(sizes(chain(12), Regions(chain(12), 4, kMost)), (std::vector<int>{4, 4, 4}));
+  EXPECT_EQ(Regions(chain(13), 4, kMost).count(), 4);
+  EXPECT_EQ(Regions(chain(4), 4, kMost).count(), 1);
+  EXPECT_EQ(Regions(chain(5), 4, kMost).count(), 2);
+  EXPECT_EQ(Regions(chain(3), 1, kMost).count(), 3);
 }
 
 TEST(Regions, AreCutWhereFewValuesAreLive) {
@@ -40,19 +42,34 @@ TEST(Regions, AreCutWhereFewValuesAreLive) {
     joins.push_back(graph.producer(value));
   }
   graph.add_output("y", value);
-  const Regions regions(graph, 6);
+  const Regions regions(graph, 6, kMost);
   EXPECT_EQ(sizes(graph, regions), (std::vector<int>{5, 5, 5, 5}));
   for (int block = 0; block < 4; ++block)
     EXPECT_EQ(regions.of(joins[static_cast<size_t>(block)]), block);
 }
 
 TEST(Regions, GrowWhereThereWouldBeTooMany) {
-  const Graph graph = chain(kMaxRegions * 4 + 1);
-  const Regions regions(graph, 4);
-  EXPECT_LE(regions.count(), kMaxRegions);
+  const Graph graph = chain(kMost * 4 + 1);
+  const Regions regions(graph, 4, kMost);
+  EXPECT_LE(regions.count(), kMost);
   for (const int size : sizes(graph, regions)) {
     EXPECT_LE(size, 5);
     EXPECT_GE(size, 3);
+  }
+}
+
+TEST(Regions, AreAsManyAsAreAllowed) {
+  const Graph graph = chain(400);
+  EXPECT_EQ(Regions(graph, 4, 1000).count(), 100);
+  EXPECT_EQ(Regions(graph, 4, 3).count(), 3);
+  EXPECT_EQ(Regions(graph, 4, 1).count(), 1);
+}
+
+TEST(Regions, WithoutACutEverythingLiesInOne) {
+  const Graph graph = chain(4);
+  for (const NodeId node : graph.nodes()) {
+    EXPECT_EQ(Regions().of(node), 0);
+    EXPECT_EQ(Regions(graph, 4, kMost).of(node), 0);
   }
 }
 
@@ -67,7 +84,7 @@ TEST(Regions, ConstantsAndInputsLieWithTheWorkThatFollows) {
     constants.emplace_back(graph.producer(weight), graph.producer(value));
   }
   graph.add_output("y", value);
-  const Regions regions(graph, 2);
+  const Regions regions(graph, 2, kMost);
   EXPECT_EQ(regions.count(), 3);
   EXPECT_EQ(regions.of(graph.inputs().front()), 0);
   for (const auto& [constant, user] : constants) EXPECT_EQ(regions.of(constant), regions.of(user));
@@ -75,7 +92,7 @@ TEST(Regions, ConstantsAndInputsLieWithTheWorkThatFollows) {
 
 TEST(Regions, NodesThatComeLieWithTheMatch) {
   RewriteState state = unary_state({{"Tanh", "Tanh", "Tanh", "Tanh", "Relu"}});
-  Regions regions(state.graph(), 2);
+  Regions regions(state.graph(), 2, kMost);
   ASSERT_EQ(regions.count(), 3);
   const int weigh = unary_rules()->find("weigh"), climb = unary_rules()->find("climb");
   for (const auto& [rule, location] : {std::pair{weigh, 0}, std::pair{climb, 2}}) {

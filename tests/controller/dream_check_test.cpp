@@ -1,27 +1,39 @@
-#include "controller/phantoms.h"
+#include "controller/dream_check.h"
 
 #include <gmock/gmock.h>
 
 #include "controller/policy_agent.h"
+#include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/first_choice.h"
 #include "tests/support/untrained_world.h"
+#include "worldmodel/choice_features.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 using testing::UntrainedWorld;
 
-/// A policy that always takes the first location of the first rule, existing or not.
+/// B times the same action.
+PolicyDecision all_take(const LatentObservation& observation, const Action& action) {
+  const auto size = static_cast<size_t>(observation.z.size(0));
+  return {latent_actions(std::vector<Action>(size, action)), torch::zeros({observation.z.size(0)}), {}};
+}
+
+/// A policy that always takes the same action, valid or not: by default the first choice of the first.
 class Blind : public Policy {
  public:
+  explicit Blind(Action action = {}) : action_(action) {}
   std::string name() const override { return "blind"; }
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    const auto zero = torch::zeros({observation.z.size(0)}, torch::kInt64);
-    return {{zero, zero}, torch::zeros({observation.z.size(0)}), {}};
+    return all_take(observation, action_);
   }
+
+ private:
+  Action action_;
 };
 
 /// Believes that every action, NO-OP too, is worth 2 and changes nothing.
@@ -32,7 +44,7 @@ class GenerousWorld : public WorldModel {
   void advance(LatentState&, const LatentMask&, const LatentActions&) override {}
   WorldPrediction step(LatentState& state, const LatentMask& mask, const LatentActions&, double,
                        torch::Generator) override {
-    const int64_t size = mask.counts.size(0);
+    const int64_t size = mask.totals.size(0);
     return {state.latents, torch::full({size}, 2.0f), torch::zeros({size}, torch::kBool), mask};
   }
   void to_device(torch::Device) override {}
@@ -43,7 +55,7 @@ class GenerousWorld : public WorldModel {
   LatentSpec spec_;
 };
 
-TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
+TEST(CheckDreamTest, CountsInvalidActions) {
   ToyEnvironment toy(ToyConfig{2, 16, 6});  // starts 5 and 21 have two even blocks: merge exists twice
   const UntrainedWorld untrained(toy.spec());
   GenerousWorld world(untrained.world->spec());
@@ -57,25 +69,25 @@ TEST(CheckDreamTest, CountsActionsThatDoNotExist) {
   EXPECT_EQ(check.actions, 2 * toy.spec().horizon);
   EXPECT_EQ(counters.resets, 2);
   EXPECT_EQ(counters.steps, 4);
-  EXPECT_EQ(check.phantoms, check.actions - 4);
-  EXPECT_EQ(check.first_phantom, 2);
+  EXPECT_EQ(check.invalid, check.actions - 4);
+  EXPECT_EQ(check.first_invalid, 2);
   EXPECT_EQ(check.dream_return, 2.0 * toy.spec().horizon);
   EXPECT_NEAR(check.real_return, 100.0 * 8 / 22, 1e-4);  // two merges of 4 out of 22
   EXPECT_NEAR(check.gap(), 2.0 * toy.spec().horizon - 100.0 * 8 / 22, 1e-4);
 }
 
-/// Takes the first location of the first rule, then always the second.
+/// Takes the first action at entity 0, then always at entity 1.
 class OneAfterTheOther : public Policy {
  public:
   std::string name() const override { return "one after the other"; }
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    const auto later = observation.to_go.lt(0.999).to(torch::kInt64);
-    return {{torch::zeros_like(later), later}, torch::zeros_like(observation.to_go), {}};
+    const bool first = observation.to_go[0].item<double>() > 0.999;
+    return all_take(observation, {0, first ? 0 : 1, 0});
   }
 };
 
-TEST(CheckDreamTest, WhatIsBelievedOfOtherRegionsDoesNotMoveAChoice) {
-  ToyEnvironment toy(ToyConfig{2, 16, 6, true});  // start 5: a merge in each block, that is region
+TEST(CheckDreamTest, WhatIsBelievedOfOtherEntitiesDoesNotMoveAChoice) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6, true});  // start 5: a merge in each block, that is entity
   const UntrainedWorld untrained(toy.spec());
   GenerousWorld world(untrained.world->spec());
   OneAfterTheOther policy;
@@ -85,30 +97,51 @@ TEST(CheckDreamTest, WhatIsBelievedOfOtherRegionsDoesNotMoveAChoice) {
   const DreamCheck check =
       check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
   EXPECT_EQ(counters.steps, 2) << "once the first block is merged the second has the only choice left";
-  EXPECT_EQ(check.first_phantom, 2);
+  EXPECT_EQ(check.first_invalid, 2);
 }
 
-TEST(ExistingActionTest, IsTheChoiceOfTheSameRegion) {
-  ActionMask mask;
-  mask.counts = {3, 1};
-  mask.region_counts = {1, 0, 2, 1, 0, 0};
-  const auto real = [&](int primary, int region, int index) {
-    return existing_action(mask, {primary, {region, index}}, 3);
-  };
-  EXPECT_EQ(real(0, 0, 0), (Action{0, 0}));
-  EXPECT_EQ(real(0, 2, 1), (Action{0, 2}));
-  EXPECT_EQ(real(1, 0, 0), (Action{1, 0}));
-  EXPECT_EQ(real(0, 0, 1), std::nullopt);
-  EXPECT_EQ(real(0, 1, 0), std::nullopt);
-  EXPECT_EQ(real(1, 2, 0), std::nullopt);
+/// Start 4 of the toy can merge in its second block alone.
+TEST(CheckDreamTest, AnActionIsInvalidAtAnEntityThatLacksItAlthoughAnotherHasIt) {
+  ToyEnvironment toy(ToyConfig{2, 16, 6, true});
+  toy.reset(4);
+  ASSERT_EQ(toy.mask().at(ToyEnvironment::kMerge, 0), 0);
+  ASSERT_EQ(toy.mask().at(ToyEnvironment::kMerge, 1), 1);
+  const UntrainedWorld untrained(toy.spec());
+  GenerousWorld world(untrained.world->spec());
+  for (const int block : {0, 1}) {
+    Blind policy(Action{ToyEnvironment::kMerge, block, 0});
+    Rng rng(1);
+    EnvCounters counters;
+    const std::vector<uint64_t> seeds = {4};
+    const DreamCheck check =
+        check_dream(*untrained.encoder, world, policy, toy, seeds, true, 0, rng, counters);
+    EXPECT_EQ(check.first_invalid, block) << "the merge of the second block is there once";
+    EXPECT_EQ(check.actions - check.invalid, block);
+    EXPECT_EQ(counters.steps, block);
+    EXPECT_EQ(check.real_return > 0, block == 1);
+  }
 }
 
-TEST(ExistingActionTest, IsAChoiceOfTheMaskWhereThatNamesThem) {
-  ActionMask mask;
-  mask.counts = {2};
-  mask.choices = {{3, 7}};
-  EXPECT_EQ(existing_action(mask, {0, {0, 1}}, 1), (Action{0, 7}));
-  EXPECT_EQ(existing_action(mask, {0, {0, 2}}, 1), std::nullopt);
+TEST(CheckDreamTest, AnEntityThatAStartLacksHasNoActions) {
+  KnapsackEnvironment knapsack(KnapsackConfig{.items = 2, .start_states = 2});
+  const UntrainedWorld untrained(knapsack.spec());
+  GenerousWorld world(untrained.world->spec());
+  Blind policy(Action{KnapsackEnvironment::kTake, 3, 0});  // the third item, which the second start alone has
+  Rng rng(1);
+  EnvCounters counters;
+  const std::vector<uint64_t> seeds = {0, 1};
+  const DreamCheck check =
+      check_dream(*untrained.encoder, world, policy, knapsack, seeds, true, 0, rng, counters);
+  EXPECT_EQ(counters.steps, 1);
+  EXPECT_EQ(check.first_invalid, 0.5);
+}
+
+TEST(CheckDreamTest, ItsMetricsHaveNames) {
+  const DreamCheck check{.episodes = 2, .actions = 8, .invalid = 2, .first_invalid = 3, .dream_return = 5,
+                         .real_return = 1};
+  EXPECT_THAT(check.metrics(),
+              ElementsAre(Pair("invalid_action_rate", 0.25), Pair("first_invalid_action", 3),
+                          Pair("dream_return", 5), Pair("replayed_return", 1), Pair("return_gap", 4)));
 }
 
 /// The first valid action once, then NO-OP.
@@ -116,10 +149,11 @@ class OneThenStop : public Policy {
  public:
   std::string name() const override { return "one, then stop"; }
   PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
-    const int64_t last = observation.mask.counts.size(1) - 1;
-    const auto first = (observation.mask.counts > 0).to(torch::kInt64).argmax(1);
+    const int64_t last = observation.mask.totals.size(1) - 1;
+    const auto first = (observation.mask.totals > 0).to(torch::kInt64).argmax(1);
     const auto primary = torch::where(observation.to_go > 0.999, first, torch::full_like(first, last));
-    return {{primary, torch::zeros_like(primary)}, torch::zeros({primary.size(0)}), {}};
+    const LatentActions actions = choice_at(observation.mask, primary, torch::zeros_like(primary));
+    return {actions, torch::zeros({primary.size(0)}), {}};
   }
 };
 
@@ -152,7 +186,7 @@ struct Dreamer {
   TrainedPolicy policy;
 };
 
-TEST(PolicyAgentTest, ADreamtEpisodeIsPlayedUpToTheFirstPhantom) {
+TEST(PolicyAgentTest, ADreamtEpisodeIsPlayedUpToTheFirstInvalidAction) {
   Dreamer dreamer;
   const Episode episode = dreamer.play(1).episode;
   EXPECT_EQ(episode.agent, "dreamt");
@@ -191,8 +225,7 @@ TEST(PolicyAgentTest, SeesInEveryEpisodeWhatTheLiveEnvironmentShows) {
     for (size_t t = 0; t < episode.steps.size(); ++t) {
       EXPECT_TRUE(torch::allclose(watcher->shown[t].h, expected.h)) << t;
       EXPECT_TRUE(torch::allclose(watcher->shown[t].to_go, expected.to_go)) << t;
-      const Action taken = episode.steps[t].action;
-      live.step({torch::tensor({int64_t{taken.primary}}), torch::tensor({int64_t{taken.secondary}})});
+      live.step(latent_actions({&episode.steps[t].action, 1}));
       expected = live.observe();
     }
   }

@@ -1,6 +1,6 @@
-#include "controller/phantoms.h"
+#include "controller/dream_check.h"
 
-#include "worldmodel/location.h"
+#include "env/translated.h"
 #include "worldmodel/modules.h"
 
 namespace reverie {
@@ -12,7 +12,7 @@ LatentObservation start_observation(Encoder& encoder, WorldModel& world,
                                     LatentState& state) {
   std::vector<Observation> observations;
   for (const Environment* environment : environments) observations.push_back(environment->observe());
-  const EncodedStates seen = encoder.see(observations, environments.front()->spec());
+  const EncodedStates seen = encoder.see(observations);
   state = world.begin(seen.latents);
   return observation_of(state, seen.mask, torch::ones({std::ssize(observations)}, state.latents.z.options()));
 }
@@ -27,15 +27,13 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
   size_t open = episodes.size();
   for (int step = 0; step < horizon && open > 0; ++step) {
     const LatentActions chosen = policy.act(observation, greedy, rng).actions;
-    const RegionActions place = locate(chosen, observation.mask);
+    const std::vector<Action> actions = actions_of(chosen);
     const WorldPrediction next = world.step(state, observation.mask, chosen, temperature, noise);
-    const auto primary = chosen.primary.to(torch::kCPU), region = place.region.to(torch::kCPU),
-               index = place.index.to(torch::kCPU);
     const auto reward = next.reward.to(torch::kCPU), end = next.end.to(torch::kCPU);
     for (int64_t b = 0; b < size; ++b) {
       DreamtEpisode& episode = episodes[static_cast<size_t>(b)];
       if (episode.over) continue;
-      const DreamtAction action{primary[b].item<int>(), {region[b].item<int>(), index[b].item<int>()}};
+      const Action& action = actions[static_cast<size_t>(b)];
       episode.actions.push_back(action);
       episode.over = action.primary == no_op || end[b].item<bool>();
       episode.reward += reward[b].item<double>();
@@ -50,23 +48,21 @@ std::vector<DreamtEpisode> dream_episodes(WorldModel& world, Policy& policy, Lat
 
 /// Takes the dreamt actions for real, leaving out those that do not exist.
 void replay(Environment& environment, const DreamtEpisode& dreamt, DreamCheck& check) {
-  const int regions = environment.spec().regions;
   int64_t first = -1;
   bool over = false;
   for (size_t step = 0; step < dreamt.actions.size(); ++step) {
-    const auto action =
-        over ? std::nullopt : existing_action(environment.mask(), dreamt.actions[step], regions);
-    if (!action) {
-      ++check.phantoms;
+    const Action& action = dreamt.actions[step];
+    if (over || !environment.mask().allows(action)) {
+      ++check.invalid;
       if (first < 0) first = static_cast<int64_t>(step);
       continue;
     }
-    const StepResult result = environment.step(*action);
+    const StepResult result = environment.step(action);
     check.real_return += result.reward;
     over = result.terminated || result.truncated;
   }
   const auto length = static_cast<int64_t>(dreamt.actions.size());
-  check.first_phantom += static_cast<double>(first < 0 ? length : first);
+  check.first_invalid += static_cast<double>(first < 0 ? length : first);
   check.actions += length;
   check.dream_return += dreamt.reward;
   ++check.episodes;
@@ -82,16 +78,9 @@ std::vector<DreamtEpisode> dream_from(std::span<const Environment* const> starts
   return dream_episodes(world, policy, std::move(state), start, greedy, temperature, rng);
 }
 
-std::optional<Action> existing_action(const ActionMask& mask, const DreamtAction& dreamt, int regions) {
-  const auto there = choices_by_region(mask, dreamt.primary, regions);
-  if (dreamt.choice.index >= there[static_cast<size_t>(dreamt.choice.region)]) return std::nullopt;
-  const int number = secondary_choice(mask, dreamt.primary, dreamt.choice, regions);
-  return Action{dreamt.primary, secondary_choice(mask, dreamt.primary, number)};
-}
-
 Metrics DreamCheck::metrics() const {
-  return {{"phantom_share", phantom_share()},
-          {"first_phantom", first_phantom},
+  return {{"invalid_action_rate", invalid_action_rate()},
+          {"first_invalid_action", first_invalid},
           {"dream_return", dream_return},
           {"replayed_return", real_return},
           {"return_gap", gap()}};
@@ -103,7 +92,7 @@ DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
   std::vector<std::unique_ptr<Environment>> environments;
   std::vector<const Environment*> starts;
   for (const uint64_t seed : seeds) {
-    starts.push_back(environments.emplace_back(prototype.fork()).get());
+    starts.push_back(environments.emplace_back(translated(prototype.fork(), world.spec().env)).get());
     environments.back()->reset(seed);
   }
   const auto dreamt = dream_from(starts, encoder, world, policy, greedy, temperature, rng);
@@ -113,7 +102,7 @@ DreamCheck check_dream(Encoder& encoder, WorldModel& world, Policy& policy,
     counters += environments[i]->counters();
   }
   const auto episodes = static_cast<double>(check.episodes);
-  check.first_phantom /= episodes;
+  check.first_invalid /= episodes;
   check.dream_return /= episodes;
   check.real_return /= episodes;
   return check;

@@ -1,4 +1,4 @@
-#include "worldmodel/symbolic.h"
+#include "worldmodel/surrogate.h"
 
 #include <algorithm>
 #include <thread>
@@ -6,7 +6,7 @@
 
 namespace reverie {
 
-SymbolicEnvironment::SymbolicEnvironment(const Environment& environment,
+SurrogateEnvironment::SurrogateEnvironment(const Environment& environment,
                                          std::shared_ptr<Encoder> encoder,
                                          std::shared_ptr<WorldModel> world, int batch)
     : live_(environment, std::move(encoder), std::move(world), batch,

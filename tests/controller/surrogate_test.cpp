@@ -42,8 +42,8 @@ std::shared_ptr<Environment> chain_environment(std::shared_ptr<CostModel> cost) 
 constexpr double kBestPercent = 100.0 * (10 - 3) / (10 + 5 + 1);
 
 /// Trains without imitation on an untrained V and M, and is judged by the true costs.
-struct SymbolicScene {
-  SymbolicScene() {
+struct SurrogateScene {
+  SurrogateScene() {
     const auto real = chain_environment(testing::unary_cost());
     data = std::make_unique<MemoryEpisodes>(testing::random_episodes(*real, 20, 1));
     save_checkpoint(directory / "world.pt", testing::UntrainedWorld(real->spec()).checkpoint());
@@ -75,13 +75,13 @@ struct SymbolicScene {
 };
 
 /// Half of a score is the mean of sampled episodes.
-TEST(SymbolicDreamTest, TeachesWhatLiveTeaches) {
+TEST(SurrogateTest, TeachesWhatLiveTeaches) {
   const auto score = [](LearningPlace place, std::shared_ptr<CostModel> cost) {
-    return SymbolicScene().train(place, std::move(cost)).best.score;
+    return SurrogateScene().train(place, std::move(cost)).best.score;
   };
   EXPECT_GT(score(LearningPlace::kLive, testing::unary_cost()), 0.95 * kBestPercent);
-  EXPECT_GT(score(LearningPlace::kSymbolic, fitted_cost()), 0.95 * kBestPercent);
-  EXPECT_LT(score(LearningPlace::kSymbolic, flat_prior()), 0.75 * kBestPercent) << "nothing to learn";
+  EXPECT_GT(score(LearningPlace::kSurrogate, fitted_cost()), 0.95 * kBestPercent);
+  EXPECT_LT(score(LearningPlace::kSurrogate, flat_prior()), 0.75 * kBestPercent) << "nothing to learn";
 }
 
 void expect_no_work(const EnvCounters& counters) {
@@ -90,29 +90,29 @@ void expect_no_work(const EnvCounters& counters) {
     EXPECT_EQ(counters.*counter, 0);
 }
 
-TEST(SymbolicDreamTest, ItsStepsAreNoRealWorkAndAreCountedApart) {
-  SymbolicScene scene;
+TEST(SurrogateTest, ItsStepsAreNoRealWorkAndAreCountedApart) {
+  SurrogateScene scene;
   scene.config.plan.updates = scene.config.plan.validate_every = 2;
-  const TrainingResult first = scene.train(LearningPlace::kSymbolic, fitted_cost());
+  const TrainingResult first = scene.train(LearningPlace::kSurrogate, fitted_cost());
   expect_no_work(first.training);
-  EXPECT_GE(first.symbolic_steps, 2 * 32);
+  EXPECT_GE(first.surrogate_steps, 2 * 32);
   EXPECT_GT(first.validation.steps, 0);
   const auto row = read_metrics(scene.directory / "out/metrics.jsonl").back().values;
-  EXPECT_EQ(row.at("symbolic_steps"), static_cast<double>(first.symbolic_steps));
+  EXPECT_EQ(row.at("surrogate_steps"), static_cast<double>(first.surrogate_steps));
   EXPECT_EQ(row.at("training_steps"), 0);
   scene.config.plan.updates = 4;
-  const TrainingResult all = scene.train(LearningPlace::kSymbolic, fitted_cost(), true);
+  const TrainingResult all = scene.train(LearningPlace::kSurrogate, fitted_cost(), true);
   expect_no_work(all.training);
-  EXPECT_GE(all.symbolic_steps, first.symbolic_steps + 2 * 32);
-  EXPECT_EQ(SymbolicScene().train(LearningPlace::kLive, fitted_cost()).symbolic_steps, 0);
+  EXPECT_GE(all.surrogate_steps, first.surrogate_steps + 2 * 32);
+  EXPECT_EQ(SurrogateScene().train(LearningPlace::kLive, fitted_cost()).surrogate_steps, 0);
 }
 
-TEST(SymbolicDreamTest, OtherActionsAreRefused) {
-  SymbolicScene scene;
+TEST(SurrogateTest, OtherActionsAreRefused) {
+  SurrogateScene scene;
   Checkpoint other = load_checkpoint(scene.directory / "world.pt", "world");
-  other.spec.fingerprint += 1;
+  std::swap(other.spec.actions[0], other.spec.actions[1]);
   save_checkpoint(scene.directory / "world.pt", other);
-  EXPECT_THROW(scene.train(LearningPlace::kSymbolic, fitted_cost()), InputError);
+  EXPECT_THROW(scene.train(LearningPlace::kSurrogate, fitted_cost()), InputError);
 }
 
 }  // namespace

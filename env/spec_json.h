@@ -5,8 +5,9 @@
 
 namespace reverie {
 
+/// A specification as files hold it.
 Json spec_to_json(const EnvSpec& spec);
-/// InputError when a field is missing; `regions`, which older files lack, is 1 then.
+/// InputError when a part is missing or of another type, or when the parts do not fit each other.
 EnvSpec spec_from_json(const Json& value);
 
 }  // namespace reverie

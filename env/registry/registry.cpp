@@ -1,0 +1,77 @@
+#include "env/registry/registry.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "env/registry/rewrite_kind.h"
+
+namespace reverie {
+namespace {
+
+void require_no_inputs(const EnvironmentConfig& config) {
+  if (!config.inputs.empty())
+    throw InputError("{} takes no inputs, such as '{}'; leave them out", config.kind, config.inputs.front());
+}
+
+class ToyKind : public EnvironmentKind {
+ public:
+  std::string_view name() const override { return "toy"; }
+  MadeEnvironment make(const EnvironmentConfig& config) const override {
+    require_no_inputs(config);
+    ToyConfig toy = config.toy;
+    toy.horizon = config.horizon;
+    return {std::make_unique<ToyEnvironment>(toy), {}};
+  }
+};
+
+class KnapsackKind : public EnvironmentKind {
+ public:
+  std::string_view name() const override { return "knapsack"; }
+  MadeEnvironment make(const EnvironmentConfig& config) const override {
+    require_no_inputs(config);
+    KnapsackConfig knapsack = config.knapsack;
+    knapsack.horizon = config.horizon;
+    return {std::make_unique<KnapsackEnvironment>(knapsack), {}};
+  }
+};
+
+}  // namespace
+
+MadeEnvironment EnvironmentKind::make_by(const EnvironmentConfig&, const std::string& source) const {
+  throw InputError("{} has no metrics that could come from '{}'; leave the source out", name(), source);
+}
+
+MadeEnvironment EnvironmentKind::make_surrogate(const EnvironmentConfig&, const std::string& source) const {
+  throw InputError("{} has no rewards that could come from '{}': it has no surrogate", name(), source);
+}
+
+const std::vector<const EnvironmentKind*>& environment_kinds() {
+  static const ToyKind toy;
+  static const KnapsackKind knapsack;
+  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &toy, &knapsack};
+  return kinds;
+}
+
+const EnvironmentKind& environment_kind(const std::string& name) {
+  std::string known;
+  for (const EnvironmentKind* kind : environment_kinds()) {
+    if (kind->name() == name) return *kind;
+    known += (known.empty() ? "" : ", ") + std::string(kind->name());
+  }
+  throw InputError("there is no environment '{}'; known are {}", name, known);
+}
+
+MadeEnvironment make_environment(const EnvironmentConfig& config) {
+  return environment_kind(config.kind).make(config);
+}
+
+std::string graph_name(const std::string& path, const std::vector<std::string>& taken) {
+  const std::string stem = std::filesystem::path(path).stem().string();
+  std::string name = stem;
+  for (int i = 2; std::find(taken.begin(), taken.end(), name) != taken.end(); ++i)
+    name = fmt::format("{}-{}", stem, i);
+  return name;
+}
+
+}  // namespace reverie

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+
+#include "controller/dream_step.h"
+#include "core/base/files.h"
+#include "datasets/collect.h"
+#include "env/toy/toy_environment.h"
+#include "tests/support/temporary_directory.h"
+#include "worldmodel/latent_cache.h"
+#include "worldmodel/rollout_episodes.h"
+#include "worldmodel/train_mdnrnn.h"
+#include "worldmodel/train_vae.h"
+
+namespace reverie {
+namespace {
+
+double value_of(const Metrics& metrics, const std::string& wanted) {
+  for (const auto& [name, value] : metrics)
+    if (name == wanted) return value;
+  ADD_FAILURE() << wanted;
+  return 0;
+}
+
+/// All steps on an environment, with models that train in seconds.
+class FiveSteps {
+ public:
+  explicit FiveSteps(std::shared_ptr<Environment> environment) : environment_(std::move(environment)) {
+    torch::set_num_threads(1);  // sums have one order
+  }
+
+  /// The policy learns in the dream alone, without imitation.
+  TrainingResult run() {
+    const RolloutEpisodes data = collected();
+    train_v(data);
+    train_m(data);
+    return train_c(data);
+  }
+
+  /// What the greedy episodes of the untrained policy gain.
+  double before() const {
+    return read_metrics(directory_ / "metrics.jsonl").front().values.at("real/greedy_improvement");
+  }
+
+ private:
+  RolloutEpisodes collected() const {
+    CollectConfig config;
+    config.agent = "random";
+    config.episodes = 150;
+    const CollectRun run{.directory = directory_ / "rollouts", .seed = 1, .config = ""};
+    create_directory(run.directory);
+    collect(*environment_, *make_collect_agent(config), config, run);
+    return RolloutEpisodes(Rollouts::open(run.directory));
+  }
+  void train_v(const EpisodeSource& data) const {
+    TrainVaeConfig vae;
+    vae.encoder.latent = 12;
+    vae.encoder.width = 24;
+    vae.encoder.blocks = 2;
+    vae.minibatch_graphs = 32;
+    vae.fit.epochs = 12;
+    train_vae(data, vae, 5, directory_.path(), false, torch::kCPU, {});
+  }
+  void train_m(const EpisodeSource& data) const {
+    TrainMdnRnnConfig mdn;
+    mdn.model.hidden = 48;
+    mdn.model.mixtures = 3;
+    mdn.loss.unroll_steps = 4;
+    mdn.minibatch_episodes = 8;
+    mdn.fit.epochs = 15;
+    mdn.fit.learning_rate = 4e-3;
+    const auto v = load_encoder(load_checkpoint(directory_ / "encoder.pt", "encoder"));
+    const LatentEpisodes episodes(data, encode_states(data, *v));
+    train_mdnrnn(episodes, *v, mdn, 5, directory_.path(), false, torch::kCPU, {});
+  }
+  TrainingResult train_c(const EpisodeSource& data) const {
+    DreamStepConfig dream;
+    dream.plan = {.updates = 30, .batch = 64, .validate_every = 10};
+    dream.clone.share = 0;
+    dream.trainer.policy.width = 32;
+    dream.trainer.ppo.learning_rate = 3e-3;
+    dream.trainer.ppo.minibatch = 128;
+    dream.validation.sampled = 1;
+    dream.validation.dreams = 0;
+    DreamStepRun run;
+    run.world = directory_ / "world.pt";
+    run.validation = environment_;
+    run.directory = directory_.path();
+    return run_dream_step(data, dream, run);
+  }
+
+  std::shared_ptr<Environment> environment_;
+  TemporaryDirectory directory_;
+};
+
+/// Mean over the start states of what the optimum gains over them, in percent.
+double optimum_of(ToyEnvironment& toy) {
+  double sum = 0;
+  for (int start = 0; start < toy.spec().start_states(); ++start) {
+    toy.reset(static_cast<uint64_t>(start));
+    sum += toy.spec().improvement_percent(toy.info().objective(toy.spec()), toy.optimal_cost(start));
+  }
+  return sum / toy.spec().start_states();
+}
+
+class OptimumTest : public ::testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(, OptimumTest, ::testing::Bool(),
+                         [](const auto& entities) { return entities.param ? "Entities" : "OneEntity"; });
+
+TEST_P(OptimumTest, DreamsTeachTheOptimumOfTheToyThatGreedyMisses) {
+  const auto toy = std::make_shared<ToyEnvironment>(ToyConfig{3, 4, 18, GetParam()});
+  FiveSteps steps(toy);
+  const TrainingResult result = steps.run();
+  EXPECT_EQ(result.training.steps, 0);
+  EXPECT_LT(steps.before(), optimum_of(*toy) - 1);
+  EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum_of(*toy), 1e-6);
+}
+
+}  // namespace
+}  // namespace reverie

@@ -1,0 +1,74 @@
+#include "tools/environment_options.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+std::string names_of_kinds() {
+  std::string names;
+  for (const EnvironmentKind* kind : environment_kinds())
+    names += (names.empty() ? "" : ", ") + std::string(kind->name());
+  return names;
+}
+
+std::string help_of_inputs() {
+  std::string help;
+  for (const EnvironmentKind* kind : environment_kinds())
+    if (!kind->inputs().empty())
+      help += fmt::format("{}{} ({})", help.empty() ? "" : ", ", kind->inputs(), kind->name());
+  return help;
+}
+
+/// A key with these items as YAML, each quoted.
+std::string yaml_of(const std::string& key, const std::vector<std::string>& items, bool list) {
+  std::string text, indent, rest = key;
+  for (size_t dot = rest.find('.'); dot != std::string::npos; dot = rest.find('.')) {
+    text += fmt::format("{}{}:\n", indent, rest.substr(0, dot));
+    indent += "  ";
+    rest = rest.substr(dot + 1);
+  }
+  std::string values;
+  for (const std::string& item : items) {
+    std::string quoted;
+    for (const char c : item) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+    values += fmt::format("{}'{}'", values.empty() ? "" : ", ", quoted);
+  }
+  if (list) values = "[" + values + "]";
+  return text + fmt::format("{}{}: {}\n", indent, rest, values);
+}
+
+}  // namespace
+
+void add_environment_options(CLI::App& command, const std::shared_ptr<EnvironmentOptions>& options) {
+  command.add_option("inputs", options->inputs, help_of_inputs())->type_name("INPUT");
+  command.add_option("--env", options->kind, "Environment: " + names_of_kinds())->type_name("KIND");
+  for (const EnvironmentKind* kind : environment_kinds()) {
+    for (const CommandOption& option : kind->options()) {
+      auto* added = command.add_option_function<std::vector<std::string>>(
+          option.flag,
+          [options, option, kind](const std::vector<std::string>& values) {
+            options->given.push_back({std::string(kind->name()), option, values});
+          },
+          option.help);
+      added->type_name(option.type)->expected(1);
+      if (option.list) added->take_all();
+      else added->take_last();
+    }
+  }
+}
+
+void apply_environment_options(const EnvironmentOptions& options, const EnvironmentConfig& env,
+                               ConfigFields& fields) {
+  if (!options.kind.empty()) fields.set_value("env.kind", options.kind);
+  environment_kind(env.kind);
+  if (!options.inputs.empty()) fields.load_text(yaml_of("env.inputs", options.inputs, true), "inputs");
+  for (const auto& [kind, option, values] : options.given) {
+    if (kind != env.kind) throw InputError("{} takes no {}; leave it out", env.kind, option.flag);
+    fields.load_text(yaml_of(option.key, values, option.list), option.flag);
+  }
+}
+
+}  // namespace reverie
