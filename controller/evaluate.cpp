@@ -1,206 +1,247 @@
 #include "controller/evaluate.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "core/base/error.h"
-#include "core/ir/structural_hash.h"
-#include "core/onnx/export.h"
-#include "core/search/optimize.h"
+#include <algorithm>
+#include <utility>
+
+#include "controller/rollout.h"
+#include "core/base/stopwatch.h"
+#include "worldmodel/live.h"
 
 namespace reverie {
 namespace {
 
-/// A method as the evaluation runs it.
-struct Contender {
-  std::string name;
-  SearchMethod run;
-  bool draws = false;       ///< another seed may give another result
-  int64_t budget = 1;
-  bool equal_time = false;  ///< as long as the sampled policy took
+constexpr char kSampled[] = "policy (sampled)";
+constexpr int64_t kEpisodesAtOnce = 16;
+
+/// One run of a policy.
+class PolicyRun {
+ public:
+  PolicyRun(const EvaluationCase& start, const TrainedPolicy& policy, uint64_t seed)
+      : start_(start), policy_(policy), environment_(start.make()), rng_(seed) {
+    result_.best = environment_->spec().worst();
+  }
+
+  MethodResult play(bool greedy, int64_t episodes) {
+    for (int64_t left = episodes; left > 0; left -= kEpisodesAtOnce)
+      play_batch(static_cast<int>(std::min(left, kEpisodesAtOnce)), greedy);
+    result_.candidates = result_.work.steps;
+    result_.seconds = watch_.seconds();
+    return std::move(result_);
+  }
+
+ private:
+  void play_batch(int batch, bool greedy) {
+    torch::NoGradGuard no_grad;
+    LiveLatentEnvironment live(*environment_, policy_.encoder, policy_.world, batch, 1);
+    LatentObservation observation = live.reset(rng_.bits() >> 1);
+    auto ended = torch::zeros({batch}, torch::kBool);
+    const Environment* best = look(live, ended, nullptr);
+    while (!ended.all().item<bool>()) {
+      const LatentStep step = live.step(policy_.policy->act(observation, greedy, rng_).actions);
+      observation = live.observe();
+      best = look(live, ended, best);
+      ended = (step.terminated | step.truncated).to(torch::kCPU);
+    }
+    if (best != nullptr) result_.solution = start_.solution(*best);
+    result_.work += live.counters();
+  }
+
+  /// Looks at the episodes that had not ended. The one that holds the best state, once it is of this
+  /// batch.
+  const Environment* look(const LiveLatentEnvironment& live, const torch::Tensor& ended,
+                          const Environment* best) {
+    const EnvSpec& spec = environment_->spec();
+    for (int b = 0; b < live.batch(); ++b) {
+      if (ended[b].item<bool>()) continue;
+      const StepInfo info = live.environment(b).info();
+      if (!info.feasible || !spec.better(info.objective(spec), result_.best)) continue;
+      result_.best = info.objective(spec);
+      result_.metrics = info.metrics;
+      result_.trace.push_back({watch_.seconds(), result_.best});
+      best = &live.environment(b);
+    }
+    return best;
+  }
+
+  Stopwatch watch_;
+  const EvaluationCase& start_;
+  const TrainedPolicy& policy_;
+  std::unique_ptr<Environment> environment_;
+  Rng rng_;
+  MethodResult result_;
 };
 
-constexpr char kSampled[] = "policy (sampled)";
-
-SearchResult do_nothing(const RewriteState& start, const SearchOptions&) {
-  SearchResult result;
-  result.best = start.graph();
-  result.initial_cost = result.best_cost = start.cost();
-  return result;
+EvaluationMethod no_op(const EvaluationCase& start) {
+  EvaluationMethod method;
+  method.name = "no-op";
+  method.run = [&start](const MethodLimits& limits) {
+    const std::unique_ptr<Environment> environment = start.make();
+    environment->reset(limits.seed);
+    const StepInfo info = environment->info();
+    MethodResult result;
+    result.best = info.best;
+    if (info.feasible) result.metrics = info.metrics;
+    result.solution = start.solution(*environment);
+    return result;
+  };
+  return method;
 }
 
-std::vector<Contender> contenders(const EvaluationInputs& inputs, const EvaluationConfig& config) {
-  const auto policy = [&](PolicySearchKind kind, bool greedy = true, int64_t episodes = 0) {
-    PolicySearchConfig how{inputs.env, greedy, episodes};
-    how.guided = config.guide;
-    how.guided.search = kind;
-    return policy_method(inputs.policy, inputs.rules, inputs.cost, how);
-  };
-  constexpr int64_t kUnlimited = int64_t{1} << 40;
-  std::vector<Contender> all = {{"no-op", do_nothing},
-                                {"policy (greedy)", policy(PolicySearchKind::kEpisodes)},
-                                {kSampled, policy(PolicySearchKind::kEpisodes, false, config.samples), true}};
-  if (config.guided) {
-    all.push_back({"policy beam", policy(PolicySearchKind::kBeam), false, config.taso_budget});
-    all.push_back({"policy mcts", policy(PolicySearchKind::kMcts), false, config.taso_budget});
-  }
-  all.push_back({"random", random_search, true, kUnlimited, true});
-  all.push_back({"greedy", greedy_search});
-  all.push_back({"rule list", rule_list_search, true, config.rule_orders});
-  all.push_back({"taso", taso_search, false, config.taso_budget});
+std::vector<EvaluationMethod> methods_on(const EvaluationCase& start,
+                                         const std::vector<EvaluationMethod>& further,
+                                         const TrainedPolicy& policy, int64_t samples) {
+  std::vector<EvaluationMethod> all = {no_op(start), policy_episodes(start, policy, true, 1),
+                                       policy_episodes(start, policy, false, samples)};
+  all.insert(all.end(), further.begin(), further.end());
+  const std::vector<EvaluationMethod> baselines = start.baselines();
+  all.insert(all.end(), baselines.begin(), baselines.end());
   return all;
 }
 
-/// One model's evaluation under way.
-class ModelEvaluation {
+/// The evaluation of one start state under way.
+class StartEvaluation {
  public:
-  ModelEvaluation(const EvaluationInputs& inputs, const EvaluationConfig& config)
-      : inputs_(inputs), config_(config), start_(inputs.model.graph, inputs.rules, inputs.cost) {
-    report_.name = inputs.name;
-    report_.path = inputs.path;
-    report_.nodes = static_cast<int64_t>(inputs.model.graph.topological_order().size());
-    report_.initial = start_.cost();
-    report_.weight_bytes = inputs.model.graph.weight_bytes();
+  StartEvaluation(const EvaluationCase& start, const EvaluationInputs& inputs,
+                  const EvaluationConfig& config)
+      : start_(start), inputs_(inputs), config_(config) {
+    const std::unique_ptr<Environment> environment = start.make();
+    environment->reset(0);
+    spec_ = environment->spec();
+    report_.name = spec_.starts.front().name;
+    report_.metrics = environment->info().metrics;
+    report_.initial = environment->info().objective(spec_);
   }
 
-  ModelReport run() {
-    for (const Contender& contender : contenders(inputs_, config_)) compete(contender);
-    for (const Graph& graph : graphs_) hashes_.push_back(StructuralHash(graph).value());
-    for (MethodBest& best : report_.best) verify_and_write(best);
-    const std::string machine = machine_name_beside(config_.machine, inputs_.cost->name());
-    if (config_.measure && has_opaque_node(inputs_.model.graph) && !machine_runs_files(machine))
-      inputs_.say(fmt::format("{}: not measured: {} cannot run operators that are carried through untouched",
-                              report_.name, machine));
-    else if (config_.measure) measure();
+  StartReport run(const std::vector<EvaluationMethod>& methods) {
+    for (const EvaluationMethod& method : methods) compete(method);
+    for (size_t i = 0; i < solutions_.size(); ++i) verify_and_write(i);
+    if (config_.measure) measure();
+    describe();
     return std::move(report_);
   }
 
  private:
-  void compete(const Contender& contender) {
-    MethodBest best;
-    const int64_t seeds = contender.draws ? config_.seeds : 1;
+  void compete(const EvaluationMethod& method) {
+    const int64_t seeds = method.draws ? config_.seeds : 1;
     for (int64_t i = 0; i < seeds; ++i) {
       const uint64_t seed = inputs_.seed + static_cast<uint64_t>(i);
-      inputs_.say(fmt::format("{}: {}, seed {}", report_.name, contender.name, seed));
-      SearchResult result = run_once(contender, seed);
-      if (i == 0 || result.best_cost.runtime < best.cost.runtime) {
-        best = {.method = contender.name, .seed = seed, .rewrites = std::move(result.rewrites),
-                .cost_ms = {}, .cost = result.best_cost, .weight_bytes = 0, .verified = {},
-                .file = {}, .measured = {}, .ratio = {}};
-        if (graphs_.size() == report_.best.size()) graphs_.emplace_back();
-        graphs_.back() = std::move(result.best);
+      inputs_.say(fmt::format("{}: {}, seed {}", report_.name, method.name, seed));
+      MethodResult result = run_once(method, seed);
+      if (i > 0 && !spec_.better(result.best, report_.best.back().best)) continue;
+      if (i == 0) {
+        report_.best.emplace_back();
+        solutions_.emplace_back();
       }
+      MethodBest& best = report_.best.back();
+      best.method = method.name;
+      best.budget = method.budget;
+      best.seed = seed;
+      best.best = result.best;
+      best.metrics = std::move(result.metrics);
+      solutions_.back() = std::move(result.solution);
     }
-    best.cost_ms = costs_along(best.rewrites);
-    best.weight_bytes = graphs_.back().weight_bytes();
-    report_.best.push_back(std::move(best));
   }
 
-  SearchResult run_once(const Contender& contender, uint64_t seed) {
-    SearchOptions options;
-    options.alpha = config_.alpha;
-    options.budget = contender.budget;
-    options.seed = seed;
-    if (contender.equal_time) options.time_limit = std::max(1e-3, policy_seconds_);
-    // A state of its own: states share what they looked up, and the first would pay for all.
-    const RewriteState start(inputs_.model.graph, inputs_.rules, inputs_.cost);
-    const CostModel::Counters before = inputs_.cost->counters();
-    SearchResult result = contender.run(start, options);
-    const CostModel::Counters after = inputs_.cost->counters();
-    if (contender.name == kSampled)
-      policy_seconds_ = std::max(policy_seconds_, result.seconds);
-    report_.runs.push_back({.method = contender.name,
-                            .seed = seed,
-                            .best_cost = result.best_cost,
-                            .improvement_percent = improvement_percent(report_.initial, result.best_cost),
-                            .seconds = result.seconds,
-                            .steps = result.steps,
-                            .candidates = result.candidates,
-                            .cost_lookups = after.lookups - before.lookups,
-                            .measurements = after.measurements - before.measurements,
-                            .trace = result.trace});
+  MethodResult run_once(const EvaluationMethod& method, uint64_t seed) {
+    const std::optional<EnvCounters> before = start_.shared_counters();
+    MethodResult result =
+        method.run({seed, method.equal_time ? std::max(1e-3, policy_seconds_) : 0});
+    if (before) {
+      const EnvCounters after = *start_.shared_counters();
+      result.work.cost_lookups = after.cost_lookups - before->cost_lookups;
+      result.work.measurements = after.measurements - before->measurements;
+    }
+    if (method.name == kSampled) policy_seconds_ = std::max(policy_seconds_, result.seconds);
+    report_.runs.push_back(
+        {.method = method.name,
+         .seed = seed,
+         .best = result.best,
+         .improvement_percent = spec_.improvement_percent(report_.initial, result.best),
+         .seconds = result.seconds,
+         .steps = result.work.steps,
+         .candidates = result.candidates,
+         .cost_lookups = result.work.cost_lookups,
+         .measurements = result.work.measurements,
+         .trace = result.trace});
     return result;
   }
 
-  std::vector<double> costs_along(const std::vector<RewriteStep>& path) const {
-    RewriteState state = start_;
-    std::vector<double> costs = {state.cost().runtime.milliseconds()};
-    for (const RewriteStep& step : path) {
-      const Match match = state.locations(step.rule)[static_cast<size_t>(step.location)];
-      state.commit(state.propose(match));
-      costs.push_back(state.cost().runtime.milliseconds());
-    }
-    return costs;
+  /// The first method that ended at an equal solution.
+  size_t first_equal(size_t index) const {
+    size_t first = 0;
+    while (first < index && !(solutions_[first] != nullptr &&
+                              start_.equal(*solutions_[first], *solutions_[index])))
+      ++first;
+    return first;
   }
 
-  void verify_and_write(MethodBest& best) {
-    const size_t index = static_cast<size_t>(&best - report_.best.data());
-    if (best.rewrites.empty()) return;
+  /// The start state's own solution is that of method 0.
+  void verify_and_write(size_t index) {
+    if (index == 0 || solutions_[index] == nullptr) return;
+    MethodBest& best = report_.best[index];
     if (const size_t twin = first_equal(index); twin < index) {
-      best.verified = report_.best[twin].verified;
-      best.file = report_.best[twin].file;
+      best.artifact = report_.best[twin].artifact;
       return;
     }
     inputs_.say(fmt::format("{}: verify the result of {}", report_.name, best.method));
-    CompareOptions options;
-    options.inputs = static_cast<int>(config_.verify_inputs);
-    options.seed = inputs_.seed + 1;
-    best.verified = compare(inputs_.model.graph, graphs_[index], options);
-    if (!best.verified.agree && !best.verified.disagree())
-      throw InputError("{}: what {} made of it is not verified: {}", inputs_.path, best.method,
-                       best.verified.not_run);
-    if (!best.verified.agree)
-      throw InputError("{}: what {} made of it disagrees with the original ({}); this is an error of "
-                       "a rule, please report it", inputs_.path, best.method, best.verified.reason);
-    best.file = fmt::format("models/{}.{}.onnx", report_.name, file_word(best.method));
-    export_onnx(graphs_[index], inputs_.model.info, inputs_.directory + "/" + best.file);
+    best.artifact = start_.write(*solutions_[index], best.method, inputs_.directory);
   }
 
-  static std::string file_word(const std::string& method) {
-    std::string word;
-    for (const char c : method)
-      if (std::isalnum(static_cast<unsigned char>(c))) word += c;
-      else if (c == ' ') word += '-';
-    return word;
-  }
-
-  /// The first method that ended at an equal graph.
-  size_t first_equal(size_t index) const {
-    const auto found = std::find(hashes_.begin(), hashes_.end(), hashes_[index]);
-    return static_cast<size_t>(found - hashes_.begin());
-  }
-
-  /// Original and results in turn; equal results are measured once.
+  /// Equal solutions once.
   void measure() {
-    inputs_.say(fmt::format("{}: measure {} rounds", report_.name, config_.repeats));
-    std::vector<Graph> distinct;
-    std::vector<size_t> place(graphs_.size());
-    for (size_t i = 0; i < graphs_.size(); ++i) {
-      place[i] = first_equal(i) < i ? place[first_equal(i)] : distinct.size();
-      if (first_equal(i) == i) distinct.push_back(graphs_[i]);
+    if (std::ranges::count(solutions_, nullptr) > 0) return;
+    std::vector<std::shared_ptr<const Solution>> distinct;
+    std::vector<size_t> place(solutions_.size());
+    for (size_t i = 0; i < solutions_.size(); ++i) {
+      const size_t first = first_equal(i);
+      place[i] = first < i ? place[first] : distinct.size();
+      if (first == i) distinct.push_back(solutions_[i]);
     }
-    EndToEndOptions options;
-    options.repeats = static_cast<int>(config_.repeats);
-    options.machine = machine_beside(config_.machine, inputs_.cost->name());
-    const Interleaved times = measure_interleaved(distinct, options);
-    for (size_t i = 0; i < graphs_.size(); ++i) {
-      report_.best[i].measured = times.graphs[place[i]];
-      report_.best[i].ratio = times.ratio_to_first[place[i]];
-    }
+    inputs_.say(fmt::format("{}: measure {} rounds", report_.name, config_.rounds));
+    const Measurements measured = start_.measure(distinct, config_.rounds);
+    if (!measured.refused.empty())
+      inputs_.say(fmt::format("{}: not measured: {}", report_.name, measured.refused));
+    if (measured.results.empty()) return;
+    for (size_t i = 0; i < solutions_.size(); ++i)
+      report_.best[i].measured = measured.results.at(place[i]);
   }
 
+  void describe() {
+    std::vector<FinishedMethod> finished;
+    for (size_t i = 0; i < solutions_.size(); ++i)
+      finished.push_back({report_.best[i].method, solutions_[i], report_.best[i].artifact});
+    report_.described = start_.describe(finished);
+  }
+
+  const EvaluationCase& start_;
   const EvaluationInputs& inputs_;
   const EvaluationConfig& config_;
-  RewriteState start_;
+  EnvSpec spec_;
   double policy_seconds_ = 0;
-  std::vector<Graph> graphs_;  // of report_.best
-  std::vector<uint64_t> hashes_;
-  ModelReport report_;
+  std::vector<std::shared_ptr<const Solution>> solutions_;  // of report_.best
+  StartReport report_;
 };
 
 }  // namespace
 
-ModelReport evaluate_model(const EvaluationInputs& inputs, const EvaluationConfig& config) {
-  return ModelEvaluation(inputs, config).run();
+EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy, bool greedy,
+                                 int64_t episodes) {
+  EvaluationMethod method;
+  method.name = greedy ? "policy (greedy)" : kSampled;
+  if (!greedy) method.budget = fmt::format("the best of {} episodes", episodes);
+  method.draws = !greedy;
+  method.run = [&start, policy, greedy, episodes](const MethodLimits& limits) {
+    return PolicyRun(start, policy, limits.seed).play(greedy, episodes);
+  };
+  return method;
+}
+
+StartReport evaluate_start(const EvaluationCase& start, const std::vector<EvaluationMethod>& further,
+                           const EvaluationInputs& inputs, const EvaluationConfig& config) {
+  return StartEvaluation(start, inputs, config)
+      .run(methods_on(start, further, inputs.policy, config.samples));
 }
 
 }  // namespace reverie

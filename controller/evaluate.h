@@ -1,86 +1,69 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "controller/policy_method.h"
+#include "controller/trained_policy.h"
 #include "core/base/config.h"
-#include "core/cost/measured.h"
-#include "core/exec/compare.h"
-#include "core/onnx/import.h"
-#include "core/search/search.h"
+#include "env/evaluation.h"
 
 namespace reverie {
 
-/// What a policy is held against and how.
+/// How a policy is compared with other methods.
 struct EvaluationConfig {
   int64_t seeds = 3;
   int64_t samples = 16;
-  int64_t taso_budget = 100;
-  double alpha = 1.05;
-  int64_t rule_orders = 50;
+  double horizons = 1;
   bool measure = true;
-  int64_t repeats = 30;
-  std::string machine;
-  int64_t verify_inputs = 2;
-  bool guided = false;
-  GuidedSearchOptions guide;
+  int64_t rounds = 30;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("seeds", seeds, "Seeds of each method that draws", at_least(1));
     v.field("samples", samples, "Episodes that the sampled policy plays", at_least(1));
-    v.field("taso_budget", taso_budget, "Expansions of the backtracking search", at_least(1));
-    v.field("alpha", alpha, "And its alpha", at_least(1));
-    v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
-    v.field("measure", measure, "Measure originals and results end to end, where all their operators can be run");
-    v.field("repeats", repeats, "Interleaved runs of these measurements", at_least(2));
-    v.field("machine", machine,
-            "Where: " + known_machines() + "; empty: where costs are measured, else cpu");
-    v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree", at_least(1));
-    v.field("guided", guided,
-            "The policy also guides beam search and tree search, with as many expansions as taso");
-    v.section("guide", guide, "How it guides them, and how long its episodes are");
+    v.field("horizons", horizons,
+            "Episodes end after so many horizons of the environment; 2 where it is much larger than "
+            "those of training, so that one may end before the policy is done",
+            between(1, 100));
+    v.field("measure", measure, "Measure starts and results end to end, where that can be done");
+    v.field("rounds", rounds, "Interleaved rounds of these measurements", at_least(2));
   }
 };
 
-/// One run of one method on one model.
+/// One run of one method from one start state.
 struct MethodRun {
   std::string method;
   uint64_t seed = 0;
-  Cost best_cost;
-  double improvement_percent = 0;  ///< of the estimated time
+  double best = 0;  ///< objective of the best feasible state; EnvSpec::worst(): none was
+  double improvement_percent = 0;
   double seconds = 0;
-  int64_t steps = 0;               ///< rewrites carried out
+  int64_t steps = 0;
   int64_t candidates = 0;
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
-  std::vector<SearchProgress> trace;
+  std::vector<BestSoFar> trace;
 };
 
-/// The best run of a method on a model, and what was made of it.
+/// The best run of a method, and what was made of it.
 struct MethodBest {
   std::string method;
+  std::string budget;  ///< EvaluationMethod::budget
   uint64_t seed = 0;
-  std::vector<RewriteStep> rewrites;
-  std::vector<double> cost_ms;  ///< along the rewrites, the start first
-  Cost cost;
-  int64_t weight_bytes = 0;
-  Agreement verified;
-  std::string file;             ///< the model as ONNX, relative to the report; empty for no-op
-  EndToEnd measured;            ///< 0 repeats: not measured
-  MedianInterval ratio;         ///< measured time over the original's, paired
+  double best = 0;
+  std::vector<double> metrics;
+  Artifact artifact;
+  MeasuredResult measured;
 };
 
-struct ModelReport {
+struct StartReport {
   std::string name;
-  std::string path;
-  int64_t nodes = 0;
-  Cost initial;
-  int64_t weight_bytes = 0;
+  double initial = 0;            ///< objective of the start state
+  std::vector<double> metrics;   ///< of the start state
   std::vector<MethodRun> runs;
   std::vector<MethodBest> best;  ///< per method, in the order of the methods; no-op first
+  CaseDescription described;
 };
 
 /// One row of the learning curves.
@@ -91,32 +74,30 @@ struct LearningRow {
 
 struct EvaluationReport {
   std::string policy_file;
-  std::string cost_source;
-  CostModel::Counters costs;             ///< of that source, over the whole evaluation
-  std::optional<MachineInfo> machine;    ///< where graphs were measured, if they were
-  std::vector<std::string> rules;  ///< names, by index
-  std::vector<ModelReport> models;
+  EnvSpec spec;                        ///< of the environment
+  std::vector<std::string> sentences;  ///< the environment's
+  std::vector<StartReport> starts;
   std::vector<LearningRow> learning;  ///< metrics of the run that trained the policy, if they lie there
   std::map<std::string, int64_t> policy_counters;
   EvaluationConfig config;
 };
 
 struct EvaluationInputs {
-  std::string path;
-  std::string name;  ///< of the model in reports and of its results' files; no other model's
-  const ImportedModel& model;
-  std::shared_ptr<const RuleSet> rules;
-  std::shared_ptr<CostModel> cost;
   TrainedPolicy policy;
-  RewriteEnvConfig env;
-  std::string directory;  ///< of the report; the models go to `models` below it
+  std::string directory;  ///< of the report
   uint64_t seed = 0;
   std::function<void(const std::string&)> say;  ///< what is being done
 };
 
-/// Runs policy (greedy; sampled; where asked for, as a guide of beam search and of tree search), random at the sampled policy's time, greedy, rule lists and
-/// backtracking on one model, verifies, exports and measures the best of each. InputError when a
-/// result disagrees with the original.
-ModelReport evaluate_model(const EvaluationInputs& inputs, const EvaluationConfig& config);
+/// The policy as a method: the best state of so many episodes of the real environment, greedy or
+/// sampled ones. The environment is seen by the names that the policy knows (env/translated.h).
+EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy, bool greedy,
+                                 int64_t episodes);
+
+/// Runs no-op, the policy (greedy; sampled), `further` methods and the environment's baselines on one
+/// start state. Lets the environment verify, write and measure the best of each. InputError when a
+/// result is wrong.
+StartReport evaluate_start(const EvaluationCase& start, const std::vector<EvaluationMethod>& further,
+                           const EvaluationInputs& inputs, const EvaluationConfig& config);
 
 }  // namespace reverie

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "controller/policy_method.h"
+#include "controller/trained_policy.h"
 #include "datasets/collect.h"
 
 namespace reverie {

@@ -36,7 +36,7 @@ struct CollectConfig {
     v.field("temperature", temperature,
             "mixed: of the softmax on cost changes, relative to the largest", above(0));
     v.field("lists", lists,
-            "mixed: share of the episodes that follow a random rule list, as the search `rulelist` does",
+            "mixed: share of the episodes that follow a random list of actions",
             between(0, 1));
     v.field("validation", validation, "Share of the episodes of a start graph for validation",
             between(0, 0.5));

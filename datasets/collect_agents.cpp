@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/search/rule_list.h"
+#include "core/base/forced_order.h"
 #include "datasets/collect.h"
 
 namespace reverie {
@@ -31,13 +31,12 @@ class RandomAgent : public CollectAgent {
   double no_op_;
 };
 
-/// Follows a random list of primary actions as `run_list` (core/search/rule_list.h) follows one of
-/// rules: the first time each takes its choices that gain, or all of them where it is forced; then in
-/// rounds those that gain, until none does.
+/// Follows a random list of primary actions: the first time each takes its choices that gain, or all of
+/// them where it is forced; then in rounds those that gain, until none does.
 class ListWalk {
  public:
   ListWalk() = default;
-  ListWalk(int actions, Rng& rng) : list_(draw_rule_list(actions, rng.fork(rng.bits()))) {}
+  ListWalk(int actions, Rng& rng) : list_(draw_forced_order(actions, rng.fork(rng.bits()))) {}
 
   Action next(const Environment& env, const ActionMask& mask) {
     for (;;) {
@@ -70,7 +69,7 @@ class ListWalk {
     return going;
   }
 
-  RuleList list_;
+  ForcedOrder list_;
   size_t at_ = 0;
   int choice_ = 0, left_ = -1, round_ = 0;
   bool changed_ = false;

@@ -96,13 +96,15 @@ Json counters_json(const EnvCounters& counters) {
           {"measurements", counters.measurements}};
 }
 
-/// What the worth is by: a source of costs, or the machine that whole graphs were measured on.
-std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const std::string& source) {
+/// What the worth is by: a source of metrics, the objective where it needs none, or the machine that
+/// results were measured on.
+std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const EnvSpec& validation) {
   const bool measured =
       std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
                   [](const auto& metric) { return metric.first == "greedy_measured"; });
-  if (!measured) return source;
-  return "end to end on " + kind_of(info).measured_on(collected_config(info).env, source);
+  if (measured)
+    return "end to end on " + kind_of(info).measured_on(collected_config(info).env, validation.source);
+  return validation.source == "none" ? validation.objective_metric().name : validation.source;
 }
 
 void print_json(const TrainingResult& result, const Options& options, const Config& config,
@@ -191,7 +193,7 @@ void run(const Options& options) {
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
-  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec().source);
+  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec());
   if (options.common.json) print_json(result, options, config, judge);
   else print_text(result, options, config, judge);
 }

@@ -8,27 +8,45 @@
 #include "core/base/hash.h"
 #include "core/base/metrics.h"
 #include "core/base/run_directory.h"
-#include "core/search/written_costs.h"
 #include "env/registry/registry.h"
+#include "env/translated.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/environment_options.h"
+#include "tools/policy/guided_methods.h"
 #include "tools/policy_search.h"
 #include "tools/training.h"
 
 namespace reverie {
 namespace {
 
+struct ComparisonConfig : EvaluationConfig {
+  bool guided = false;
+  GuidedSearchOptions guide;
+  KindEvaluationConfig kinds;
+
+  template <class V>
+  void fields(V& v) {
+    EvaluationConfig::fields(v);
+    v.field("guided", guided,
+            "The policy also guides beam search and tree search, with as many expansions as taso "
+            "(rewrite)");
+    v.section("guide", guide, "How it guides them");
+    kinds.fields(v);
+  }
+};
+
 /// Settings of the step evaluate.
 struct EvaluateStepConfig {
   uint64_t seed = 0;
   EnvironmentConfig env;
-  EvaluationConfig evaluate;
+  ComparisonConfig evaluate;
 
-  template <class V> void fields(V& v) {
+  template <class V>
+  void fields(V& v) {
     v.field("seed", seed, "Seed of all randomness");
     v.section("env", env, "The environment");
-    v.section("evaluate", evaluate, "What the policy is held against");
+    v.section("evaluate", evaluate, "What the policy is compared with");
   }
 };
 
@@ -39,16 +57,13 @@ struct Options {
   std::string device = "cpu";
 };
 
-/// The environment is the one that the policy was trained for, where nothing else is said.
-EvaluateStepConfig resolve(const Options& options, const TrainedPolicy& policy,
-                           const std::string& trained_cost) {
+/// The environment is the one that the policy was trained for, where nothing else is said. Other
+/// inputs have another horizon.
+EvaluateStepConfig resolve(const Options& options, const TrainedPolicy& policy) {
   EvaluateStepConfig config;
-  config.env = policy.environment;
+  config.env = environment_from(policy.environment);
   config.env.inputs.clear();
-  config.env.horizon = 0;
-  config.env.rewrite.cost = trained_cost;
-  RewardKind& reward = config.env.rewrite.environment.reward;
-  if (reward == RewardKind::kMeasuredEveryK) reward = RewardKind::kRuntime;
+  if (!environment_kind(config.env.kind).inputs().empty()) config.env.horizon = 0;
   return with_environment(*options.environment, resolve_config(options.common, std::move(config)));
 }
 
@@ -67,25 +82,27 @@ std::vector<LearningRow> learning_curves(const std::string& policy) {
   return rows;
 }
 
-std::vector<ImportedModel> import_models(const EnvironmentConfig& env) {
-  if (env.inputs.empty()) throw InputError("evaluate: name at least one ONNX file");
-  std::vector<ImportedModel> models;
-  for (const std::string& path : env.inputs)
-    models.push_back(import_onnx(path, {env.rewrite.shapes, env.rewrite.dims}));
-  return models;
+/// Each one line: what a person should know before the policy plays here.
+std::vector<std::string> warnings_of(const EvaluationCases& cases, const TrainedPolicy& policy,
+                                     const std::string& file) {
+  std::vector<std::string> lines;
+  for (const std::string& warning : cases.warnings()) lines.push_back("warning: " + warning);
+  const std::string source = warning_of_costs(file, policy.spec().source, cases.spec().source);
+  if (!source.empty()) lines.push_back(source);
+  const std::string unknown = unknown_actions(policy.spec(), cases.spec());
+  if (!unknown.empty()) lines.push_back(file + ": " + unknown);
+  return lines;
 }
 
-/// What a report says beside the models.
-EvaluationReport report_on(const std::string& policy, const EvaluationConfig& config, const RuleSet& rules,
-                           const std::string& cost) {
+/// What a report says beside the start states.
+EvaluationReport report_on(const std::string& policy, const EvaluationConfig& config,
+                           const EnvSpec& spec) {
   EvaluationReport report;
   report.policy_file = policy;
-  report.cost_source = cost;
+  report.spec = spec;
   report.config = config;
-  if (config.measure) report.machine = machine_beside(config.machine, cost)->info();
   report.policy_counters = load_checkpoint(policy, "policy").counters;
   report.learning = learning_curves(policy);
-  for (int rule = 0; rule < rules.size(); ++rule) report.rules.push_back(rules.name(rule));
   return report;
 }
 
@@ -93,40 +110,36 @@ void tell(const EvaluationReport& report, const CommonOptions& common) {
   if (common.json)
     fmt::print("{}\n", report_summary_json(report));
   else
-    fmt::print("{}\nreport: {}/report.html\n\n{}", report_markdown(report), common.out, verdicts(report));
+    fmt::print("{}\nreport: {}/report.html\n\n{}", report_markdown(report), common.out,
+               verdicts(report));
 }
 
 void run(const Options& options) {
   const TrainedPolicy policy = load_trained_policy(options.policy, device_named(options.device));
-  const std::string trained_cost = cost_source_of_policy(options.policy);
-  const EvaluateStepConfig config = resolve(options, policy, trained_cost);
-  const std::vector<ImportedModel> models = import_models(config.env);
-  const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(config.env.rewrite.rules));
-  const auto cost = make_cost_model(config.env.rewrite.cost);
-  const std::string warning = warning_of_costs(options.policy, trained_cost, cost->name());
-  if (!warning.empty() && !options.common.quiet) fmt::print(stderr, "{}\n", warning);
+  const EvaluateStepConfig config = resolve(options, policy);
+  const ComparisonConfig& how = config.evaluate;
+  const std::unique_ptr<EvaluationCases> cases = environment_kind(config.env.kind).evaluation(
+      config.env, how.kinds, {config.seed, how.measure, how.horizons});
+  with_context(options.policy, [&] { require_names(policy.spec(), cases->spec()); });
+  if (!options.common.quiet)
+    for (const std::string& line : warnings_of(*cases, policy, options.policy))
+      fmt::print(stderr, "{}\n", line);
+  std::vector<std::vector<EvaluationMethod>> guided(cases->cases().size());
+  for (size_t i = 0; how.guided && i < guided.size(); ++i)
+    guided[i] = guided_methods(*cases->cases()[i], policy, how.guide);
   const std::string& directory = options.common.out;
   const RunDirectory run_directory(directory, dump_config(config) + policy_line(options.policy),
                                    options.common.resume);
-  create_directory(directory + "/models");
 
-  EvaluationReport report = report_on(options.policy, config.evaluate, *rules, cost->name());
-  Progress progress("evaluate", static_cast<int64_t>(models.size()), "models",
-                    options.common.progress());
-  std::vector<std::string> names;
-  for (size_t i = 0; i < models.size(); ++i) {
-    names.push_back(graph_name(config.env.inputs[i], names));
-    if (!options.common.quiet)
-      for (const std::string& of_model : models[i].warnings)
-        fmt::print(stderr, "warning: {}: {}\n", config.env.inputs[i], of_model);
-    const EvaluationInputs inputs{config.env.inputs[i], names.back(), models[i], rules,
-                                  costs_as_written(cost, newest_opset(models[i])), policy,
-                                  config.env.rewrite.environment, directory, config.seed,
-                                  [&](const std::string& what) { progress.say(what); }};
-    report.models.push_back(evaluate_model(inputs, config.evaluate));
+  EvaluationReport report = report_on(options.policy, how, cases->spec());
+  Progress progress("evaluate", std::ssize(guided), "starts", options.common.progress());
+  const EvaluationInputs inputs{policy, directory, config.seed,
+                                [&](const std::string& what) { progress.say(what); }};
+  for (size_t i = 0; i < guided.size(); ++i) {
+    report.starts.push_back(evaluate_start(*cases->cases()[i], guided[i], inputs, how));
     progress.update(static_cast<int64_t>(i) + 1);
   }
-  report.costs = cost->counters();
+  report.sentences = cases->sentences();
   write_report(report, directory);
   tell(report, options.common);
 }
@@ -136,7 +149,7 @@ void run(const Options& options) {
 void register_evaluate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Hold a policy against searches for real: INPUT..., policy.pt -> report");
+      "evaluate", "Compare a policy with other methods for real: INPUT..., policy.pt -> report");
   add_common_options<EvaluateStepConfig>(*command, options->common);
   add_environment_options(*command, options->environment);
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")

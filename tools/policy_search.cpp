@@ -4,7 +4,8 @@
 
 #include "core/base/error.h"
 #ifdef REVERIE_LEARNING
-#include "controller/policy_method.h"
+#include "env/registry/registry.h"
+#include "tools/policy/policy_method.h"
 #include "worldmodel/checkpoint.h"
 #endif
 
@@ -28,7 +29,7 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
                               std::shared_ptr<CostModel> cost) {
   if (file.empty()) throw InputError("--method policy needs --policy FILE");
   TrainedPolicy trained = load_trained_policy(file);
-  PolicySearchConfig config{.env = trained.environment.rewrite.environment};
+  PolicySearchConfig config{.env = environment_from(trained.environment).rewrite.environment};
   if (config.env.reward == RewardKind::kMeasuredEveryK) config.env.reward = RewardKind::kRuntime;
   config.guided = learned.policy;
   return policy_method(std::move(trained), std::move(rules), std::move(cost), config);

@@ -4,9 +4,9 @@
 #include <string>
 
 #ifdef REVERIE_LEARNING
-#include "controller/measured_ppo.h"
+#include "tools/policy/measured_ppo.h"
 #endif
-#include "controller/guided_options.h"
+#include "tools/policy/guided_options.h"
 #include "core/search/measured_search.h"
 
 namespace reverie {
@@ -40,7 +40,7 @@ SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfi
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost);
 
-/// Learning from measurements (controller/measured_ppo.h). InputError where this program was built without
+/// Learning from measurements (tools/policy/measured_ppo.h). InputError where this program was built without
 /// LibTorch.
 SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_timer);
 

@@ -6,7 +6,7 @@ namespace reverie {
 
 namespace {
 
-constexpr double kSameCounts = 4;  // in logits: what does not change is the rule
+constexpr double kSameCounts = 4;  // in logits: most counts do not change
 
 /// The gradients of sharp Gaussians on changes that are certain drown those of other heads; what an
 /// entity becomes is nearly certain.

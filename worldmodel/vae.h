@@ -58,8 +58,9 @@ struct GraphDecoderImpl : torch::nn::Module {
 };
 TORCH_MODULE(GraphDecoder);
 
-/// Reconstructs from a entity's latent what is in the entity: log(1 + nodes of each type), its share
-/// of the graph's cost, and by rule whether it matches, log matches and the best cost change. Shares
+/// Reconstructs from an entity's latent what is in the entity: log(1 + nodes of each type), its share
+/// of each target of nodes, and by primary action whether it has choices, their log count and their
+/// features. Shares
 /// are a softmax over the graph's entities of what each latent says, so that one says nothing of the
 /// others. Presence is the mean over what is there and what is not, each weighing a half.
 struct EntityDecoderImpl : torch::nn::Module {

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <cmath>
+#include <functional>
 
 #include "controller/report/report.h"
 #include "core/report/svg.h"
@@ -22,47 +23,27 @@ td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}
 )css";
 
 constexpr const char* kLearningHead = R"html(<h2>How the policy learned</h2>
-<p class='note'>A return is the sum of an episode's rewards, by default in percent of the original's
-cost. <i>Training</i>: the mean over the batch that an update learned from; in a dream such episodes
-may begin in the middle. <i>Dream, whole episodes</i>: dreamt from the original graph; <i>replayed for
-real</i>: the same actions in the real environment, those that do not exist there (phantoms) left
-out. Where the two part, the policy lives on errors of the world model.</p>
+<p class='note'>A return is the sum of an episode's rewards. <i>Training</i>: the mean over the batch
+that an update learned from; in a dream such episodes may begin in the middle. <i>Dream, whole
+episodes</i>: dreamt from the start state; <i>replayed for real</i>: the same actions in the real
+environment, without those that are invalid there. Where the two part, the policy lives on errors of
+the world model.</p>
 <div class='plots'>
-)html";
+)html";std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
 
-std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
-
-std::string table_row(const ReportRow& row) {
-  std::string html = row.method.starts_with("policy") ? "<tr class='policy'>" : "<tr>";
-  html += cell(escape_html(row.method));
-  html += cell(fmt::format("{:.4g}", row.cost_ms));
-  html += cell(fmt::format("<b>{:.2f}</b>", row.improvement_percent));
-  html += cell(fmt::format("{:.2f}", row.mean_improvement));
-  if (row.measured) {
-    html += cell(fmt::format("{:.4g} <small>({:.4g} to {:.4g})</small>", row.measured_ms, row.low_ms,
-                             row.high_ms));
-    html += cell(fmt::format("{:.2f} <small>({:.2f} to {:.2f})</small>", row.measured_gain,
-                             row.gain_low, row.gain_high));
-  } else {
-    html += cell("-") + cell("-");
-  }
-  html += cell(fmt::format("{:.3g}", row.mean_seconds)) + cell(fmt::format("{:.0f}", row.mean_steps));
-  html += cell(fmt::format("{:.0f}", row.mean_lookups));
-  html += cell(fmt::format("{:.0f}", row.mean_measurements)) + cell(fmt::format("{}", row.rewrites));
-  html += cell(fmt::format("x{:.2f}", row.weight_growth));
-  html += cell(row.verified ? fmt::format("{:.1e}", row.error) : "-");
-  return html + "</tr>\n";
+std::string head_row(const std::vector<std::string>& heads) {
+  std::string html = "<table><thead><tr>";
+  for (const std::string& head : heads) html += "<th>" + escape_html(head) + "</th>";
+  return html + "</tr></thead><tbody>\n";
 }
 
-std::string table(const ModelReport& model) {
-  std::string html = "<table><thead><tr>";
-  for (const char* head : {"method", "estimated ms", "gain %, best", "gain %, mean",
-                           "measured ms (95%)", "measured gain % (95%)", "seconds", "steps",
-                           "cost look-ups", "measure&shy;ments", "rewrites", "weights",
-                           "largest error"})
-    html += fmt::format("<th>{}</th>", head);
-  html += "</tr></thead><tbody>\n";
-  for (const ReportRow& row : report_rows(model)) html += table_row(row);
+std::string table(const ReportTable& shown) {
+  std::string html = head_row(shown.heads);
+  for (const auto& row : shown.rows) {
+    html += row.front().starts_with("policy") ? "<tr class='policy'>" : "<tr>";
+    for (const std::string& content : row) html += cell(escape_html(content));
+    html += "</tr>\n";
+  }
   return html + "</tbody></table>\n";
 }
 
@@ -75,130 +56,108 @@ std::string place_cell(Place place, const char* equal) {
   return cell(equal);
 }
 
-std::string measured_cell(const ReportRow& row) {
-  return cell(fmt::format("{:.2f} <small>({:.2f} to {:.2f})</small>", row.measured_gain,
-                          row.gain_low, row.gain_high));
+/// How the gain of a row is shown, and where the policy stands beside another row.
+struct Judging {
+  std::string by;
+  const char* equal;
+  std::function<std::string(const ReportRow&)> gain;
+  std::function<Place(const ReportRow&, const ReportRow&)> place;
+};
+
+std::string comparison_row(const std::string& name, const PolicyComparison& found,
+                           const Judging& judging) {
+  const auto beside = [&](const ReportRow& other) {
+    return cell(judging.gain(other)) + place_cell(judging.place(found.policy, other), judging.equal);
+  };
+  return "<tr>" + cell(name) + cell(escape_html(judging.by)) +
+         cell(escape_html(found.policy.method)) + cell(judging.gain(found.policy)) +
+         (found.greedy ? beside(*found.greedy) : cell("-") + cell("-")) +
+         cell(escape_html(found.baseline.method)) + beside(found.baseline) + "</tr>\n";
 }
 
-std::string estimate_row(const std::string& name, const PolicyStanding& found) {
-  return "<tr>" + cell(name) + cell("estimated") + cell(escape_html(found.policy.method)) +
-         cell(fmt::format("{:.2f}", found.policy.improvement_percent)) +
-         cell(fmt::format("{:.2f}", found.greedy.improvement_percent)) +
-         place_cell(place_by_estimate(found.policy, found.greedy), "equal") +
-         cell(escape_html(found.search.method)) +
-         cell(fmt::format("{:.2f}", found.search.improvement_percent)) +
-         place_cell(place_by_estimate(found.policy, found.search), "equal") + "</tr>\n";
+std::string percent(const ReportRow& row) {
+  return std::isfinite(row.objective) ? fmt::format("{:.2f}", row.improvement_percent) : "-";
 }
 
-std::string measurement_row(const PolicyStanding& found) {
-  constexpr const char* kOverlap = "intervals overlap";
-  return "<tr>" + cell("") + cell("measured") + cell(escape_html(found.policy.method)) +
-         measured_cell(found.policy) + measured_cell(found.greedy) +
-         place_cell(place_by_measurement(found.policy, found.greedy), kOverlap) +
-         cell(escape_html(found.search.method)) + measured_cell(found.search) +
-         place_cell(place_by_measurement(found.policy, found.search), kOverlap) + "</tr>\n";
+std::string measured_percent(const ReportRow& row) {
+  return fmt::format("{:.2f} <small>({:.2f} to {:.2f})</small>", row.measured.gain_percent,
+                     row.measured.gain_low, row.measured.gain_high);
 }
 
-/// Plainly, per model: is the policy above greedy, and above the best search?
-std::string standing_table(const EvaluationReport& report) {
-  std::string html = "<table><thead><tr>";
-  for (const char* head : {"model", "by", "policy, better of two", "gain %", "greedy, gain %",
-                           "above greedy?", "best search", "gain %", "above the best search?"})
-    html += fmt::format("<th>{}</th>", head);
-  html += "</tr></thead><tbody>\n";
-  for (const ModelReport& model : report.models) {
-    const PolicyStanding found = standing(model);
-    html += estimate_row(escape_html(model.name), found);
-    if (found.policy.measured) html += measurement_row(found);
+/// Plainly, per start state: is the policy above greedy, and above the best baseline?
+std::string comparison_table(const EvaluationReport& report) {
+  const EnvSpec& spec = report.spec;
+  const Judging by_objective = {spec.objective_metric().name, "equal", percent,
+                                [&](const ReportRow& policy, const ReportRow& other) {
+                                  return place_by_objective(spec, policy, other);
+                                }};
+  const Judging by_measurement = {"measured", "intervals overlap", measured_percent,
+                                  place_by_measurement};
+  std::string html = head_row({"start", "by", "policy, better of two", "gain %", "greedy, gain %",
+                               "above greedy?", "best baseline", "gain %",
+                               "above the best baseline?"});
+  for (const StartReport& start : report.starts) {
+    const PolicyComparison found = comparison(report, start);
+    html += comparison_row(escape_html(start.name), found, by_objective);
+    if (found.policy.measured.rounds > 0) html += comparison_row("", found, by_measurement);
   }
   return html + "</tbody></table>\n";
 }
 
-std::string cost_over_steps(const ModelReport& model) {
+std::string best_over_time(const EvaluationReport& report, const StartReport& start) {
   std::vector<Series> series;
-  for (const MethodBest& best : model.best) {
-    if (best.cost_ms.size() < 2) continue;
-    Series one{best.method, {}, false};
-    for (size_t step = 0; step < best.cost_ms.size(); ++step)
-      one.points.emplace_back(static_cast<double>(step), best.cost_ms[step]);
-    series.push_back(std::move(one));
-  }
-  return line_chart("Cost over the steps of each method's best run",
-                    {.x_label = "steps (rewrites taken)", .y_label = "estimated cost, ms"}, series);
-}
-
-std::string cost_over_time(const ModelReport& model) {
-  std::vector<Series> series;
-  for (const MethodBest& best : model.best)
-    for (const MethodRun& run : model.runs) {
+  for (const MethodBest& best : start.best)
+    for (const MethodRun& run : start.runs) {
       if (run.method != best.method || run.seed != best.seed || run.trace.size() < 2) continue;
       Series one{run.method, {}, true};
-      for (const SearchProgress& point : run.trace)
-        one.points.emplace_back(point.seconds, point.best.runtime.milliseconds());
-      one.points.emplace_back(run.seconds, run.best_cost.runtime.milliseconds());
+      for (const BestSoFar& point : run.trace) one.points.emplace_back(point.seconds, point.best);
+      one.points.emplace_back(run.seconds, run.best);
       series.push_back(std::move(one));
     }
+  const Metric& objective = report.spec.objective_metric();
   return line_chart("Best so far over time",
-                    {.x_label = "optimisation time, seconds, logarithmic",
-                     .y_label = "estimated cost, ms",
+                    {.x_label = "seconds, logarithmic",
+                     .y_label = with_unit(objective.name, objective),
                      .log_x = true}, series);
 }
 
-std::string rules_used(const ModelReport& model, const std::vector<std::string>& names) {
-  std::set<int> used;
-  std::vector<std::string> columns, rows;
-  for (const MethodBest& best : model.best) {
-    if (best.rewrites.empty()) continue;
-    columns.push_back(best.method);
-    for (const RewriteStep& step : best.rewrites) used.insert(step.rule);
-  }
-  std::vector<std::vector<double>> cells;
-  for (const int rule : used) {
-    rows.push_back(names.at(static_cast<size_t>(rule)));
-    cells.emplace_back();
-    for (const MethodBest& best : model.best)
-      if (!best.rewrites.empty())
-        cells.back().push_back(static_cast<double>(
-            std::count_if(best.rewrites.begin(), best.rewrites.end(),
-                          [&](const RewriteStep& step) { return step.rule == rule; })));
-  }
-  return heat_map("Rewrites of each rule in the best run", rows, columns, cells);
-}
+std::string shown_name(const ReportRow& row) { return row.method == "no-op" ? "start" : row.method; }
 
-std::string shown_name(const ReportRow& row) {
-  return row.method == "no-op" ? "original" : row.method;
-}
-
-std::string estimated_bars(const ModelReport& model) {
+std::string objective_bars(const EvaluationReport& report, const StartReport& start) {
   std::vector<Bar> bars;
-  for (const ReportRow& row : report_rows(model))
-    bars.push_back({shown_name(row), row.cost_ms, row.cost_ms, row.cost_ms});
-  return bar_chart("Before and after: estimated cost", "ms", bars);
+  for (const ReportRow& row : report_rows(report, start))
+    if (std::isfinite(row.objective))
+      bars.push_back({shown_name(row), row.objective, row.objective, row.objective});
+  const Metric& objective = report.spec.objective_metric();
+  return bar_chart("Before and after: " + objective.name, objective.unit, bars);
 }
 
-std::string measured_bars(const ModelReport& model) {
+std::string measured_bars(const EvaluationReport& report, const StartReport& start) {
   std::vector<Bar> bars;
-  for (const ReportRow& row : report_rows(model))
-    if (row.measured)
-      bars.push_back({shown_name(row), row.measured_ms, row.low_ms, row.high_ms});
-  return bar_chart("Before and after: measured end to end, medians with 95% intervals", "ms", bars);
+  for (const ReportRow& row : report_rows(report, start))
+    if (row.measured.rounds > 0)
+      bars.push_back({shown_name(row), row.measured.median, row.measured.low, row.measured.high});
+  return bar_chart("Before and after: measured, medians with 95% intervals",
+                   report.spec.objective_metric().unit, bars);
 }
 
 std::string figure(const std::string& svg) {
   return svg.empty() ? "" : "<figure style='margin:0'>" + svg + "</figure>\n";
 }
 
-std::string model_section(const ModelReport& model, const EvaluationReport& report) {
-  return fmt::format("<h2>{}</h2>\n<p>{}</p>\n<p class='note'>{} nodes; the original is estimated at "
-                     "{:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {} kernels.</p>\n",
-                     escape_html(model.name), escape_html(verdict(model)), model.nodes,
-                     model.initial.runtime.milliseconds(),
-                     static_cast<double>(model.initial.flops) * 1e-9,
-                     static_cast<double>(model.initial.bytes) * 1e-6, model.initial.launches) +
-         table(model) + "<div class='plots'>\n" + figure(estimated_bars(model)) +
-         figure(measured_bars(model)) + figure(cost_over_steps(model)) + figure(cost_over_time(model)) +
-         figure(rules_used(model, report.rules)) + "</div>\n";
+std::string start_section(const EvaluationReport& report, const StartReport& start) {
+  std::string html = fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escape_html(start.name),
+                                 escape_html(verdict(report, start)));
+  for (const std::string& sentence : start.described.sentences)
+    html += "<p class='note'>" + escape_html(sentence) + "</p>\n";
+  html += table(report_table(report, start)) + "<div class='plots'>\n" +
+          figure(objective_bars(report, start)) + figure(measured_bars(report, start)) +
+          figure(best_over_time(report, start));
+  for (const std::string& plot : start.described.plots) html += figure(plot);
+  return html + "</div>\n";
 }
+
+
 
 Series curve(const EvaluationReport& report, const std::string& key, const std::string& name) {
   Series series{name, {}, false};
@@ -223,12 +182,12 @@ std::string learning_section(const EvaluationReport& report) {
                  curve(report, "real/greedy_return", "real, greedy"),
                  curve(report, "real/dream_return", "dream, whole episodes"),
                  curve(report, "real/replayed_return", "dream, replayed for real")});
-  html += chart("Improvement for real, at validation", "percent of the original's cost",
+  html += chart("Improvement for real, at validation", "percent of the start's objective",
                 {curve(report, "real/greedy_improvement", "greedy"),
                  curve(report, "real/sampled_improvement", "sampled, mean"),
                  curve(report, "real/sampled_best_improvement", "sampled, best")});
-  html += chart("Phantoms: dreamt actions that do not exist", "share of dreamt actions",
-                {curve(report, "real/phantom_share", "phantoms")}, true);
+  html += chart("Dreamt actions that are invalid for real", "share of dreamt actions",
+                {curve(report, "real/invalid_action_rate", "invalid actions")}, true);
   html += chart("Entropy of the policy", "nats",
                 {curve(report, "train/entropy", "entropy")}, true);
   return html + "</div>\n";
@@ -241,14 +200,12 @@ std::string report_html(const EvaluationReport& report) {
                      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
                      "<title>Reverie: evaluation</title><style>";
   html += std::string(kStyle) + kChartStyle;
-  html += fmt::format("</style></head><body>\n<h1>Evaluation</h1>\n<p class='note'>Policy <code>{}</code>. {} "
-                      "Graphs are measured in interleaved rounds; the gain is paired with the original "
-                      "of the same round. Every result was compared with the original on random "
-                      "inputs. {}</p>\n",
-                      escape_html(report.policy_file), escape_html(sources(report)),
-                      budgets(report.config));
-  html += "<h2>Is the policy better?</h2>\n" + standing_table(report);
-  for (const ModelReport& model : report.models) html += model_section(model, report);
+  html += fmt::format("</style></head><body>\n<h1>Evaluation: {}</h1>\n<p class='note'>Policy "
+                      "<code>{}</code>. {}</p>\n",
+                      escape_html(report.spec.name), escape_html(report.policy_file),
+                      escape_html(preface(report)));
+  html += "<h2>Is the policy better?</h2>\n" + comparison_table(report);
+  for (const StartReport& start : report.starts) html += start_section(report, start);
   html += learning_section(report);
   return html + "</body></html>\n";
 }

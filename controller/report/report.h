@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/evaluate.h"
 
@@ -8,58 +10,66 @@ namespace reverie {
 
 /// Everything, for programs.
 std::string report_json(const EvaluationReport& report);
-/// One line: per model and method the estimated and the measured gain.
+/// One line: per start state and method what it gained, and what was measured of that.
 std::string report_summary_json(const EvaluationReport& report);
 /// The tables, for a terminal or a repository.
 std::string report_markdown(const EvaluationReport& report);
-/// One self-contained page: tables, learning curves dream against real, cost over steps and over
-/// time, measured times with intervals, rules used.
+/// One self-contained page: tables, learning curves dream against real, the best over time, measured
+/// results with intervals, and the environment's own plots.
 std::string report_html(const EvaluationReport& report);
 
 /// Writes report.json, report.md and report.html into `directory`.
 void write_report(const EvaluationReport& report, const std::string& directory);
 
-/// One line of the table of a model: the best of a method's runs with their means.
+/// The best of a method's runs with their means.
 struct ReportRow {
   std::string method;
-  double cost_ms = 0;              ///< of the best run, estimated
+  double objective = 0;            ///< of the best run
   double improvement_percent = 0;  ///< of the best run
   double mean_improvement = 0;     ///< over the runs
   double mean_seconds = 0;
   double mean_steps = 0;
   double mean_lookups = 0;
   double mean_measurements = 0;
-  bool measured = false;
-  double measured_ms = 0, low_ms = 0, high_ms = 0;
-  double measured_gain = 0, gain_low = 0, gain_high = 0;  ///< percent of the original, paired
-  int64_t rewrites = 0;
-  double weight_growth = 1;        ///< bytes of weights over the original's
-  bool verified = false;
-  double error = 0;                ///< largest relative one
+  MeasuredResult measured;
 };
-std::vector<ReportRow> report_rows(const ModelReport& model);
+std::vector<ReportRow> report_rows(const EvaluationReport& report, const StartReport& start);
 
-/// The rows that a policy is judged by: the better of its two ways to act, greedy, and the best of
-/// all that are not the policy (of equals greedy, else the earliest). Searches that the policy guides
-/// are neither.
-struct PolicyStanding {
-  ReportRow policy, greedy, search;
+/// What a person reads of a start state, a row for each method. Columns that would be empty are left
+/// out.
+struct ReportTable {
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
 };
-PolicyStanding standing(const ModelReport& model);
+ReportTable report_table(const EvaluationReport& report, const StartReport& start);
+
+/// The rows that a policy is judged by: the better of its two ways to act, greedy search where the
+/// environment has it, and the best of all that are not the policy (of equals greedy, else the
+/// earliest). Searches that the policy guides are neither.
+struct PolicyComparison {
+  ReportRow policy, baseline;
+  std::optional<ReportRow> greedy;
+};
+PolicyComparison comparison(const EvaluationReport& report, const StartReport& start);
 
 enum class Place { kBelow, kEqual, kAbove };
-/// By estimated cost; gains that print alike (two decimals) are equal.
-Place place_by_estimate(const ReportRow& policy, const ReportRow& other);
-/// By measured gain; equal where the 95% intervals overlap. Both are measured.
+/// By the objective; gains that print alike (two decimals) are equal. Below where there is no
+/// feasible result.
+Place place_by_objective(const EnvSpec& spec, const ReportRow& policy, const ReportRow& other);
+/// By measured gain; equal where the 95 % intervals overlap. Both are measured.
 Place place_by_measurement(const ReportRow& policy, const ReportRow& other);
 
-/// In words whether the policy stands above greedy, and above the best search; never flattering.
-std::string verdict(const ModelReport& model);
-/// What each method was given, in a few sentences.
-std::string budgets(const EvaluationConfig& config);
-/// Where costs and times come from, and how many costs are estimates.
-std::string sources(const EvaluationReport& report);
-/// One line per model: its name and its verdict.
+/// In words whether the policy stands above greedy, and above the best baseline; never flattering.
+std::string verdict(const EvaluationReport& report, const StartReport& start);
+/// One line per start state: its name and its verdict.
 std::string verdicts(const EvaluationReport& report);
+/// What each method was given, in a few sentences.
+std::string budgets(const EvaluationReport& report);
+/// The environment's sentences, then the budgets.
+std::string preface(const EvaluationReport& report);
+/// A metric with its unit: "run time, ms".
+std::string with_unit(const std::string& what, const Metric& metric);
+/// "12.34", or "-" for an objective that no feasible state has.
+std::string value_text(double value);
 
 }  // namespace reverie

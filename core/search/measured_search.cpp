@@ -80,7 +80,7 @@ void measure_rule_lists(MeasuredRun& run) {
   descend(greedy, run.walks());
   run.measure(greedy.path());
   measure_ends(run, [&](const Rng& rng) {
-    return run_list(run.walks(), draw_rule_list(run.start().rules().size(), rng));
+    return run_list(run.walks(), draw_forced_order(run.start().rules().size(), rng));
   });
 }
 

@@ -1,9 +1,5 @@
 #include "core/search/rule_list.h"
 
-#include <numeric>
-
-#include "core/base/shuffle.h"
-
 namespace reverie {
 namespace {
 
@@ -29,15 +25,6 @@ bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
 
 }  // namespace
 
-RuleList draw_rule_list(int rules, Rng rng) {
-  constexpr double kForcedShare = 0.25;
-  RuleList list{std::vector<int>(static_cast<size_t>(rules)), {}};
-  std::iota(list.order.begin(), list.order.end(), 0);
-  shuffle(std::span(list.order), rng);
-  for (int i = 0; i < rules; ++i) list.forced.push_back(rng.uniform() < kForcedShare);
-  return list;
-}
-
 Walk run_list(SearchRun& run, const RuleList& list) {
   Walk walk(run);
   run.count_expansion();
@@ -54,7 +41,7 @@ SearchResult rule_list_search(const RewriteState& start, const SearchOptions& op
   if (options.budget > 0) begin_greedily(run);
   const Rng rng(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
-    run_list(part, draw_rule_list(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
+    run_list(part, draw_forced_order(start.rules().size(), rng.fork(static_cast<uint64_t>(i))));
   });
   if (!run.out_of_time()) run.out_of_budget();
   return run.finish();

@@ -2,18 +2,14 @@
 
 #include <vector>
 
+#include "core/base/forced_order.h"
 #include "core/search/search_run.h"
 
 namespace reverie {
 
-/// An order in which all rules are applied.
-struct RuleList {
-  std::vector<int> order;    ///< each rule once
-  std::vector<bool> forced;  ///< by rule: applied at first wherever it matches, whatever it costs
-};
-
-/// All rules in random order, a random quarter of them forced.
-RuleList draw_rule_list(int rules, Rng rng);
+/// An order in which all rules are applied. A forced one is applied at first wherever it matches,
+/// whatever that costs.
+using RuleList = ForcedOrder;
 
 /// Applies a list to the start: each rule in turn wherever it gains, or, where it is forced,
 /// wherever it matches; then all are repeated where they gain, until none does. Where that ends.

@@ -1,8 +1,11 @@
 #include "env/registry/registry.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <utility>
 
+#include "core/base/config.h"
 #include "core/base/error.h"
 #include "env/registry/rewrite_kind.h"
 
@@ -46,6 +49,19 @@ MadeEnvironment EnvironmentKind::make_surrogate(const EnvironmentConfig&, const 
   throw InputError("{} has no rewards that could come from '{}': it has no surrogate", name(), source);
 }
 
+std::unique_ptr<EvaluationCases> EnvironmentKind::evaluation(const EnvironmentConfig& config,
+                                                             const KindEvaluationConfig&,
+                                                             const EvaluationPlan& plan) const {
+  MadeEnvironment made = make(config);
+  if (plan.horizons != 1) {
+    EnvironmentConfig longer = config;
+    longer.horizon =
+        static_cast<int>(std::lround(plan.horizons * made.environment->spec().horizon));
+    made = make(longer);
+  }
+  return plain_cases(std::move(made.environment), std::move(made.warnings));
+}
+
 const std::vector<const EnvironmentKind*>& environment_kinds() {
   static const ToyKind toy;
   static const KnapsackKind knapsack;
@@ -60,6 +76,12 @@ const EnvironmentKind& environment_kind(const std::string& name) {
     known += (known.empty() ? "" : ", ") + std::string(kind->name());
   }
   throw InputError("there is no environment '{}'; known are {}", name, known);
+}
+
+EnvironmentConfig environment_from(const std::string& yaml) {
+  EnvironmentConfig config;
+  if (!yaml.empty()) ConfigFields(config).load_text(yaml, "the configuration of an environment");
+  return config;
 }
 
 MadeEnvironment make_environment(const EnvironmentConfig& config) {

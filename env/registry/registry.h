@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "env/evaluation.h"
 #include "env/rewrite/rewrite_config.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
@@ -31,6 +32,16 @@ struct EnvironmentConfig {
     v.section("rewrite", rewrite, "Rewriting of tensor graphs");
     v.section("toy", toy, "A row of blocks with a known optimum, for tests");
     v.section("knapsack", knapsack, "The knapsack problem, for tests");
+  }
+};
+
+/// What an evaluation takes that only one kind knows; each kind has a section of its own.
+struct KindEvaluationConfig {
+  RewriteEvaluationConfig rewrite;
+
+  template <class V>
+  void fields(V& v) {
+    v.section("rewrite", rewrite, "Searches to compare with, and checks, in rewriting");
   }
 };
 
@@ -66,6 +77,11 @@ class EnvironmentKind {
   /// The same transitions, rewards of `source`, which costs nothing to ask: for the surrogate dream.
   /// InputError where the environment knows none, or `source` is empty or measures.
   virtual MadeEnvironment make_surrogate(const EnvironmentConfig& config, const std::string& source) const;
+  /// Start states to compare a policy on, with the kind's baselines and what becomes of solutions.
+  /// InputError as by `make`, and where results are to be measured and cannot be.
+  virtual std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config,
+                                                      const KindEvaluationConfig& how,
+                                                      const EvaluationPlan& plan) const;
   /// Where `measured_gain` measures, for a person: "cpu". Empty where the environment does not.
   virtual std::string measured_on(const EnvironmentConfig&, const std::string& /*source*/) const {
     return "";
@@ -76,6 +92,9 @@ class EnvironmentKind {
 const std::vector<const EnvironmentKind*>& environment_kinds();
 /// By its name; InputError lists the names.
 const EnvironmentKind& environment_kind(const std::string& name);
+
+/// Of YAML, as dump_config writes it; defaults where it is empty. InputError where a key is unknown.
+EnvironmentConfig environment_from(const std::string& yaml);
 
 /// That of the configuration's kind.
 MadeEnvironment make_environment(const EnvironmentConfig& config);

@@ -9,6 +9,7 @@
 #include "core/cost/relative_times.h"
 #include "core/onnx/import.h"
 #include "core/search/written_costs.h"
+#include "env/registry/rewrite_evaluation.h"
 
 namespace reverie {
 namespace {
@@ -90,6 +91,12 @@ class RewriteKind : public EnvironmentKind {
       const double after = graph_cost(*costs, graph).runtime.seconds();
       return RelativeTime{before > 0 ? after / before : 1, 0};
     });
+  }
+
+  std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config,
+                                              const KindEvaluationConfig& how,
+                                              const EvaluationPlan& plan) const override {
+    return rewrite_cases(config, how.rewrite, plan);
   }
 
   std::string measured_on(const EnvironmentConfig& config, const std::string& source) const override {

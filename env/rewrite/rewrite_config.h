@@ -25,6 +25,27 @@ struct MeasureConfig {
   }
 };
 
+/// What a policy is compared with, and how results are checked.
+struct RewriteEvaluationConfig {
+  int64_t taso_budget = 100;
+  double alpha = 1.05;
+  int64_t rule_orders = 50;
+  std::string machine;
+  int64_t verify_inputs = 2;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("taso_budget", taso_budget, "Expansions of the backtracking search", at_least(1));
+    v.field("alpha", alpha, "And its alpha", at_least(1));
+    v.field("rule_orders", rule_orders, "Random rule orders of which the best counts", at_least(1));
+    v.field("machine", machine,
+            "Where results are measured: " + known_machines() +
+                "; empty: where costs are measured, else cpu");
+    v.field("verify_inputs", verify_inputs, "Random inputs on which results must agree",
+            at_least(1));
+  }
+};
+
 /// Settings of the environment `rewrite`.
 struct RewriteConfig {
   std::vector<std::string> shapes;

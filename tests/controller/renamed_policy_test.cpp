@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
-#include "controller/policy_method.h"
 #include "controller/rollout.h"
+#include "controller/trained_policy.h"
 #include "env/translated.h"
 #include "tests/support/renamed_environment.h"
 #include "tests/support/temporary_directory.h"

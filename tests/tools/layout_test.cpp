@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -102,6 +103,73 @@ TEST(Layout, LibTorchBeginsAtTheWorldModel) {
                 is_within(include.file, "tools"))
         << include.file;
   }
+}
+
+/// What no file to the right of env/ may include: it serves whatever environment there is.
+bool knows_an_environment(const std::string& target) {
+  if (target == "core/ir/half.h") return false;  // a number format
+  for (const char* folder : {"env/rewrite", "env/toy", "env/placement", "env/adapt", "env/registry",
+                             "core/rules", "core/rulekit", "core/onnx", "core/ir", "core/search",
+                             "core/cost", "core/exec", "core/models", "core/ort"})
+    if (is_within(target, folder)) return true;
+  return false;
+}
+
+const std::vector<std::string> kGeneral = {"datasets", "worldmodel", "controller"};
+
+bool is_general(const std::string& file) {
+  return std::ranges::any_of(kGeneral, [&](const auto& folder) { return is_within(file, folder); });
+}
+
+TEST(Layout, NothingRightOfTheEnvironmentsIncludesWhatOnlyOneOfThemNeeds) {
+  int seen = 0;
+  for (const Include& include : own_includes()) {
+    if (!is_general(include.file)) continue;
+    ++seen;
+    EXPECT_FALSE(knows_an_environment(include.target))
+        << include.file << " must not include " << include.target;
+  }
+  EXPECT_GT(seen, 50);
+  EXPECT_TRUE(knows_an_environment("env/registry/rewrite_kind.h"));
+  EXPECT_FALSE(knows_an_environment("env/environment.h"));
+}
+
+/// The forbidden words of a line, comments included.
+std::vector<std::string> words_of_environments(const std::string& line) {
+  static const std::regex words("rewrit|(^|[^a-z])rules?([^a-z]|$)|onnx|millisecond|cost_ms|dynamic_cast|"
+                                "knapsack|(^|[^a-z])toy",
+                                std::regex::icase);
+  static const std::regex types("Rule[A-Z]");
+  std::vector<std::string> found;
+  for (const std::regex* forbidden : {&words, &types})
+    for (std::sregex_iterator at(line.begin(), line.end(), *forbidden), end; at != end; ++at)
+      found.push_back(at->str());
+  return found;
+}
+
+TEST(Layout, NothingRightOfTheEnvironmentsSpeaksOfOneOfThem) {
+  const fs::path root = REVERIE_SOURCE_DIR;
+  int files = 0;
+  for (const std::string& top : kGeneral)
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp" && entry.path().filename() != "CMakeLists.txt")
+        continue;
+      ++files;
+      std::ifstream source(entry.path());
+      int number = 0;
+      for (std::string line; std::getline(source, line);) {
+        ++number;
+        EXPECT_THAT(words_of_environments(line), ::testing::IsEmpty())
+            << fs::relative(entry.path(), root) << ":" << number << ": " << line;
+      }
+    }
+  EXPECT_GT(files, 50);
+  for (const char* line : {"a rule of it", "RuleSet set;", "run_rule_list()", "OnnxModel", "int cost_ms;",
+                           "RewriteState", "dynamic_cast<A>(b)", "milliseconds()"})
+    EXPECT_THAT(words_of_environments(line), ::testing::SizeIs(1)) << line;
+  for (const char* line : {"bool schedule", "a ruler", "cost_share", "static_cast<A>(b)"})
+    EXPECT_THAT(words_of_environments(line), ::testing::IsEmpty()) << line;
 }
 
 TEST(Layout, TheRuleItselfTellsRightFromWrong) {

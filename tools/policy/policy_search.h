@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "controller/guided_options.h"
-#include "controller/policy_guide.h"
+#include "tools/policy/guided_options.h"
+#include "tools/policy/policy_guide.h"
 #include "core/search/search_run.h"
 
 namespace reverie {

@@ -1,4 +1,4 @@
-#include "controller/policy_guide.h"
+#include "tools/policy/policy_guide.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "controller/measured_ppo.h"
+#include "tools/policy/measured_ppo.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "controller/policy_method.h"
+#include "tools/policy/policy_method.h"
 #include "core/base/parallel.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "worldmodel/latent.h"

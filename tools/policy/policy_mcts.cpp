@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "controller/policy_search.h"
+#include "tools/policy/policy_search.h"
 #include "core/ir/structural_hash.h"
 
 namespace reverie {

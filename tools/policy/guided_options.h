@@ -15,7 +15,7 @@ inline EnumNames<PolicySearchKind> enum_names(PolicySearchKind) {
           {PolicySearchKind::kMcts, "mcts"}};
 }
 
-/// Of a policy's episodes and of the searches that it guides; see controller/policy_search.h.
+/// Of a policy's episodes and of the searches that it guides; see tools/policy/policy_search.h.
 struct GuidedSearchOptions {
   PolicySearchKind search = PolicySearchKind::kEpisodes;
   double horizons = 1;

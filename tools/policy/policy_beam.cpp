@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "controller/policy_search.h"
+#include "tools/policy/policy_search.h"
 #include "core/search/known_states.h"
 #include "env/rewrite/reward.h"
 

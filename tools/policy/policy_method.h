@@ -1,28 +1,13 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "controller/guided_options.h"
-#include "controller/policy.h"
+#include "controller/trained_policy.h"
 #include "core/search/search.h"
-#include "env/registry/registry.h"
-#include "worldmodel/encoder.h"
-#include "worldmodel/world_model.h"
+#include "env/rewrite/rewrite_environment.h"
+#include "tools/policy/guided_options.h"
 
 namespace reverie {
-
-/// V, M and C of a policy file.
-struct TrainedPolicy {
-  std::shared_ptr<Encoder> encoder;
-  std::shared_ptr<WorldModel> world;
-  std::shared_ptr<Policy> policy;
-  /// Of the environment that the policy was trained on, defaults where its file does not say.
-  EnvironmentConfig environment = {};
-};
-
-/// InputError, naming the file, when it holds no policy.
-TrainedPolicy load_trained_policy(const std::string& path, torch::Device device = torch::kCPU);
 
 /// How a policy searches.
 struct PolicySearchConfig {
@@ -38,7 +23,7 @@ struct PolicySearchConfig {
 /// A trained policy as a search method. By episodes: the best state of its episodes on the real
 /// graph; where weights are bounded, the best one within the bound, which an episode may leave. An
 /// expansion is a step; episodes that are played at once take theirs on options.threads threads. By beam
-/// and mcts: see controller/policy_search.h. `rules` and `cost` must be those of the state that is searched
+/// and mcts: see tools/policy/policy_search.h. `rules` and `cost` must be those of the state that is searched
 /// from. InputError when the policy was trained for other rules, or gives no probabilities of all actions
 /// to guide by.
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,

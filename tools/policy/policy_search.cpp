@@ -1,4 +1,4 @@
-#include "controller/policy_search.h"
+#include "tools/policy/policy_search.h"
 
 namespace reverie {
 

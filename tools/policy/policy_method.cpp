@@ -1,12 +1,10 @@
-#include "controller/policy_method.h"
+#include "tools/policy/policy_method.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "controller/policy_search.h"
-#include "controller/trainer_config.h"
-#include "core/base/error.h"
 #include "core/search/search_run.h"
+#include "tools/policy/policy_search.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
@@ -100,29 +98,7 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
   return run.finish();
 }
 
-EnvironmentConfig environment_of(const Checkpoint& policy) {
-  EnvironmentConfig config;
-  const auto text = policy.configs.find("environment");
-  if (text != policy.configs.end())
-    ConfigFields(config).load_text(text->second, "the policy's environment");
-  return config;
-}
-
 }  // namespace
-
-TrainedPolicy load_trained_policy(const std::string& path, torch::Device device) {
-  return with_context(path, [&] {
-    const Checkpoint checkpoint = load_checkpoint(path, "policy");
-    TrainedPolicy trained;
-    trained.encoder = load_encoder(checkpoint);
-    trained.world = load_world_model(checkpoint);
-    trained.encoder->to_device(device);
-    trained.world->to_device(device);
-    trained.policy = load_policy(checkpoint, trained.world->spec(), device);
-    trained.environment = environment_of(checkpoint);
-    return trained;
-  });
-}
 
 SearchMethod policy_method(TrainedPolicy policy, std::shared_ptr<const RuleSet> rules,
                            std::shared_ptr<CostModel> cost, const PolicySearchConfig& config) {

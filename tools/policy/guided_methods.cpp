@@ -1,0 +1,27 @@
+#include "tools/policy/guided_methods.h"
+
+#include "core/base/error.h"
+#include "env/registry/rewrite_evaluation.h"
+#include "tools/policy/policy_method.h"
+
+namespace reverie {
+
+std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
+                                             const GuidedSearchOptions& how) {
+  const auto* model = dynamic_cast<const RewriteCase*>(&start);
+  if (model == nullptr)
+    throw InputError("evaluate.guided: a policy guides searches in the environment 'rewrite' alone");
+  SearchOptions options;
+  options.budget = model->context().how.taso_budget;
+  const auto guided = [&](const std::string& name, PolicySearchKind kind) {
+    PolicySearchConfig config{.env = model->context().environment, .guided = how};
+    config.guided.search = kind;
+    config.guided.horizons = model->context().plan.horizons;
+    return model->method(name, policy_method(policy, model->rules(), model->cost(), config), options,
+                         fmt::format("{} expansions", options.budget));
+  };
+  return {guided("policy beam", PolicySearchKind::kBeam),
+          guided("policy mcts", PolicySearchKind::kMcts)};
+}
+
+}  // namespace reverie

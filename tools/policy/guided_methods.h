@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "controller/trained_policy.h"
+#include "env/evaluation.h"
+#include "tools/policy/guided_options.h"
+
+namespace reverie {
+
+/// Beam search and tree search that a policy guides, as methods of an evaluation of rewriting, with as
+/// many expansions as the baseline `taso`. They live as long as the case. InputError for another
+/// environment.
+std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
+                                             const GuidedSearchOptions& how);
+
+}  // namespace reverie
