@@ -7,7 +7,7 @@
 
 namespace reverie::testing {
 
-/// Tolerances of a single operator, as README states them.
+/// Tolerances of a single operator, as core/cost/README.md states them.
 inline double tolerance_of(device::Precision precision) {
   switch (precision) {
     case device::Precision::kTf32: return 2e-3;
