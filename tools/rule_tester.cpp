@@ -1,7 +1,7 @@
 #include "tools/rule_tester.h"
 
-#include "core/rules/prove/prove.h"
-#include "core/rules/verify/write_proofs.h"
+#include "core/rulekit/prove/prove.h"
+#include "core/rulekit/verify/write_proofs.h"
 
 namespace reverie {
 namespace {

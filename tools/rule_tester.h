@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/rules/taso/import.h"
+#include "core/rulekit/taso/import.h"
 
 namespace reverie {
 

@@ -5,11 +5,11 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/rulekit/prove/prove.h"
+#include "core/rulekit/taso/export.h"
+#include "core/rulekit/taso/import.h"
 #include "core/rules/pattern.h"
-#include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
-#include "core/rules/taso/export.h"
-#include "core/rules/taso/import.h"
 #include "tools/command.h"
 
 namespace reverie {

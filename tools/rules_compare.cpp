@@ -8,8 +8,8 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/progress.h"
+#include "core/rulekit/taso/compare.h"
 #include "core/rules/rule.h"
-#include "core/rules/taso/compare.h"
 #include "tools/command.h"
 #include "tools/common.h"
 

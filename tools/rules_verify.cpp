@@ -7,11 +7,11 @@
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/stopwatch.h"
+#include "core/rulekit/prove/prove.h"
+#include "core/rulekit/verify/example_check.h"
+#include "core/rulekit/verify/write_proofs.h"
 #include "core/rules/pattern.h"
-#include "core/rules/prove/prove.h"
 #include "core/rules/rule.h"
-#include "core/rules/verify/example_check.h"
-#include "core/rules/verify/write_proofs.h"
 #include "tools/command.h"
 
 namespace reverie {

@@ -9,7 +9,7 @@ namespace reverie {
 /// Why a rule holds, as its text states it in `proof`. Not part of what the rule means, nor of the
 /// fingerprint of a rule set.
 struct RuleProof {
-  /// Both sides are equal at random points of a prime field (core/rules/verify/field_proof.h).
+  /// Both sides are equal at random points of a prime field (core/rulekit/verify/field_proof.h).
   struct Field {
     int assignments = 0;     ///< of shapes and attributes that were tried
     std::vector<int> ranks;  ///< of the first mapped output among them, ascending
@@ -18,7 +18,7 @@ struct RuleProof {
     bool operator==(const Field&) const = default;
   };
   /// The target follows from the source by axioms, for all shapes to which the rule applies
-  /// (core/rules/prove/axiom_proof.h).
+  /// (core/rulekit/prove/axiom_proof.h).
   struct Axioms {
     std::vector<int> ranks;  ///< of the first mapped output for which it follows, ascending
     std::vector<std::string> used;

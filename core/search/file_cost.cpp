@@ -5,8 +5,8 @@
 #include "core/ir/structural_hash.h"
 #include "core/onnx/lower.h"
 #include "core/rules/example.h"
+#include "core/rules/no_cost.h"
 #include "core/rules/rewrite_state.h"
-#include "core/rules/verify/no_cost.h"
 #include "core/search/search.h"
 
 namespace reverie {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/rules/generate/identity.h"
+#include "core/rulekit/generate/identity.h"
 
 namespace reverie::generate {
 

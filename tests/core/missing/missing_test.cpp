@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/cost/fitted.h"
 #include "core/cost/measured.h"
-#include "core/rules/prove/prove.h"
+#include "core/rulekit/prove/prove.h"
 #include "core/search/search.h"
 #include "tests/support/random_graph.h"
 

@@ -2,9 +2,9 @@
 
 #include "core/exec/compare.h"
 #include "core/ir/text.h"
+#include "core/rulekit/verify/example_check.h"
 #include "core/rules/rewrite_state.h"
 #include "core/rules/rule.h"
-#include "core/rules/verify/example_check.h"
 
 namespace reverie {
 namespace {
