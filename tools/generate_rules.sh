@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Writes the generated library anew: core/rules/library/generated/depth3.rules, byte for byte the same
-# from the same program, with all proofs that are found. A few minutes, most of them for these. Usage: tools/generate_rules.sh REVERIE
+# Writes the generated library anew: core/rules/library/generated.rules.gz, of the same rules from
+# the same program, with all proofs that are found. Takes a few minutes, most of them for the proofs.
+# Usage: tools/generate_rules.sh REVERIE
 set -eu
 reverie=${1:?the program, for example build/reverie}
-here=$(cd "$(dirname "$0")/.." && pwd)
-library=$here/core/rules/library/generated/depth3.rules
-"$reverie" rules generate --depth 3 --operators all --seed 1 --threads 2 --out "$library"
-"$reverie" rules verify "$library" --write
+library=$(cd "$(dirname "$0")/.." && pwd)/core/rules/library/generated.rules.gz
+new=$(mktemp --suffix=.rules)
+trap 'rm -f "$new"' EXIT
+"$reverie" rules generate --depth 3 --operators all --seed 1 --threads 2 --out "$new"
+"$reverie" rules verify "$new" --write
+gzip -n -9 <"$new" >"$library"

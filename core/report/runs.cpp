@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <sstream>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/gzip.h"
 #include "core/base/json.h"
 
 namespace reverie {
@@ -116,19 +115,9 @@ void check_went_so_far(const FlatRun& run, const std::string& field, double valu
 
 /// The whole file, unpacked where gzip packed it.
 std::string unpacked(const std::string& file) {
-  std::string content = read_file(file);
+  const std::string content = read_file(file);
   if (!file.ends_with(".gz")) return content;
-  const std::unique_ptr<gzFile_s, decltype(&gzclose)> input(gzopen(file.c_str(), "rb"), &gzclose);
-  if (!input) throw InputError("{}: cannot be read", file);
-  content.clear();
-  std::vector<char> piece(1 << 16);
-  int count = 0;
-  while ((count = gzread(input.get(), piece.data(), static_cast<unsigned>(piece.size()))) > 0)
-    content.append(piece.data(), static_cast<size_t>(count));
-  int status = Z_OK;
-  const char* reason = gzerror(input.get(), &status);
-  if (status != Z_OK) throw InputError("{}: is damaged: {}", file, reason);
-  return content;
+  return with_context(file, [&] { return gunzip(content); });
 }
 
 }  // namespace

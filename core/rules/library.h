@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace reverie {
@@ -11,10 +12,9 @@ struct LibraryFile {
   std::string_view text;
 };
 
-/// In the order of their names.
+/// The built-in rules, in the order of the files' names.
 std::span<const LibraryFile> library_files();
-/// Those of its folder `generated`, which are no part of the built-in rules: what
-/// RuleSet::load("generated") gives, as load("builtin") gives these.
-std::span<const LibraryFile> generated_files();
+/// The text of generated.rules.gz there, which is no part of the built-in rules.
+std::string generated_library();
 
 }  // namespace reverie

@@ -18,13 +18,6 @@ const std::string& Rule::origin() const { return pattern_->origin; }
 
 namespace {
 
-RuleSet parse_all(std::span<const LibraryFile> files) {
-  RuleSet all;
-  for (const LibraryFile& file : files)
-    all.append(RuleSet::parse(file.text, std::string(file.name)));
-  return all;
-}
-
 bool names_it(std::string_view pattern, std::string_view rule) {
   return pattern.ends_with('*') ? rule.starts_with(pattern.substr(0, pattern.size() - 1))
                                 : rule == pattern;
@@ -33,7 +26,11 @@ bool names_it(std::string_view pattern, std::string_view rule) {
 }  // namespace
 
 const RuleSet& RuleSet::builtin() {
-  static const RuleSet rules = parse_all(library_files());
+  static const RuleSet rules = [] {
+    RuleSet all;
+    for (const LibraryFile& file : library_files()) all.append(parse(file.text, std::string(file.name)));
+    return all;
+  }();
   return rules;
 }
 
@@ -46,7 +43,7 @@ RuleSet RuleSet::parse(std::string_view text, const std::string& name) {
 
 RuleSet RuleSet::load(const std::string& path) {
   if (path == "builtin") return builtin();
-  if (path == "generated") return parse_all(generated_files());
+  if (path == "generated") return parse(generated_library(), "generated.rules");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
