@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
@@ -21,6 +20,7 @@ struct InspectOptions {
   std::string cost = "roofline:cpu";
   ImportOptions extents;
   bool dot = false;
+  bool operators = false;
   bool json = false;
 };
 
@@ -139,6 +139,12 @@ void inspect_cost_fit(const InspectOptions& options) {
 }
 
 void inspect(const InspectOptions& options) {
+  if (options.operators == !options.file.empty())
+    throw InputError("inspect describes one FILE, or all operators: give a file or --operators");
+  if (options.operators) {
+    fmt::print("{}", inspect_operators(options.json));
+    return;
+  }
   require_no_pipe(options.file);
   if (is_directory(options.file))
     fmt::print("{}", inspect_rollouts(options.file, options.json));
@@ -161,8 +167,9 @@ void register_inspect(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Describe a model, rollouts, a checkpoint, a cost table or fitted costs");
   command->add_option("FILE", options->file,
-                      "ONNX model, rollout directory, checkpoint, cost table or fitted costs")
-      ->required();
+                      "ONNX model, rollout directory, checkpoint, cost table or fitted costs");
+  command->add_flag("--operators", options->operators,
+                    "Instead of a file: all operators, their opsets, and which executors and rules have them");
   command->add_option("--cost", options->cost, "Where costs come from: " + known_cost_sources())
       ->capture_default_str();
   add_extent_options(*command, options->extents);

@@ -65,4 +65,6 @@ class Cpu : public Machine {
 
 std::shared_ptr<Machine> cpu_machine(int threads) { return std::make_shared<Cpu>(threads); }
 
+bool cpu_has_kernel(const OpSchema& op) { return CpuExecutor::has_kernel(op); }
+
 }  // namespace reverie

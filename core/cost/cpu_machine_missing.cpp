@@ -24,4 +24,6 @@ class NoCpu : public Machine {
 
 std::shared_ptr<Machine> cpu_machine(int) { return std::make_shared<NoCpu>(); }
 
+bool cpu_has_kernel(const OpSchema&) { return false; }
+
 }  // namespace reverie

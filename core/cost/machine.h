@@ -67,6 +67,8 @@ class Machine {
 
 /// This machine's processor with so many threads (0: one per core).
 std::shared_ptr<Machine> cpu_machine(int threads = 1);
+/// CpuExecutor::has_kernel; nothing without oneDNN.
+bool cpu_has_kernel(const OpSchema& op);
 
 /// A device under the name of its kind ("cuda"; with its precision where that is not fp32), as `profile`.
 /// Operators are timed in a recording that runs them once on each of several copies of all their memory, as

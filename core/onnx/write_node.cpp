@@ -11,14 +11,14 @@
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
-namespace {
 
-/// What ONNX calls it at that opset.
 std::string name_at(const OpSchema& op, int opset) {
   constexpr int kScatterElementsSince = 11;
   if (op.is("ScatterElements") && opset < kScatterElementsSince) return "Scatter";
   return op.is("Resize") && opset < kResizeSince ? "Upsample" : op.name;
 }
+
+namespace {
 
 /// Newer opsets have the operators of the table in the same form, but for kMoved.
 const onnx::OpSchema* onnx_schema(const std::string& name, int opset) {

@@ -24,6 +24,9 @@ struct Target {
   std::string add_integers(const std::vector<int64_t>& values, const std::string& stem);
 };
 
+/// What ONNX calls the operator at that opset.
+std::string name_at(const OpSchema& op, int opset);
+
 /// Whether a node of a lowered graph, not opaque, can be written at that opset: the operator exists
 /// there, takes these element types and can say what the attributes mean.
 bool can_write(const Graph& graph, NodeId node, int opset);

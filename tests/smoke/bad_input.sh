@@ -123,6 +123,8 @@ for table in random.pt missing.h5 good.onnx; do
   refuses "$table" reverie optimize good.onnx --cost table:$table --out new.onnx
   refuses "$table" reverie optimize good.onnx --cost fitted:$table --out new.onnx
 done
+refuses 'a file or --operators' reverie inspect
+refuses 'a file or --operators' reverie inspect some.onnx --operators
 refuses 'too long' reverie inspect "$(printf 'x%.0s' {1..300})"
 refuses 'finite number' reverie optimize good.onnx --set max_weight_growth=inf
 refuses '--measurements N' reverie optimize good.onnx --fit-out new.h5

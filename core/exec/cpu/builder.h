@@ -129,6 +129,8 @@ class Builder {
 using Lowering = bool (*)(Builder&, NodeId);
 /// nullptr when there is none for this operator.
 Lowering find_lowering(const OpSchema& op);
+/// Of operators that oneDNN computes element by element.
+Lowering find_elementwise(const OpSchema& op);
 
 bool lower_convolution(Builder& builder, NodeId node);
 bool lower_transposed_convolution(Builder& builder, NodeId node);
@@ -141,9 +143,7 @@ bool lower_batch_normalization(Builder& builder, NodeId node);
 bool lower_layer_normalization(Builder& builder, NodeId node);
 bool lower_softmax(Builder& builder, NodeId node);
 bool lower_reduction(Builder& builder, NodeId node);
-bool lower_unary(Builder& builder, NodeId node);
 bool lower_erf(Builder& builder, NodeId node);
-bool lower_binary(Builder& builder, NodeId node);
 bool lower_power(Builder& builder, NodeId node);
 bool lower_view(Builder& builder, NodeId node);
 bool lower_concat(Builder& builder, NodeId node);

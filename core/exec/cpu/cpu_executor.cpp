@@ -23,6 +23,8 @@ std::string instruction_set() {
 
 }  // namespace
 
+bool CpuExecutor::has_kernel(const OpSchema& op) { return cpu::find_lowering(op) != nullptr; }
+
 bool CpuExecutor::supports(const Graph& graph, NodeId node) const {
   const OpSchema& op = graph.op(node);
   if (&op == &input_op() || &op == &constant_op()) return true;

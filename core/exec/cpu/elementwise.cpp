@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "core/exec/cpu/builder.h"
+#include "core/ir/operator_column.h"
 
 namespace reverie::cpu {
 namespace {
@@ -25,36 +26,51 @@ void add_eltwise(Builder& builder, const Eltwise& eltwise, const Slot& source, V
   builder.define(output, result);
 }
 
-std::optional<Eltwise> eltwise_of(const OpSchema& op, const Attributes& attributes) {
+/// What oneDNN calls the functions of one element.
+const OperatorColumn<algorithm>& unary() {
+  static const OperatorColumn<algorithm> column({
+      {"Relu", algorithm::eltwise_relu},
+      {"LeakyRelu", algorithm::eltwise_relu},
+      {"Elu", algorithm::eltwise_elu},
+      {"Sigmoid", algorithm::eltwise_logistic},
+      {"Tanh", algorithm::eltwise_tanh},
+      {"HardSwish", algorithm::eltwise_hardswish},
+      {"Softplus", algorithm::eltwise_soft_relu},
+      {"Clip", algorithm::eltwise_clip},
+      {"Sqrt", algorithm::eltwise_sqrt},
+      {"Exp", algorithm::eltwise_exp},
+      {"Log", algorithm::eltwise_log},
+      {"Neg", algorithm::eltwise_linear},
+      {"Reciprocal", algorithm::eltwise_pow},
+      {"Abs", algorithm::eltwise_abs},
+  });
+  return column;
+}
+
+const OperatorColumn<algorithm>& binary() {
+  static const OperatorColumn<algorithm> column({
+      {"Add", algorithm::binary_add},
+      {"Sub", algorithm::binary_sub},
+      {"Mul", algorithm::binary_mul},
+      {"Div", algorithm::binary_div},
+      {"Min", algorithm::binary_min},
+      {"Max", algorithm::binary_max},
+  });
+  return column;
+}
+
+Eltwise eltwise_of(const OpSchema& op, const Attributes& attributes) {
   const auto number = [&](std::string_view name, double otherwise) {
     return static_cast<float>(attributes.number(name, otherwise));
   };
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-  if (op.is("Relu")) return Eltwise{algorithm::eltwise_relu};
-  if (op.is("LeakyRelu")) return Eltwise{algorithm::eltwise_relu, number("alpha", 0.01)};
-  if (op.is("Elu")) return Eltwise{algorithm::eltwise_elu, number("alpha", 1)};
-  if (op.is("Sigmoid")) return Eltwise{algorithm::eltwise_logistic};
-  if (op.is("Tanh")) return Eltwise{algorithm::eltwise_tanh};
-  if (op.is("HardSwish")) return Eltwise{algorithm::eltwise_hardswish};
-  if (op.is("Softplus")) return Eltwise{algorithm::eltwise_soft_relu};
-  if (op.is("Clip"))
-    return Eltwise{algorithm::eltwise_clip, number("min", -kUnbounded), number("max", kUnbounded)};
-  if (op.is("Sqrt")) return Eltwise{algorithm::eltwise_sqrt};
-  if (op.is("Exp")) return Eltwise{algorithm::eltwise_exp};
-  if (op.is("Log")) return Eltwise{algorithm::eltwise_log};
-  if (op.is("Neg")) return Eltwise{algorithm::eltwise_linear, -1};
-  if (op.is("Reciprocal")) return Eltwise{algorithm::eltwise_pow, 1, -1};
-  if (op.is("Abs")) return Eltwise{algorithm::eltwise_abs};
-  return std::nullopt;
-}
-
-algorithm binary_of(const OpSchema& op) {
-  if (op.is("Add")) return algorithm::binary_add;
-  if (op.is("Sub")) return algorithm::binary_sub;
-  if (op.is("Mul")) return algorithm::binary_mul;
-  if (op.is("Div")) return algorithm::binary_div;
-  if (op.is("Min")) return algorithm::binary_min;
-  return algorithm::binary_max;
+  Eltwise eltwise{*unary().find(op)};
+  if (op.is("LeakyRelu")) eltwise.alpha = number("alpha", 0.01);
+  if (op.is("Elu")) eltwise.alpha = number("alpha", 1);
+  if (op.is("Neg")) eltwise.alpha = -1;
+  if (op.is("Clip")) eltwise = {eltwise.kind, number("min", -kUnbounded), number("max", kUnbounded)};
+  if (op.is("Reciprocal")) eltwise = {eltwise.kind, 1, -1};
+  return eltwise;
 }
 
 /// What has to follow when the operands of a binary operator change places.
@@ -70,13 +86,10 @@ Slot broadcastable(Builder& builder, ValueId value, size_t rank) {
   return {builder.plain(value).buffer, dense(dims)};
 }
 
-}  // namespace
-
 bool lower_unary(Builder& builder, NodeId node) {
   if (!all_float(builder, node)) return false;
-  const auto eltwise = eltwise_of(builder.graph().op(node), builder.graph().attributes(node));
-  if (!eltwise) return false;
-  add_eltwise(builder, *eltwise, builder.at(builder.graph().inputs(node)[0]),
+  const Eltwise eltwise = eltwise_of(builder.graph().op(node), builder.graph().attributes(node));
+  add_eltwise(builder, eltwise, builder.at(builder.graph().inputs(node)[0]),
               builder.graph().output(node));
   return true;
 }
@@ -87,7 +100,7 @@ bool lower_binary(Builder& builder, NodeId node) {
   ValueId full = builder.graph().inputs(node)[0];
   ValueId other = builder.graph().inputs(node)[1];
   const Shape& shape = builder.type(output).shape;
-  const algorithm kind = binary_of(builder.graph().op(node));
+  const algorithm kind = *binary().find(builder.graph().op(node));
   dnnl::post_ops ops;
   if (builder.type(full).shape != shape) {
     if (builder.type(other).shape != shape) return false;  // both are broadcast
@@ -107,6 +120,13 @@ bool lower_binary(Builder& builder, NodeId node) {
               {{DNNL_ARG_DST, result}});
   builder.define(output, result);
   return true;
+}
+
+}  // namespace
+
+Lowering find_elementwise(const OpSchema& op) {
+  if (unary().find(op) != nullptr) return lower_unary;
+  return binary().find(op) != nullptr ? lower_binary : nullptr;
 }
 
 bool lower_power(Builder& builder, NodeId node) {

@@ -1,15 +1,14 @@
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/exec/cpu/builder.h"
+#include "core/ir/operator_column.h"
 
 namespace reverie::cpu {
 namespace {
 
-const std::unordered_map<std::string_view, Lowering>& table() {
-  static const std::unordered_map<std::string_view, Lowering> rows = {
+const OperatorColumn<Lowering>& lowerings() {
+  static const OperatorColumn<Lowering> column({
       {"Conv", lower_convolution},
       {"ConvTranspose", lower_transposed_convolution},
       {"MatMul", lower_matmul},
@@ -27,27 +26,7 @@ const std::unordered_map<std::string_view, Lowering>& table() {
       {"ReduceSum", lower_reduction},
       {"ReduceMax", lower_reduction},
       {"ReduceMin", lower_reduction},
-      {"Relu", lower_unary},
-      {"Sigmoid", lower_unary},
-      {"Tanh", lower_unary},
-      {"LeakyRelu", lower_unary},
-      {"Elu", lower_unary},
-      {"HardSwish", lower_unary},
-      {"Softplus", lower_unary},
-      {"Clip", lower_unary},
-      {"Sqrt", lower_unary},
-      {"Exp", lower_unary},
-      {"Log", lower_unary},
-      {"Neg", lower_unary},
-      {"Reciprocal", lower_unary},
-      {"Abs", lower_unary},
       {"Erf", lower_erf},
-      {"Add", lower_binary},
-      {"Sub", lower_binary},
-      {"Mul", lower_binary},
-      {"Div", lower_binary},
-      {"Min", lower_binary},
-      {"Max", lower_binary},
       {"Pow", lower_power},
       {"Concat", lower_concat},
       {"Transpose", lower_transpose},
@@ -55,16 +34,16 @@ const std::unordered_map<std::string_view, Lowering>& table() {
       {"Slice", lower_slice},
       {"Gather", lower_gather},
       {"Pad", lower_pad},
-  };
-  return rows;
+  });
+  return column;
 }
 
 }  // namespace
 
 Lowering find_lowering(const OpSchema& op) {
   if (op.view) return lower_view;
-  const auto at = table().find(op.name);
-  return at == table().end() ? nullptr : at->second;
+  const Lowering* lowering = lowerings().find(op);
+  return lowering == nullptr ? find_elementwise(op) : *lowering;
 }
 
 bool all_float(const Builder& builder, NodeId node) {

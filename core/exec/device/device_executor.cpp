@@ -5,6 +5,8 @@
 
 namespace reverie {
 
+bool DeviceExecutor::has_kernel(const OpSchema& op) { return device::find_lowering(op) != nullptr; }
+
 bool DeviceExecutor::supports(const Graph& graph, NodeId node) const {
   const OpSchema& op = graph.op(node);
   if (&op == &input_op() || &op == &constant_op()) return true;

@@ -58,6 +58,8 @@ class DeviceExecutor : public Executor {
       : name_(std::move(name)), device_(std::move(device)), poison_(poison) {}
 
   std::string name() const override { return name_; }
+  /// Whether there is a kernel for the operator, for some of the types and attributes that it can have.
+  static bool has_kernel(const OpSchema& op);
   bool supports(const Graph& graph, NodeId node) const override;
   std::vector<Tensor> run(const Graph& graph, std::span<const Tensor> inputs,
                           const WeightSource& weights = materialized) override;

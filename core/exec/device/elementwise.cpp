@@ -1,17 +1,17 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/exec/device/builder.h"
 #include "core/exec/device/elements.h"
+#include "core/ir/operator_column.h"
 
 namespace reverie::device {
 namespace {
 
-const std::unordered_map<std::string_view, Function>& functions() {
-  static const std::unordered_map<std::string_view, Function> rows = {
+const OperatorColumn<Function>& functions() {
+  static const OperatorColumn<Function> column({
       {"Relu", Function::kRelu},
       {"Sigmoid", Function::kSigmoid},
       {"Tanh", Function::kTanh},
@@ -47,8 +47,8 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"Less", Function::kLess},
       {"LessOrEqual", Function::kLessOrEqual},
       {"Where", Function::kWhere},
-  };
-  return rows;
+  });
+  return column;
 }
 
 bool is_integer(DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64; }
@@ -126,7 +126,7 @@ namespace {
 
 bool lower_elementwise(Builder& builder, NodeId node) {
   const OpSchema& op = builder.graph().op(node);
-  Elementwise call{.function = functions().at(op.name)};
+  Elementwise call{.function = *functions().find(op)};
   set_parameters(call, op, builder.graph().attributes(node));
   return add_elementwise(builder, std::move(call), builder.graph().inputs(node),
                          builder.graph().output(node));
@@ -135,7 +135,7 @@ bool lower_elementwise(Builder& builder, NodeId node) {
 }  // namespace
 
 Lowering find_elementwise(const OpSchema& op) {
-  return functions().contains(op.name) ? lower_elementwise : nullptr;
+  return functions().find(op) != nullptr ? lower_elementwise : nullptr;
 }
 
 bool lower_batch_normalization(Builder& builder, NodeId node) {

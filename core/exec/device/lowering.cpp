@@ -1,13 +1,11 @@
-#include <string_view>
-#include <unordered_map>
-
 #include "core/exec/device/builder.h"
+#include "core/ir/operator_column.h"
 
 namespace reverie::device {
 namespace {
 
-const std::unordered_map<std::string_view, Lowering>& table() {
-  static const std::unordered_map<std::string_view, Lowering> rows = {
+const OperatorColumn<Lowering>& lowerings() {
+  static const OperatorColumn<Lowering> column({
       {"Conv", lower_convolution},
       {"MatMul", lower_matmul},
       {"Gemm", lower_gemm},
@@ -30,16 +28,16 @@ const std::unordered_map<std::string_view, Lowering>& table() {
       {"Tile", lower_tile},
       {"Gather", lower_gather},
       {"Pad", lower_pad},
-  };
-  return rows;
+  });
+  return column;
 }
 
 }  // namespace
 
 Lowering find_lowering(const OpSchema& op) {
   if (op.view) return lower_view;
-  if (const auto at = table().find(op.name); at != table().end()) return at->second;
-  return find_elementwise(op);
+  const Lowering* lowering = lowerings().find(op);
+  return lowering == nullptr ? find_elementwise(op) : *lowering;
 }
 
 }  // namespace reverie::device

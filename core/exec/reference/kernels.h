@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/ir/attributes.h"
+#include "core/ir/schema.h"
 #include "core/ir/tensor.h"
 
 /// Kernels of the reference executor. Most compute on three carrier types: double for every
@@ -51,7 +52,7 @@ std::vector<KernelRow> lane_kernels();
 std::vector<KernelRow> scatter_kernels();
 
 /// nullptr when there is none.
-const KernelRow* find_kernel(std::string_view op);
+const KernelRow* find_kernel(const OpSchema& op);
 
 /// double, int64 or bool.
 DType carrier_of(DType dtype);

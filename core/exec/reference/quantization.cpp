@@ -104,7 +104,7 @@ Tensor exactly(std::string_view op, const Tensor& a, const Tensor& b, const Kern
   attributes.set("activation", std::string("none"));
   const Tensor inputs[] = {a, b};
   const TensorType outputs[] = {{DType::kFloat64, call.outputs[0].shape}};
-  return find_kernel(op)->run({inputs, outputs, attributes, call.poison})[0];
+  return find_kernel(op_named(op))->run({inputs, outputs, attributes, call.poison})[0];
 }
 
 Tensor product(const KernelCall& call, size_t a, size_t zero_a, size_t b, size_t zero_b) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/exec/reference/kernels.h"
+#include "core/ir/operator_column.h"
 
 namespace reverie {
 namespace reference {
@@ -28,18 +28,17 @@ Tensor KernelCall::new_output(size_t index) const {
   return tensor;
 }
 
-const KernelRow* find_kernel(std::string_view op) {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, KernelRow> rows;
+const KernelRow* find_kernel(const OpSchema& op) {
+  static const OperatorColumn<KernelRow> kernels = [] {
+    std::vector<std::pair<std::string_view, KernelRow>> rows;
     for (const auto family :
          {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
           movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
           quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels})
-      for (const KernelRow& row : family()) rows.emplace(row.op, row);
-    return rows;
+      for (const KernelRow& row : family()) rows.emplace_back(row.op, row);
+    return OperatorColumn(rows);
   }();
-  const auto at = table.find(op);
-  return at == table.end() ? nullptr : &at->second;
+  return kernels.find(op);
 }
 
 }  // namespace reference
@@ -110,7 +109,7 @@ std::vector<bool> values_at_steps(const Graph& graph, std::span<const NodeId> or
 /// kernel's own carriers.
 std::vector<Tensor> run_kernel(const OpSchema& op, const Attributes& attributes,
                                std::span<const Tensor> inputs, bool poison) {
-  const KernelRow* kernel = reference::find_kernel(op.name);
+  const KernelRow* kernel = reference::find_kernel(op);
   if (kernel == nullptr) throw InputError("{} cannot be evaluated", op.name);
   const std::vector<Tensor> carriers =
       kernel->moves_only ? std::vector<Tensor>(inputs.begin(), inputs.end()) : widened(inputs);
@@ -203,10 +202,11 @@ class Run {
 
 }  // namespace
 
+bool ReferenceExecutor::has_kernel(const OpSchema& op) { return reference::find_kernel(op) != nullptr; }
+
 bool ReferenceExecutor::supports(const Graph& graph, NodeId node) const {
   const OpSchema& op = graph.op(node);
-  return &op == &input_op() || &op == &constant_op() ||
-         reference::find_kernel(op.name) != nullptr;
+  return &op == &input_op() || &op == &constant_op() || has_kernel(op);
 }
 
 std::vector<Tensor> ReferenceExecutor::run(const Graph& graph, std::span<const Tensor> inputs,
@@ -259,7 +259,7 @@ Tensor fold_in(Precision precision, const Graph& graph, ValueId value, const Wei
 bool is_only_moved(const Graph& graph, ValueId value) {
   return std::ranges::all_of(graph.topological_order({&value, 1}), [&](NodeId node) {
     const OpSchema& op = graph.op(node);
-    const KernelRow* kernel = reference::find_kernel(op.name);
+    const KernelRow* kernel = reference::find_kernel(op);
     return &op == &constant_op() || (kernel != nullptr && kernel->moves_only && !op.value_shaped);
   });
 }

@@ -33,6 +33,8 @@ class ReferenceExecutor : public Executor {
   using Observer = std::function<void(NodeId, std::vector<Tensor>&)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
   std::string name() const override { return "reference"; }
+  /// Whether there is a kernel for the operator.
+  static bool has_kernel(const OpSchema& op);
   bool supports(const Graph& graph, NodeId node) const override;
   /// With kDouble, floating inputs and weights may also come as float64.
   std::vector<Tensor> run(const Graph& graph, std::span<const Tensor> inputs,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/exec/reference/kernels.h"
+#include "core/ir/operator_column.h"
 #include "core/rulekit/field/kernels.h"
 #include "core/rulekit/field/prime_field.h"
 
@@ -43,16 +43,15 @@ FieldTensor Call::new_output(FieldDegree degree) const {
 
 namespace {
 
-const Kernel* find_kernel(std::string_view op) {
-  static const auto table = [] {
-    std::unordered_map<std::string_view, Kernel> rows;
+const Kernel* find_kernel(const OpSchema& op) {
+  static const OperatorColumn<Kernel> kernels = [] {
+    std::vector<std::pair<std::string_view, Kernel>> rows;
     for (const auto family :
          {elementwise_kernels, linear_kernels, reduction_kernels, movement_kernels})
-      for (const Kernel& row : family()) rows.emplace(row.op, row);
-    return rows;
+      for (const Kernel& row : family()) rows.emplace_back(row.op, row);
+    return OperatorColumn(rows);
   }();
-  const auto at = table.find(op);
-  return at == table.end() ? nullptr : &at->second;
+  return kernels.find(op);
 }
 
 DType held_as(DType dtype) {
@@ -87,9 +86,9 @@ bool moves_floats(const Call& call) {
 }
 
 std::vector<FieldTensor> run_node(const OpSchema& op, const Call& call) {
-  const reference::KernelRow* reference = reference::find_kernel(op.name);
+  const reference::KernelRow* reference = reference::find_kernel(op);
   if (reference != nullptr && !moves_floats(call)) return run_reference(*reference, call);
-  if (const Kernel* kernel = find_kernel(op.name))
+  if (const Kernel* kernel = find_kernel(op))
     return with_context(op.name, [&] { return kernel->run(call); });
   if (reference == nullptr || !reference->moves_only)
     throw InputError("operator {} has no meaning over the prime field", op.name);
@@ -100,8 +99,8 @@ std::vector<FieldTensor> run_node(const OpSchema& op, const Call& call) {
 }  // namespace field
 
 bool FieldExecutor::supports(const OpSchema& op) {
-  const reference::KernelRow* reference = reference::find_kernel(op.name);
-  return &op == &input_op() || &op == &constant_op() || field::find_kernel(op.name) != nullptr ||
+  const reference::KernelRow* reference = reference::find_kernel(op);
+  return &op == &input_op() || &op == &constant_op() || field::find_kernel(op) != nullptr ||
          (reference != nullptr && reference->moves_only);
 }
 

@@ -14,7 +14,7 @@ std::vector<FieldTensor> pad(const Call& call) {
   noughts.set("value", 0.0);
   const TensorType type{DType::kUInt64, call.outputs[0].shape};
   const auto padded = [&](const Tensor& tensor) {
-    return reference::find_kernel("Pad")->run({{&tensor, 1}, {&type, 1}, noughts}).at(0);
+    return reference::find_kernel(op_named("Pad"))->run({{&tensor, 1}, {&type, 1}, noughts}).at(0);
   };
   FieldTensor result{padded(call.inputs[0].elements), call.degree(0)};
   const uint64_t value = element_of(call.attributes.number("value"));
