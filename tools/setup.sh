@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian 12 packages that building, testing and plotting need. Does nothing where all
+# Installs the Debian 12 packages that building and testing need. Does nothing where all
 # of them are there. With --ort also ONNX Runtime from npm, into the folder reverie-ort beside this checkout
 # (or into $REVERIE_ORT). Usage: tools/setup.sh [--ort]
 set -euo pipefail
@@ -16,7 +16,7 @@ packages=(
   libtorch-dev libopenblas-openmp-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
   libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev zlib1g-dev
-  libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev gnuplot-nox
+  libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev
   libz3-dev coinor-libcbc-dev libeigen3-dev python3
 )
 
