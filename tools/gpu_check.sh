@@ -8,10 +8,10 @@
 # Stages, all in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
 # which CMAKE_PREFIX_PATH helps to find), test, profile (the operators that rewriting of the models reaches, into
 # OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
-# can have trained anywhere on costs of that table, and what LibTorch's eager mode takes on the same device). SOURCE is
-# cuda (the default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is
-# needed. A stage has S seconds (500) in all, and ends with status 3 where that is not enough. The same command goes on
-# with what was compiled, measured, and reported of a model; tests, and the search for the operators, begin anew.
+# can have trained anywhere on costs of that table). SOURCE is cuda (the default) or cuda:<precision>, N what
+# `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed. A stage has S seconds (500) in all, and
+# ends with status 3 where that is not enough. The same command goes on with what was compiled, measured,
+# and reported of a model; tests, and the search for the operators, begin anew.
 set -euo pipefail
 
 refuse() { echo "gpu_check.sh: $*" >&2; exit 2; }
@@ -41,7 +41,6 @@ done
 reverie=$build/reverie
 table=$out/${cost//:/-}.h5
 profiled=${table%.h5}-profile.txt
-eager=eager; [[ $cost != cuda* ]] || eager=eager:cuda
 operators=$out/operators-depth$depth.txt
 
 need_models() { [[ -d $models ]] || refuse "there is no folder $models; name one that holds ONNX files by --models"; }
@@ -78,12 +77,12 @@ stage_profile() {
   [[ $(tail -1 "$profiled") == *'"complete":true'* ]] || not_done "profile is"
 }
 
-# A section of the report: every model by METHOD, confirmed on MACHINE.
-section() {  # TITLE METHOD MACHINE OPTION...
-  local results=$out/$2-on-${3//:/-}
+# A section of the report: every model by METHOD, confirmed on the device.
+section() {  # TITLE METHOD OPTION...
+  local results=$out/$2-on-${cost//:/-}
   within_time "report is" "" "$root/experiments/run.py" "$root/experiments/search/end_to_end.toml" --quiet \
-    --models "$models" --out "$results" --cost "table:$table" --option method="$2" --set machine="$3" \
-    --set confirm_seconds=20 "${@:4}"
+    --models "$models" --out "$results" --cost "table:$table" --option method="$2" --set machine="$cost" \
+    --set confirm_seconds=20 "${@:3}"
   {
     printf '\n## %s\n\n' "$1"
     "$root/experiments/figures.py" end-to-end "$results/end_to_end.jsonl"
@@ -96,12 +95,9 @@ stage_report() {
   need_models
   [[ -z $policy ]] || learns || refuse "--policy needs a build with LibTorch: build with --learning ON"
   : >"$out/sections.md"
-  section "TASO's search" taso "$cost"
-  section "Beam search" beam "$cost"
-  [[ -z $policy ]] || section "The policy" policy "$cost" --option policy="$policy"
-  if learns; then
-    section "TASO's search, in LibTorch's eager mode" taso "$eager" --option contenders=1
-  fi
+  section "TASO's search" taso
+  section "Beam search" beam
+  [[ -z $policy ]] || section "The policy" policy --option policy="$policy"
   {
     printf '# %s\n\n```\n' "$cost"
     "$reverie" inspect "$table" | sed '/by operator/,$d'

@@ -12,9 +12,6 @@
 #include "core/base/output.h"
 #include "core/ort/ort_machine.h"
 #include "tools/command.h"
-#ifdef REVERIE_LEARNING
-#include "tools/eager/eager_machine.h"
-#endif
 
 namespace {
 
@@ -29,9 +26,6 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
 
 int run(int argc, char** argv) {
   reverie::register_machine(reverie::ort::ort_machines());  // first: help names all machines
-#ifdef REVERIE_LEARNING
-  reverie::register_machine(reverie::eager_machines());
-#endif
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(0, 1);
