@@ -15,7 +15,7 @@ packages=(
   g++ cmake ninja-build ccache
   libtorch-dev libopenblas-openmp-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler
-  libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev zlib1g-dev
+  libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev
   libz3-dev coinor-libcbc-dev libeigen3-dev python3
 )

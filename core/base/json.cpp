@@ -1,248 +1,103 @@
 #include "core/base/json.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <nlohmann/json.hpp>
 
 namespace reverie {
 namespace {
 
-constexpr int kMaxDepth = 100;
+using Library = nlohmann::ordered_json;
 
-std::string utf8(uint32_t code) {
-  const auto tail = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3f)); };
-  if (code < 0x80) return {static_cast<char>(code)};
-  if (code < 0x800) return {static_cast<char>(0xc0 | code >> 6), tail(0)};
-  if (code < 0x10000) return {static_cast<char>(0xe0 | code >> 12), tail(6), tail(0)};
-  return {static_cast<char>(0xf0 | code >> 18), tail(12), tail(6), tail(0)};
-}
+constexpr size_t kMaxDepth = 100;
 
-class Parser {
+/// Makes values of what the library's parser meets. Its functions say whether to go on.
+class Reader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
-
-  Json whole() {
-    Json result = value(0);
-    skip_space();
-    if (at_ < text_.size()) fail("nothing can follow here");
-    return result;
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(int64_t value) { return put(value); }
+  bool number_unsigned(uint64_t value) { return put(value); }
+  bool number_float(double value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(Library::binary_t&) { return false; }  // no text has it
+  bool start_object(size_t) { return open(Json::Object()); }
+  bool start_array(size_t) { return open(Json::Array()); }
+  bool key(std::string& name) {
+    levels_.back().name = std::move(name);
+    return true;
   }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  /// The library counts bytes from 1.
+  bool parse_error(size_t byte, const std::string&, const Library::exception& error) {
+    std::string_view why = error.what();
+    const size_t at = why.find("syntax error");
+    why.remove_prefix(at == why.npos ? why.find("] ") + 2 : at);
+    why = why.substr(0, why.find("; last read"));
+    throw InputError("is no JSON from byte {} on: {}", byte - 1, why);
+  }
+
+  Json result;
 
  private:
-  [[noreturn]] void fail(std::string_view what) const {
-    throw InputError("is no JSON from byte {} on: {}", at_, what);
-  }
+  struct Level {
+    Json list;
+    Json::Array elements;  ///< of an array
+    std::string name;      ///< of an object's next member
+  };
 
-  void skip_space() {
-    at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
-  }
-
-  bool take(std::string_view token) {
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    return true;
-  }
-
-  /// One of the characters, which is then behind.
-  bool take_any(std::string_view characters) {
-    if (at_ == text_.size() || characters.find(text_[at_]) == characters.npos) return false;
-    ++at_;
-    return true;
-  }
-
-  /// `depth`: of the lists that hold it.
-  Json value(int depth) {
-    skip_space();
-    if (take("{")) return object(depth + 1);
-    if (take("[")) return array(depth + 1);
-    if (take("\"")) return string();
-    if (take("true")) return true;
-    if (take("false")) return false;
-    if (take("null")) return nullptr;
-    if (text_.find_first_of("-0123456789", at_) == at_) return number();
-    fail("a value must stand here");
-  }
-
-  /// Calls `element` for what stands between commas, up to `end`.
-  template <typename Element>
-  void list(int depth, std::string_view end, Element&& element) {
-    if (depth > kMaxDepth) fail("too many levels");
-    skip_space();
-    if (take(end)) return;
-    do {
-      element();
-      skip_space();
-    } while (take(","));
-    if (!take(end)) fail("a comma or the end of a list must stand here");
-  }
-
-  Json object(int depth) {
-    Json result = Json::Object();
-    list(depth, "}", [&] {
-      skip_space();
-      if (!take("\"")) fail("a name in quotation marks must stand here");
-      const std::string name = string();
-      skip_space();
-      if (!take(":")) fail("a colon must stand here");
-      result[name] = value(depth);
-    });
-    return result;
-  }
-
-  Json array(int depth) {
-    Json::Array elements;
-    list(depth, "]", [&] { elements.push_back(value(depth)); });
-    return elements;
-  }
-
-  std::string string() {
-    std::string result;
-    while (!take("\"")) {
-      if (at_ == text_.size()) fail("text without an end");
-      if (static_cast<unsigned char>(text_[at_]) < 0x20) fail("a control character in text");
-      if (take("\\")) {
-        result += escaped();
-      } else {
-        result += text_[at_++];
-      }
-    }
-    return result;
-  }
-
-  std::string escaped() {
-    constexpr std::string_view kNames = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
-    if (take("u")) return utf8(code_point());
-    const size_t found = at_ < text_.size() ? kNames.find(text_[at_]) : kNames.npos;
-    if (found == kNames.npos) fail("an unknown escape");
-    ++at_;
-    return {kMeant[found]};
-  }
-
-  uint32_t code_point() {
-    const uint32_t high = code_unit();
-    if (high < 0xd800 || high > 0xdfff) return high;
-    if (high < 0xdc00 && take("\\u"))
-      if (const uint32_t low = code_unit(); low >= 0xdc00 && low <= 0xdfff)
-        return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-    fail("half a surrogate pair");
-  }
-
-  uint32_t code_unit() {
-    const std::string_view digits = text_.substr(at_, 4);
-    uint32_t unit = 0;
-    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), unit, 16);
-    if (digits.size() < 4 || end != digits.end()) fail("four hexadecimal digits must stand here");
-    at_ += 4;
-    return unit;
-  }
-
-  void digits() {
-    if (!take_any("0123456789")) fail("a digit must stand here");
-    while (take_any("0123456789")) {}
-  }
-
-  Json number() {
-    const size_t start = at_;
-    take("-");
-    if (!take("0")) digits();
-    const bool fraction = take(".");
-    if (fraction) digits();
-    const bool exponent = take_any("eE");
-    if (exponent) {
-      take_any("+-");
-      digits();
-    }
-    const std::string_view token = text_.substr(start, at_ - start);
-    if (!fraction && !exponent) {
-      if (const auto small = read<int64_t>(token)) return *small;
-      if (const auto large = read<uint64_t>(token)) return *large;
-    }
-    if (const auto real = read<double>(token)) return *real;
-    fail("a number beyond double precision");
-  }
-
-  template <typename T>
-  static std::optional<T> read(std::string_view token) {
-    T value;
-    const auto [end, error] = std::from_chars(token.begin(), token.end(), value);
-    if (error != std::errc() || end != token.end()) return std::nullopt;
-    return value;
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
-
-void append_text(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    constexpr std::string_view kMeant = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt";
-    if (const size_t found = kMeant.find(c); found != kMeant.npos) {
-      out += {'\\', kNames[found]};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+  bool put(Json value) {
+    if (levels_.empty()) {
+      result = std::move(value);
+    } else if (levels_.back().list.is_object()) {
+      levels_.back().list[levels_.back().name] = std::move(value);
     } else {
-      out += c;
+      levels_.back().elements.push_back(std::move(value));
     }
+    return true;
   }
-  out += '"';
-}
-
-struct Writer {
-  std::string& out;
-  int indent;
-  int depth = 0;
-
-  void operator()(std::monostate) { out += "null"; }
-  void operator()(bool value) { out += value ? "true" : "false"; }
-  void operator()(std::integral auto value) { out += fmt::format("{}", value); }
-  void operator()(double value) {
-    const std::string digits = fmt::format("{}", value);
-    out += digits;
-    if (digits.find_first_of(".e") == digits.npos) out += ".0";
+  bool open(Json list) {
+    if (levels_.size() == kMaxDepth)
+      throw InputError("has too many levels of JSON: {} at most", kMaxDepth);
+    levels_.push_back({std::move(list), {}, {}});
+    return true;
   }
-  void operator()(const std::string& text) { append_text(out, text); }
-
-  void operator()(const Json::Array& elements) {
-    list("[]", elements, [&](const Json& element) { element.visit(*this); });
+  bool close() {
+    Level level = std::move(levels_.back());
+    levels_.pop_back();
+    if (level.list.is_array()) level.list = std::move(level.elements);
+    return put(std::move(level.list));
   }
 
-  void operator()(const Json::Object& members) {
-    list("{}", members, [&](const Json::Member& member) {
-      append_text(out, member.name);
-      out += indent < 0 ? ":" : ": ";
-      member.value.visit(*this);
-    });
-  }
-
-  void new_line() {
-    if (indent >= 0) out.append("\n").append(static_cast<size_t>(indent * depth), ' ');
-  }
-
-  template <typename List, typename Each>
-  void list(std::string_view brackets, const List& elements, Each&& each) {
-    out += brackets[0];
-    ++depth;
-    for (bool first = true; const auto& element : elements) {
-      if (!first) out += ',';
-      first = false;
-      new_line();
-      each(element);
-    }
-    --depth;
-    if (!elements.empty()) new_line();
-    out += brackets[1];
-  }
+  std::vector<Level> levels_;
 };
+
+Library library_value(const Json& json) {
+  Library result;
+  json.visit([&]<typename T>(const T& value) {
+    if constexpr (std::same_as<T, Json::Array>) {
+      result = Library::array();
+      for (const Json& element : value) result.push_back(library_value(element));
+    } else if constexpr (std::same_as<T, Json::Object>) {
+      result = Library::object();
+      for (const Json::Member& member : value) result[member.name] = library_value(member.value);
+    } else if constexpr (!std::same_as<T, std::monostate>) {
+      result = value;
+    }
+  });
+  return result;
+}
 
 }  // namespace
 
-Json Json::parse(std::string_view text) { return Parser(text).whole(); }
+Json Json::parse(std::string_view text) {
+  Reader reader;
+  Library::sax_parse(text, &reader);
+  return std::move(reader.result);
+}
 
 std::string Json::dump(int indent) const {
-  std::string out;
-  visit(Writer{out, indent});
-  return out;
+  return library_value(*this).dump(indent, ' ', false, Library::error_handler_t::replace);
 }
 
 const Json::Array& Json::array() const {

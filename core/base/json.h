@@ -30,9 +30,8 @@ inline constexpr bool is_map<std::map<std::string, T>> = true;
 }  // namespace internal
 
 /// A value of JSON (RFC 8259). Braces make objects, which keep the order of their members:
-/// Json{{"model", name}, {"cost", {{"runtime_ms", 0.5}}}}; vectors make arrays, maps objects.
-///
-/// Part of the project so that machines that only measure need no package for it.
+/// Json{{"model", name}, {"cost", {{"runtime_ms", 0.5}}}}; vectors make arrays, maps objects. nlohmann's library reads
+/// and writes the text; what is given out is checked here: a number that does not fit is an InputError.
 class Json {
  public:
   struct Member;
@@ -63,11 +62,11 @@ class Json {
   template <typename T>
   Json(const std::map<std::string, T>& members);
 
-  /// One value with nothing but white space around it, of at most 100 levels; of members of one name
+  /// One value with nothing but white space around it, of at most 100 levels, in UTF-8; of members of one name
   /// the last counts. Else an InputError that says from which byte (0 is the first) on and why.
   static Json parse(std::string_view text);
   /// On one line; with `indent` each element and member on its own, so many spaces further in than
-  /// what holds it. Numbers are the shortest that read back as the same, text goes out as it is.
+  /// what holds it. Numbers read back as the same; bytes that are no UTF-8 become U+FFFD.
   std::string dump(int indent = -1) const;
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }

@@ -63,6 +63,11 @@ TEST(Json, TextIsEscapedAndReadBack) {
             "A\xc3\xa9\xdf\xbf\xe0\xa0\x80\xe2\x82\xac\xf0\x9f\x98\x80/");
 }
 
+TEST(Json, TextThatIsNoUtf8IsReplacedAndRefused) {
+  EXPECT_EQ(Json("a\xff z").dump(), "\"a\xef\xbf\xbd z\"");
+  EXPECT_THAT(refusal("\"a\xff z\""), HasSubstr("ill-formed UTF-8"));
+}
+
 TEST(Json, OfMembersOfOneNameTheLastCounts) {
   EXPECT_EQ(Json::parse(R"( {"a" : 1, "b":2 ,"a":3} )").dump(), R"({"a":3,"b":2})");
 }
@@ -74,8 +79,13 @@ TEST(Json, RefusesWhatIsNone) {
         "1e999", "tru", "nul", "True", "\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u123", "\"\\ud800\"",
         "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"\\udc00\\udc00\"", "\"a\nb\"", "1 2", "{} x", "[1]]", "// c\n1"})
     EXPECT_THAT(refusal(text), HasSubstr("is no JSON from byte")) << text;
-  EXPECT_EQ(refusal("[1, }"), "is no JSON from byte 4 on: a value must stand here");
-  EXPECT_EQ(refusal("{\"a\": 1"), "is no JSON from byte 7 on: a comma or the end of a list must stand here");
+  EXPECT_EQ(refusal("[1, }"),
+            "is no JSON from byte 4 on: syntax error while parsing value - unexpected '}'; expected '[', '{', or a literal");
+  EXPECT_EQ(refusal("{\"a\": 1"), "is no JSON from byte 7 on: syntax error while parsing object - unexpected end of input; "
+                                  "expected '}'");
+  EXPECT_EQ(refusal("[1e999]"), "is no JSON from byte 5 on: number overflow parsing '1e999'");
+  EXPECT_THAT(refusal("\"" + std::string(1000, 'a')), HasSubstr("missing closing quote"));
+  EXPECT_LT(refusal("\"" + std::string(1000, 'a')).size(), 200u);
 }
 
 TEST(Json, RefusesTooManyLevels) {
