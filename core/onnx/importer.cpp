@@ -25,6 +25,16 @@ Importer::Importer(const onnx::ModelProto& model, ExternalFiles files)
     : model_(model), opset_(standard_opset(model)), files_(std::move(files)), taken_(names_taken(model.graph())) {
   for (const auto& info : model.graph().value_info()) declared_[info.name()] = &info;
   for (const auto& info : model.graph().output()) declared_[info.name()] = &info;
+  const auto& nodes = model.graph().node();
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) declare_through_identity(*node);
+}
+
+/// Its input is the same value, which the graph then has under one name alone.
+void Importer::declare_through_identity(const onnx::NodeProto& node) {
+  if (!is_standard_domain(node.domain()) || node.op_type() != "Identity") return;
+  if (node.input_size() != 1 || node.output_size() != 1) return;
+  const auto declared = declared_.find(node.output(0));
+  if (declared != declared_.end()) declared_.try_emplace(node.input(0), declared->second);
 }
 
 ImportedModel Importer::run(const ImportOptions& options, Observations* seen) {
@@ -317,8 +327,11 @@ ModelInfo Importer::model_info() const {
   for (const onnx::ValueInfoProto& output : model_.graph().output())  // of what only the file tells the type
     if (!graph_.type(value(output.name())).known())
       info.value_infos[output.name()] = output.SerializeAsString();
-  for (const std::string& name : only_declared_)
-    info.value_infos.try_emplace(name, declared_.at(name)->SerializeAsString());
+  for (const std::string& name : only_declared_) {
+    onnx::ValueInfoProto value = *declared_.at(name);
+    value.set_name(name);
+    info.value_infos.try_emplace(name, value.SerializeAsString());
+  }
   info.data_extents = opaque_types_.data_extents();
   return info;
 }

@@ -27,6 +27,7 @@ class Importer {
   void add_inputs(const ImportOptions& options);
   void add_initializers();
   void add_sparse_initializer(const onnx::SparseTensorProto& tensor);
+  void declare_through_identity(const onnx::NodeProto& node);
   void add_node(const onnx::NodeProto& node);
   void add_outputs();
   void observe(Observations* seen) const;

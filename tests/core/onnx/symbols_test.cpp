@@ -92,6 +92,25 @@ TEST_F(Symbols, StayThroughAResizeToSizes) {
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("batch", "3", "8", "6"));
 }
 
+/// An operator of which nothing is known, whose output only the file's own declares; the graph has the Identity no
+/// more.
+TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 13, "other" : 1]>
+      g (float[n,4] x) => (float[1,4] y)
+      {
+        axes = Constant <value = int64[1] {0}> ()
+        s = ReduceSum <keepdims = 1> (x, axes)
+        u = other.Squash(s)
+        v = Identity(u)
+        y = Identity(v)
+      })", {"x=6,4"});
+  EXPECT_THAT(model.untouched, ::testing::SizeIs(1));
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("n", "4"));
+  EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", "4"));
+}
+
 /// A rewrite that is true of the bound extent alone: with one row, the sum over rows is the row.
 TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   const ImportedModel model = import_model(R"(
