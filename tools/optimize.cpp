@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/fast_start.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/onnx/copy.h"
@@ -264,6 +265,7 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
 }
 
 void run(const Options& options) {
+  return_large_blocks();
   const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
   OptimizeSettings config = resolve(options, trained_cost);
   check_meant_for_policy(options, config);

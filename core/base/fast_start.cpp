@@ -70,6 +70,13 @@ void start_fast(char** argv) {
   keep_freed_memory();
 }
 
+void return_large_blocks() {
+#ifdef __GLIBC__
+  constexpr int kLarge = 8 << 20;  // bytes
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+#endif
+}
+
 void give_back_memory() {
 #ifdef __GLIBC__
   constexpr size_t kMuch = size_t{128} << 20;  // bytes

@@ -41,6 +41,10 @@ BlasSettings better_settings(const BlasProbe& probe);
 /// quarter of the time. The process stays as large as it once was.
 void start_fast(char** argv);
 
+/// Has large blocks (8 MiB and more) go back to the system as soon as they are freed, from now on: for work on
+/// tensors of many sizes, whose remains would never be as large as the next one.
+void return_large_blocks();
+
 /// Gives what was kept back to the system where it is much: between phases of work on large tensors that
 /// need other sizes, for which it would be too scattered.
 void give_back_memory();

@@ -33,6 +33,15 @@ void require_range(const Tensor& exact, const Tensor& rounded) {
                        values[i], name_of(rounded.type().dtype));
 }
 
+/// Computed in double precision, and rounded to its type once.
+Tensor rounded_once(const Graph& graph, ValueId value) {
+  if (is_only_moved(graph, value)) return fold(graph, value);
+  const Tensor exact = fold_exactly(graph, value);
+  const Tensor tensor = exact.cast(graph.type(value).dtype);
+  require_range(exact, tensor);
+  return tensor;
+}
+
 bool is_drawn(const Weight& weight) { return !weight.is_small(); }
 bool is_drawn_fill(const Weight& weight) { return weight.is_fill() && is_drawn(weight); }
 
@@ -72,16 +81,18 @@ Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {
-  const Tensor exact = is_only_moved(graph, value) ? fold(graph, value) : fold_exactly(graph, value);
-  const Tensor tensor = exact.cast(graph.type(value).dtype);
-  require_range(exact, tensor);
+  const Tensor tensor = rounded_once(graph, value);
   const WeightPtr known = known_weight(tensor);
   if (known != nullptr && is_formula(*known)) {
     if (!uses(graph, value, is_drawn)) return known;
     if (known->is_fill() && is_floating(tensor.type().dtype) && uses(graph, value, is_drawn_fill))
       return Weight::fill(tensor.type(), known->fill_value(), name);
   }
-  return Weight::dense(tensor, name);
+  const WeightPtr dense = Weight::dense(tensor, name);
+  constexpr int64_t kLargestKept = 1 << 20;  // bytes
+  if (tensor.type().bytes() <= kLargestKept) return dense;
+  const auto again = [graph, value] { return rounded_once(graph, value); };
+  return Weight::lazy(tensor.type(), dense->identity(), again, name);
 }
 
 }  // namespace reverie

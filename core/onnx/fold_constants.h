@@ -27,8 +27,9 @@ Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set
 /// The value of whatever is computed from constants alone, computed as `fold` does
 /// (core/exec/reference/reference.h): a formula
 /// (core/ir/formula.h) where it is one and all that went in is known by its value; a fill called `name`
-/// where large fills went in and all elements came out equal; dense otherwise. InputError where an element
-/// is finite, but not in its type.
+/// where large fills went in and all elements came out equal; dense otherwise, but computed again whenever it is
+/// needed where it is large: all of them together would be as large as the model. InputError where an element is
+/// finite, but not in its type.
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name);
 
 }  // namespace reverie
