@@ -114,7 +114,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Pow", power}, {"Sqrt", root}, {"Log", logarithm}, {"Clip", clip}, {"Pad", pad},
         {"Max", maximum}, {"Min", as_all}, {"Concat", as_all}, {"Where", choice},
         {"MaxPool", max_pool}, {"LayerNormalization", normalized},
-        {"InstanceNormalization", normalized}, {"BatchNormalization", finite}};
+        {"InstanceNormalization", normalized}, {"GroupNormalization", normalized},
+        {"BatchNormalization", finite}};
     for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax", "ReduceL1",
                            "ReduceL2", "ReduceSumSquare", "LpPool", "GlobalLpPool"})
       all[op] = non_negative;
@@ -127,7 +128,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
     for (const char* op : {"Sub", "Neg", "Erf", "Tanh", "Sin", "Cos", "Atan", "Asinh", "Sign", "Floor", "Ceil",
                            "Round", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "ThresholdedRelu",
                            "Softsign", "HardSwish", "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum",
-                           "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
+                           "Gelu", "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
                            "ScatterElements", "LogSoftmax", "LSTM", "GRU", "RNN", "DequantizeLinear"})
       all[op] = finite;
     return all;

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/convert.h"
+#include "core/onnx/newer_opsets.h"
 
 namespace reverie::proto {
 namespace {
@@ -61,6 +62,19 @@ std::optional<Values> mean(Source& source) {
   return source.add("Div", {sum->at(0), source.graph.add_constant(Weight::dense(divisor))});
 }
 
+/// Until opset 20 scale and bias have an element for each group, then for each channel.
+std::optional<Values> group_normalization(Source& source) {
+  source.leave_out("stash_type", int64_t{1});
+  if (source.has_input(2) && source.type(0).rank() > 1) {
+    const int64_t factors = source.opset < kScaledByChannelSince
+                                ? source.attributes.integer("num_groups", 0)
+                                : source.type(0).shape[1];
+    if (source.type(1).elements() != factors)
+      throw InputError("the scale should have {} elements, not {}", factors, source.type(1).elements());
+  }
+  return convert_as_is(source);
+}
+
 std::optional<Values> sum(Source& source) { return chain(source, "Add"); }
 std::optional<Values> minimum(Source& source) { return chain(source, "Min"); }
 std::optional<Values> maximum(Source& source) { return chain(source, "Max"); }
@@ -73,6 +87,7 @@ Converter arithmetic_rule(std::string_view op) {
       {"Cast", cast},       {"CastLike", cast_like}, {"Sum", sum},
       {"Mean", mean},       {"Min", minimum},        {"Max", maximum},
       {"Einsum", convert_einsum},
+      {"GroupNormalization", group_normalization},
       {"QuantizeLinear", quantizer},
       {"DequantizeLinear", quantizer}};
   const auto at = rules.find(op);

@@ -104,6 +104,30 @@ const Changes& changes() {
   return table;
 }
 
+onnx::OpSchema newer_schema(const char* op, int since, std::vector<const char*> inputs) {
+  onnx::OpSchema schema(op, __FILE__, __LINE__);
+  schema.SinceVersion(since).Output(0, "Y", "", "T");
+  for (size_t i = 0; i < inputs.size(); ++i)
+    schema.Input(static_cast<int>(i), inputs[i], "", "T");
+  return schema.TypeConstraint(
+      "T", {"tensor(float16)", "tensor(float)", "tensor(double)", "tensor(bfloat16)"}, "");
+}
+
+/// Operators of the table that were added after kNewestInLibrary.
+const std::unordered_map<std::string_view, onnx::OpSchema>& newer_schemas() {
+  using Attribute = onnx::AttributeProto;
+  static const auto table = [] {
+    std::unordered_map<std::string_view, onnx::OpSchema> all;
+    all["Gelu"] = newer_schema("Gelu", 20, {"X"}).Attr("approximate", "", Attribute::STRING, std::string("none"));
+    all["GroupNormalization"] = newer_schema("GroupNormalization", 18, {"X", "scale", "bias"})
+                                    .Attr("num_groups", "", Attribute::INT, true)
+                                    .Attr("epsilon", "", Attribute::FLOAT, 1e-5f);
+    for (auto& [op, schema] : all) schema.Finalize();
+    return all;
+  }();
+  return table;
+}
+
 bool is_known_to_library(int32_t element_type) {
   return element_type <= onnx::TensorProto::BFLOAT16;
 }
@@ -221,6 +245,13 @@ bool takes_newer_type(std::string_view op, int opset, DType dtype) {
   const auto since = halves_since.find(op);
   const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return is_half && since != halves_since.end() && opset >= since->second;
+}
+
+const onnx::OpSchema* schema_at(const std::string& op, int opset) {
+  const auto newer = newer_schemas().find(op);
+  if (newer == newer_schemas().end())
+    return onnx::OpSchemaRegistry::Schema(op, std::min(opset, kNewestInLibrary), "");
+  return newer->second.SinceVersion() <= opset ? &newer->second : nullptr;
 }
 
 int since_version(const std::string& op, int opset) {

@@ -6,6 +6,10 @@
 #include "core/onnx/opset.h"
 #include "core/onnx/proto.h"
 
+namespace onnx {
+class OpSchema;
+}
+
 /// Standard operator sets beyond the newest that the ONNX library knows, up to kNewestOpset.
 namespace reverie::proto {
 
@@ -16,6 +20,12 @@ inline constexpr int kRenamedGridModesSince = 20;  ///< GridSample is "linear", 
 
 /// Whether the operator takes elements of that type at that opset, and not yet at kNewestInLibrary.
 bool takes_newer_type(std::string_view op, int opset, DType dtype);
+
+inline constexpr int kScaledByChannelSince = 21;  ///< GroupNormalization; before, by group
+
+/// The form of an operator of the table at that opset; nullptr where that has no such operator. At newer opsets than
+/// kNewestInLibrary, others than the added ones have the form that they have there.
+const onnx::OpSchema* schema_at(const std::string& op, int opset);
 
 /// The opset at which the operator became what it is at `opset`; 0 where that has no such operator.
 /// Past kNewestInLibrary the operator is still what it was where it only takes more element types.

@@ -20,11 +20,6 @@ std::string name_at(const OpSchema& op, int opset) {
 
 namespace {
 
-/// Newer opsets have the operators of the table in the same form, but for kMoved.
-const onnx::OpSchema* onnx_schema(const std::string& name, int opset) {
-  return onnx::OpSchemaRegistry::Schema(name, std::min(opset, kNewestInLibrary), "");
-}
-
 /// The place that ONNX has for an input.
 size_t onnx_place(const OpSchema& op, size_t input) {
   return op.is("OneHot") && input == 1 ? 2 : input;
@@ -127,7 +122,21 @@ bool is_softmax(const OpSchema& op) {
   return op.is("Softmax") || op.is("LogSoftmax");
 }
 
-/// What an older operator set cannot say although it has the operator and its attributes.
+constexpr int kScatteredExtremesSince = 18;
+
+bool scatters_extremes(const Attributes& attributes) {
+  const std::string& reduction = attributes.text("reduction");
+  return reduction == "max" || reduction == "min";
+}
+
+/// Whether scale and bias of a GroupNormalization have as many elements as that opset wants.
+bool has_factors_at(const Graph& graph, NodeId node, int opset) {
+  const int64_t factors = graph.type(graph.inputs(node)[1]).elements();
+  const int64_t channels = graph.type(graph.inputs(node)[0]).shape[1];
+  return factors == (opset < kScaledByChannelSince ? graph.attributes(node).integer("num_groups") : channels);
+}
+
+/// What an older or newer operator set cannot say although it has the operator and its attributes.
 bool has_meaning(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
   if (is_softmax(op)) return opset >= 13 || trailing_extents_are_one(graph, node);
@@ -135,6 +144,9 @@ bool has_meaning(const Graph& graph, NodeId node, int opset) {
   if (op.is("Gemm")) return opset >= 11 || graph.inputs(node).size() > 2;
   if (reduces_nothing(graph, node)) return opset >= (op.is("ReduceSum") ? 13 : 18);
   if (op.is("OneHot")) return opset >= 11;
+  if (op.is("ScatterND") || op.is("ScatterElements"))
+    return opset >= kScatteredExtremesSince || !scatters_extremes(graph.attributes(node));
+  if (op.is("GroupNormalization")) return has_factors_at(graph, node, opset);
   if (op.is("Min") || op.is("Max")) return opset >= 8 || !broadcasts(graph, node);
   if (op.is("Resize")) return opset >= kNewerResizeSince || is_older_resize(graph.attributes(node));
   return true;
@@ -176,7 +188,7 @@ Tensor floats(const std::vector<double>& values) {
 
 void write_attributes(const OpSchema& op, const Attributes& attributes, int opset,
                       onnx::NodeProto* node) {
-  const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
+  const onnx::OpSchema* schema = schema_at(name_at(op, opset), opset);
   REVERIE_CHECK(schema != nullptr, "{} at opset {}", op.name, opset);
   for (const auto& [name, value] : attributes.entries()) {
     // The checker takes no empty list; leaving it out means the same for a scalar.
@@ -218,7 +230,7 @@ std::string add_moved(const Graph& graph, NodeId id, const MovedAttribute& row,
 
 /// An input that may not be absent, and has nothing to say, is empty.
 void fill_required_inputs(int opset, onnx::NodeProto* node, Target& target) {
-  const onnx::OpSchema* schema = onnx_schema(node->op_type(), opset);
+  const onnx::OpSchema* schema = schema_at(node->op_type(), opset);
   for (int i = 1; i < node->input_size(); ++i) {
     const auto formal = std::min(static_cast<size_t>(i), schema->inputs().size() - 1);
     if (node->input(i).empty() && schema->inputs()[formal].GetOption() == onnx::OpSchema::Single)
@@ -250,7 +262,7 @@ std::optional<Shape> filter_of(const Graph& graph, NodeId id) {
 /// Optional outputs that nobody reads have no name.
 void name_outputs(const Graph& graph, NodeId id, const std::vector<std::string>& names, int opset,
                   onnx::NodeProto* node) {
-  const auto& formal = onnx_schema(node->op_type(), opset)->outputs();
+  const auto& formal = schema_at(node->op_type(), opset)->outputs();
   for (size_t i = 0; i < names.size(); ++i) {
     const bool is_optional =
         i < formal.size() && formal[i].GetOption() == onnx::OpSchema::Optional;
@@ -295,7 +307,7 @@ std::string Target::add_integers(const std::vector<int64_t>& values, const std::
 
 bool can_write(const Graph& graph, NodeId node, int opset) {
   const OpSchema& op = graph.op(node);
-  const onnx::OpSchema* schema = onnx_schema(name_at(op, opset), opset);
+  const onnx::OpSchema* schema = schema_at(name_at(op, opset), opset);
   if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
   if (!may_have_types(graph, node, *schema, opset)) return false;
   for (const auto& [name, value] : graph.attributes(node).entries())

@@ -35,6 +35,7 @@ const OperatorColumn<algorithm>& unary() {
       {"Sigmoid", algorithm::eltwise_logistic},
       {"Tanh", algorithm::eltwise_tanh},
       {"HardSwish", algorithm::eltwise_hardswish},
+      {"Gelu", algorithm::eltwise_gelu_erf},
       {"Softplus", algorithm::eltwise_soft_relu},
       {"Clip", algorithm::eltwise_clip},
       {"Sqrt", algorithm::eltwise_sqrt},
@@ -68,6 +69,7 @@ Eltwise eltwise_of(const OpSchema& op, const Attributes& attributes) {
   if (op.is("LeakyRelu")) eltwise.alpha = number("alpha", 0.01);
   if (op.is("Elu")) eltwise.alpha = number("alpha", 1);
   if (op.is("Neg")) eltwise.alpha = -1;
+  if (op.is("Gelu") && attributes.text("approximate") == "tanh") eltwise.kind = algorithm::eltwise_gelu_tanh;
   if (op.is("Clip")) eltwise = {eltwise.kind, number("min", -kUnbounded), number("max", kUnbounded)};
   if (op.is("Reciprocal")) eltwise = {eltwise.kind, 1, -1};
   return eltwise;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
 #include "core/exec/reference/indexing.h"
@@ -98,6 +99,15 @@ To converted(From x) {
     if (x < -kLimit) return std::numeric_limits<int64_t>::min();
   }
   return static_cast<To>(x);
+}
+
+/// Hendrycks and Gimpel 2016; by tanh, it is their approximation.
+std::vector<Tensor> gelu(const KernelCall& call) {
+  if (call.attributes.text("approximate") == "none")
+    return mapped<double>(call, [](double x) { return x / 2 * (1 + std::erf(x / std::numbers::sqrt2)); });
+  const double root = std::sqrt(2 / std::numbers::pi);
+  return mapped<double>(
+      call, [=](double x) { return x / 2 * (1 + std::tanh(root * (x + 0.044715 * x * x * x))); });
 }
 
 std::vector<Tensor> selu(const KernelCall& call) {
@@ -217,14 +227,13 @@ struct DivOf {
   }
 };
 
-// A NaN on either side stays, as NumPy has it.
 struct MinOf {
   template <typename T>
-  T operator()(T a, T b) const { return a < b || a != a ? a : b; }
+  T operator()(T a, T b) const { return smaller(a, b); }
 };
 struct MaxOf {
   template <typename T>
-  T operator()(T a, T b) const { return a > b || a != a ? a : b; }
+  T operator()(T a, T b) const { return larger(a, b); }
 };
 
 /// ONNX operator specification, Mod: the sign is the divisor's, with fmod the dividend's.
@@ -348,6 +357,7 @@ std::vector<KernelRow> unary_kernels() {
           {"Selu", selu},
           {"Celu", celu},
           {"ThresholdedRelu", thresholded_relu},
+          {"Gelu", gelu},
           {"Sin", map_real<sine>},
           {"Cos", map_real<cosine>},
           {"Tan", map_real<tangent>},

@@ -86,6 +86,16 @@ inline constexpr Wrapping<std::plus<>> plus{};
 inline constexpr Wrapping<std::minus<>> minus{};
 inline constexpr Wrapping<std::multiplies<>> times{};
 
+/// A NaN on either side stays, as NumPy has it.
+template <typename T>
+T smaller(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <typename T>
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
 // C = alpha * op(A) * op(B) + beta * C; row-major with leading dimensions.
 struct Gemm {
   int64_t rows, columns, inner;

@@ -7,28 +7,41 @@
 namespace reverie::reference {
 namespace {
 
-std::vector<Tensor> instance_normalization(const KernelCall& call) {
+/// Over each of `groups` groups of channels of each image; scale and bias have as many elements as there are
+/// groups, or channels.
+std::vector<Tensor> normalized_by_groups(const KernelCall& call, int64_t groups) {
   Tensor result = call.new_output();
   const auto in = call.inputs[0].data<double>();
   const auto out = result.data<double>();
   const auto scale = call.inputs[1].data<double>();
   const auto bias = call.inputs[2].data<double>();
   const double epsilon = call.attributes.number("epsilon");
-  const auto planes = static_cast<size_t>(result.shape()[0] * result.shape()[1]);
-  const size_t size = planes == 0 ? 0 : in.size() / planes;
-  for (size_t plane = 0; size > 0 && plane < planes; ++plane) {
-    const auto x = in.subspan(plane * size, size);
-    const size_t channel = plane % scale.size();
+  const auto pieces = static_cast<size_t>(result.shape()[0] * groups);
+  const size_t size = pieces == 0 ? 0 : in.size() / pieces;
+  const size_t run = scale.empty() ? 1 : size * static_cast<size_t>(groups) / scale.size();
+  for (size_t piece = 0; size > 0 && piece < pieces; ++piece) {
+    const auto x = in.subspan(piece * size, size);
     double mean = 0;
     for (const double value : x) mean += value / static_cast<double>(size);
     double variance = 0;
     for (const double value : x) variance += (value - mean) * (value - mean);
-    variance /= static_cast<double>(size);
-    const double factor = scale[channel] / std::sqrt(variance + epsilon);
-    for (size_t i = 0; i < size; ++i)
-      out[plane * size + i] = (x[i] - mean) * factor + bias[channel];
+    const double norm = std::sqrt(variance / static_cast<double>(size) + epsilon);
+    for (size_t first = 0; first < size; first += run) {
+      const size_t at = (piece * size + first) / run % scale.size();
+      const double factor = scale[at] / norm;
+      for (size_t i = first; i < first + run; ++i)
+        out[piece * size + i] = (x[i] - mean) * factor + bias[at];
+    }
   }
   return {result};
+}
+
+std::vector<Tensor> instance_normalization(const KernelCall& call) {
+  return normalized_by_groups(call, call.inputs[0].shape()[1]);
+}
+
+std::vector<Tensor> group_normalization(const KernelCall& call) {
+  return normalized_by_groups(call, call.attributes.integer("num_groups"));
 }
 
 /// ONNX operator specification, LRN: channel c sums the squares of the channels from
@@ -81,6 +94,7 @@ std::vector<Tensor> lp_normalization(const KernelCall& call) {
 
 std::vector<KernelRow> normalization_kernels() {
   return {{"InstanceNormalization", instance_normalization},
+          {"GroupNormalization", group_normalization},
           {"LRN", local_response_normalization},
           {"LpNormalization", lp_normalization}};
 }

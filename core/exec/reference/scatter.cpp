@@ -83,10 +83,14 @@ std::vector<Tensor> gather_nd(const KernelCall& call) {
 }
 
 template <typename T>
-void update(T& element, T by, std::string_view reduction) {
-  if constexpr (std::is_same_v<T, bool>) element = by;
-  else if (reduction == "add") element = plus(element, by);
-  else element = reduction == "mul" ? times(element, by) : by;
+T updated(T element, T by, std::string_view reduction) {
+  if constexpr (!std::is_same_v<T, bool>) {
+    if (reduction == "add") return plus(element, by);
+    if (reduction == "mul") return times(element, by);
+    if (reduction == "max") return larger(element, by);
+    if (reduction == "min") return smaller(element, by);
+  }
+  return by;
 }
 
 /// A copy of the data, updated in order at each of `starts`, `within` that.
@@ -99,7 +103,8 @@ std::vector<Tensor> written(const KernelCall& call, const AxisOffsets& starts,
     const T* from = call.inputs[2].data<T>().data();
     T* to = result.data<T>().data();
     for (const int64_t start : starts)
-      for (const int64_t offset : within) update(to[start + offset], *from++, reduction);
+      for (const int64_t offset : within)
+        to[start + offset] = updated(to[start + offset], *from++, reduction);
   });
   return {result};
 }

@@ -113,6 +113,18 @@ OpSchema question(std::string name, std::vector<AttrSpec> attributes = {}) {
   return row;
 }
 
+OpSchema gelu() {
+  OpSchema row = unary("Gelu", require_floating,
+                       {{.name = "approximate", .fallback = std::string("none")}});
+  row.infer = [infer = row.infer](const OpContext& node) {
+    const std::string& approximate = node.attributes.text("approximate");
+    if (approximate != "none" && approximate != "tanh")
+      throw InputError("approximate '{}' is neither none nor tanh", approximate);
+    return infer(node);
+  };
+  return row;
+}
+
 OpSchema modulo() {
   OpSchema row = binary("Mod", require_numeric, false);
   row.attributes = {{.name = "fmod", .fallback = int64_t{0}}};
@@ -211,6 +223,7 @@ std::vector<OpSchema> further_elementwise() {
       unary("Selu", require_floating, {number("alpha", 1.6732632), number("gamma", 1.050701)}),
       unary("Celu", require_floating, {number("alpha", 1.0)}),
       unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)}),
+      gelu(),
   };
   for (const char* name : {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
                            "Acosh", "Atanh"})

@@ -89,8 +89,8 @@ OpSchema gather_nd() {
 void require_reduction(const OpContext& node) {
   const std::string& reduction = node.attributes.text("reduction");
   if (reduction == "none") return;
-  if (reduction != "add" && reduction != "mul")
-    throw InputError("reduction '{}' is none of none, add, mul", reduction);
+  if (reduction != "add" && reduction != "mul" && reduction != "max" && reduction != "min")
+    throw InputError("reduction '{}' is none of none, add, mul, max, min", reduction);
   require_numeric(node.inputs[0]);
 }
 

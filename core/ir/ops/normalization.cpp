@@ -34,6 +34,28 @@ OpSchema instance_normalization() {
   return row;
 }
 
+/// Mean (1), variance (3), normalisation (2), scale and shift (2). Scale and bias have an element for each
+/// group, as until opset 20, or for each channel, as later.
+OpSchema group_normalization() {
+  OpSchema row = normalizer("GroupNormalization", 3,
+                            {required("num_groups"), {.name = "epsilon", .fallback = 1e-5}}, 8);
+  row.infer = [](const OpContext& node) {
+    const TensorType& x = node.inputs[0];
+    require_same_dtype(node);
+    require_floating(x);
+    if (x.rank() < 3)
+      throw InputError("needs batch, channels and an extent, not rank {}", x.rank());
+    const int64_t groups = node.attributes.integer("num_groups");
+    if (groups < 1 || x.shape[1] % groups != 0)
+      throw InputError("{} channels do not divide into {} groups", x.shape[1], groups);
+    const bool by_group = node.inputs[1].shape == Shape{groups};
+    require_shape(node.inputs[1], {by_group ? groups : x.shape[1]}, "the scale");
+    require_shape(node.inputs[2], node.inputs[1].shape, "the bias");
+    return Types{x};
+  };
+  return row;
+}
+
 /// Square, sum (2), scale, power (2), quotient.
 OpSchema local_response_normalization() {
   OpSchema row = normalizer("LRN", 1,
@@ -75,7 +97,8 @@ OpSchema lp_normalization() {
 }  // namespace
 
 std::vector<OpSchema> normalization() {
-  return {instance_normalization(), local_response_normalization(), lp_normalization()};
+  return {instance_normalization(), local_response_normalization(), lp_normalization(),
+          group_normalization()};
 }
 
 }  // namespace reverie::ops

@@ -312,6 +312,9 @@ inline std::vector<OperatorCase> elementwise_cases() {
     cases.push_back(CaseBuilder(op, {f32({2, 16, 3, 5})}).within(-4, 4));
   for (const char* op : {"Sqrt", "Log", "Reciprocal"})
     cases.push_back(CaseBuilder(op, {f32({7, 9})}).within(0.1, 4));
+  for (const char* approximate : {"none", "tanh"})
+    cases.push_back(CaseBuilder("Gelu", {f32({2, 16, 3, 5})})
+                        .with("approximate", std::string(approximate)).within(-4, 4).named(approximate));
   cases.push_back(CaseBuilder("Erf", {f32({9000})}).within(-6, 6).named("long"));
   cases.push_back(CaseBuilder("Clip", {f32({5, 6})}).with("min", -0.5).with("max", 0.25));
   cases.push_back(CaseBuilder("Clip", {f32({5, 6})}).with("min", -0.5).named("below"));
@@ -427,6 +430,9 @@ inline std::vector<OperatorCase> uncommon_cases() {
        CaseBuilder("ScatterElements", {f32({4, 3}), index, f32({2, 3})}),
        CaseBuilder("ScatterND", {f32({4, 4, 4, 2}), index, f32({2, 2})}).with("reduction", add),
        CaseBuilder("Einsum", {f32({2, 3, 4}), f32({4, 2, 5})}).with("equation", std::string("bik,kbj->ijb")),
+       CaseBuilder("ScatterND", {f32({4, 4, 4, 2}), index, f32({2, 2})})
+           .with("reduction", std::string("max")).named("max"),
+       CaseBuilder("GroupNormalization", {f32({2, 6, 3}), f32({6}), f32({6})}).with("num_groups", int64_t{2}),
        CaseBuilder("OneHot", {index, f32({2})}).with("depth", int64_t{4}),
        CaseBuilder("Trilu", {f32({2, 3, 4})}).with("k", int64_t{1}),
        CaseBuilder("DepthToSpace", {f32({1, 8, 2, 3})}).with("blocksize", int64_t{2}),

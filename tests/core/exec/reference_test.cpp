@@ -89,6 +89,10 @@ TEST(Reference, Elementwise) {
   EXPECT_THAT(numbers("Erf", {floats({1}, {0.5})}), ElementsAre(DoubleNear(0.5204998778, 1e-7)));
   EXPECT_THAT(numbers("HardSwish", {floats({3}, {-4, 1, 4})}),
               ElementsAre(0, DoubleNear(2.0 / 3, 1e-6), 4));
+  EXPECT_THAT(numbers("Gelu", {floats({2}, {1, -3})}),
+              ElementsAre(DoubleNear(0.8413447461, 1e-7), DoubleNear(-0.0040496941, 1e-7)));
+  EXPECT_THAT(numbers("Gelu", {floats({1}, {1})}, {{"approximate", std::string("tanh")}}),
+              ElementsAre(DoubleNear(0.8411919906, 1e-7)));
   EXPECT_THAT(numbers("Where", {Tensor::of<bool>({2}, {true, false}), floats({}, {1}),
                                 floats({2, 1}, {5, 6})}),
               ElementsAre(1, 5, 1, 6));

@@ -73,6 +73,33 @@ TEST_F(NewerOpsets, ModelsAreWrittenAtTheirOwn) {
   }
 }
 
+TEST_F(NewerOpsets, NewerOperatorsHaveTheirMeaningAndAreWritten) {
+  for (const NewerNodes& row : nodes_of_newer_operators()) {
+    SCOPED_TRACE(fmt::format("opset {}: {}", row.opset, row.nodes));
+    const ImportedModel model = import_nodes(row.opset, row.nodes);
+    EXPECT_THAT(model.warnings, IsEmpty());
+    const Agreement agreement = compare(import_nodes(17, row.at_17).graph, model.graph);
+    EXPECT_TRUE(agreement.agree) << agreement.reason;
+    EXPECT_EQ(written(model).opset_import(0).version(), row.opset);
+  }
+}
+
+TEST_F(NewerOpsets, FactorsOfGroupsAreThoseOfTheOpset) {
+  const std::string two = constant("g", "float[2]", "1, 2"), four = constant("g", "float[4]", "1, 2, 3, 4");
+  const std::string node = "y = GroupNormalization <num_groups = 2> (x, g, g)";
+  EXPECT_THAT(import_nodes(20, four + node).untouched, ::testing::SizeIs(1));
+  EXPECT_THAT(import_nodes(21, two + node).untouched, ::testing::SizeIs(1));
+}
+
+TEST_F(NewerOpsets, OlderOnesCannotSayThem) {
+  ImportedModel model = import_nodes(21, "y = Gelu(x)");
+  model.info.opset_imports[""] = 19;
+  EXPECT_THROW(export_onnx(model.graph, model.info, folder_ / "copy.onnx"), InputError);
+  model = import_nodes(18, nodes_of_newer_operators()[4].nodes);
+  model.info.opset_imports[""] = 16;
+  EXPECT_THROW(export_onnx(model.graph, model.info, folder_ / "copy.onnx"), InputError);
+}
+
 TEST_F(NewerOpsets, OtherNodesStayAndHaveTypes) {
   for (const UntouchedNodes& row : untouched_nodes()) {
     SCOPED_TRACE(fmt::format("opset {}: {}", row.opset, row.nodes));
@@ -88,8 +115,8 @@ TEST_F(NewerOpsets, OtherNodesStayAndHaveTypes) {
 }
 
 TEST_F(NewerOpsets, WhatFollowsAnUntouchedNodeIsConverted) {
-  const ImportedModel model = import_nodes(20, "g = Gelu(x) y = Relu(g)");
-  EXPECT_THAT(model.warnings[0], HasSubstr("1 Gelu"));
+  const ImportedModel model = import_nodes(20, "g = Mish(x) y = Relu(g)");
+  EXPECT_THAT(model.warnings[0], HasSubstr("1 Mish"));
   EXPECT_TRUE(model.graph.op(model.graph.producer(model.graph.outputs()[0].value)).is("Relu"));
 }
 

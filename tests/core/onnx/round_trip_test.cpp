@@ -15,7 +15,6 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/onnx/lower.h"
-#include "tests/core/exec/operator_cases.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/temporary_directory.h"
@@ -89,17 +88,6 @@ TEST_P(RandomRoundTrip, KeepsWeightsInAFileBeside) {
   export_onnx(graph, {}, folder / "model.onnx", {.max_inline_bytes = 0});
   const Graph again = import_onnx(folder / "model.onnx").graph;
   EXPECT_TRUE(isomorphic(again, lower(graph)));
-}
-
-TEST(Export, WritesEveryOperator) {
-  const TemporaryDirectory folder;
-  for (const testing::OperatorCase& one : testing::operator_cases()) {
-    SCOPED_TRACE(one.name);
-    export_onnx(one.graph, {}, folder / "model.onnx");
-    const ImportedModel again = import_onnx(folder / "model.onnx");
-    EXPECT_TRUE(again.warnings.empty());
-    EXPECT_TRUE(isomorphic(again.graph, lower(one.graph)));
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRoundTrip, ::testing::Range<uint64_t>(0, 60));

@@ -43,7 +43,7 @@ std::map<std::string, int> fallbacks_of(HostDevice& device, const Graph& graph) 
 bool has_no_kernel(const Graph& graph) {
   static const std::set<std::string> names = {
       "ConvTranspose", "LpPool", "GlobalLpPool", "Resize", "GridSample", "InstanceNormalization",
-      "LRN", "LpNormalization", "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear",
+      "Gelu", "LRN", "LpNormalization", "LSTM", "GRU", "RNN", "QuantizeLinear", "DequantizeLinear",
       "DynamicQuantizeLinear", "MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"};
   return names.contains(graph.op(graph.producer(graph.outputs()[0].value)).name);
 }
