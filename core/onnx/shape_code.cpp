@@ -52,7 +52,8 @@ WeightPtr integers(const std::vector<int64_t>& values, bool scalar = false) {
 
 class ShapeCode {
  public:
-  ShapeCode(const ObservedFile& file, const Graph& graph) : file_(file), graph_(graph) {}
+  ShapeCode(const ObservedFile& file, const Graph& graph, ExtentCode code)
+      : file_(file), graph_(graph), is_short_(code == ExtentCode::kShort) {}
 
   Graph run() {
     const std::vector<NodeId> nodes = graph_.topological_order();
@@ -179,7 +180,7 @@ class ShapeCode {
 
   /// With 0 for an extent that stays as it is, and one -1.
   std::optional<Shape> relative_shape(const onnx::NodeProto& node) const {
-    if (node.op_type() != "Reshape") return std::nullopt;
+    if (!is_short_ || node.op_type() != "Reshape") return std::nullopt;
     Shape result;
     const int rank = file_.bound(node.output(0))->type.rank();
     for (int axis = 0; axis < rank; ++axis) {
@@ -227,7 +228,7 @@ class ShapeCode {
   /// A short list of numbers and extents of graph inputs.
   std::optional<ValueId> from_graph_inputs(const std::string& name) {
     const TensorType& type = file_.bound(name)->type;
-    if (type.dtype != DType::kInt64 || type.rank() > 1 || type.elements() > kLongestList ||
+    if (!is_short_ || type.dtype != DType::kInt64 || type.rank() > 1 || type.elements() > kLongestList ||
         file_.type_depends(name))
       return std::nullopt;
     std::vector<std::vector<int64_t>> elements;
@@ -274,6 +275,7 @@ class ShapeCode {
 
   const ObservedFile& file_;
   Graph graph_;
+  bool is_short_;
   std::map<ValueId, ValueId> live_;  // by the value that the first import made of it
   std::map<std::string, std::optional<ValueId>> written_;
   std::map<std::string, ValueId> shapes_;
@@ -282,8 +284,8 @@ class ShapeCode {
 
 }  // namespace
 
-Graph with_shape_code(const ObservedFile& original, const Graph& graph) {
-  return original.has_others() ? ShapeCode(original, graph).run() : graph;
+Graph with_shape_code(const ObservedFile& original, const Graph& graph, ExtentCode code) {
+  return original.has_others() ? ShapeCode(original, graph, code).run() : graph;
 }
 
 }  // namespace reverie::proto

@@ -4,6 +4,13 @@
 
 namespace reverie::proto {
 
+/// How extents are written.
+enum class ExtentCode {
+  kShort,    ///< read from graph inputs where that explains them; 0 and -1 in Reshape
+  kAsInFile  ///< as the file computes them. Of total = past + now, all bindings that fit say that an extent past + now
+             ///< is that of `total`; with an extent of 1, which is broadcast, it is not.
+};
+
 /// Writes back what depends on symbolic dimensions, for an export in which these stay symbolic.
 ///
 /// An import binds every symbol, so that shapes that a model computes become numbers. Importing the
@@ -18,6 +25,6 @@ namespace reverie::proto {
 /// the result holds for other extents has to be tried (core/onnx/symbols.h).
 ///
 /// `graph` comes from the model that `original` was made with.
-Graph with_shape_code(const ObservedFile& original, const Graph& graph);
+Graph with_shape_code(const ObservedFile& original, const Graph& graph, ExtentCode code = ExtentCode::kShort);
 
 }  // namespace reverie::proto

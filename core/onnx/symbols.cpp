@@ -231,6 +231,26 @@ std::set<std::string> without(std::set<std::string> symbols, const std::set<std:
   return symbols;
 }
 
+/// A graph in which what depends on symbols is written back, and the symbols that it keeps.
+struct ShapedGraph {
+  Graph graph;
+  std::set<std::string> kept;
+};
+
+ShapedGraph shaped(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
+                   const std::filesystem::path& path, const CompareOptions& compare) {
+  const proto::ObservedFile file(original, model);
+  const auto with = [&](proto::ExtentCode code) {
+    Graph written = proto::with_shape_code(file, graph, code);
+    std::set<std::string> kept = SymbolTrial(original, model, written, path, compare).symbols_that_hold();
+    return ShapedGraph{std::move(written), std::move(kept)};
+  };
+  ShapedGraph best = with(proto::ExtentCode::kShort);
+  if (best.kept.size() == symbols_of(model).size()) return best;
+  ShapedGraph as_in_file = with(proto::ExtentCode::kAsInFile);
+  return as_in_file.kept.size() > best.kept.size() ? as_in_file : best;
+}
+
 /// The model as it is where values with extents that depend on data have no known type; what is lost then or was
 /// before.
 std::set<std::string> export_unbound(const std::filesystem::path& original, const ImportedModel& model,
@@ -248,22 +268,19 @@ std::set<std::string> export_unbound(const std::filesystem::path& original, cons
 std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
                                    const Graph& graph, const std::filesystem::path& path,
                                    const CompareOptions& compare) {
-  const Graph shaped = proto::with_shape_code(proto::ObservedFile(original, model), graph);
-  return without(symbols_of(model), SymbolTrial(original, model, shaped, path, compare).symbols_that_hold());
+  return without(symbols_of(model), shaped(original, model, graph, path, compare).kept);
 }
 
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
                                           const CompareOptions& compare) {
-  const Graph shaped = proto::with_shape_code(proto::ObservedFile(original, model), graph);
-  const std::set<std::string> kept =
-      SymbolTrial(original, model, shaped, path, compare).symbols_that_hold();
+  const auto [written, kept] = shaped(original, model, graph, path, compare);
   const std::set<std::string> lost = without(symbols_of(model), kept);
   const bool loses_data = std::ranges::any_of(
       model.info.data_extents, [&](const auto& extent) { return lost.contains(extent.first); });
   if (loses_data) return export_unbound(original, model, path, compare, lost);
-  export_onnx(kept.empty() ? graph : shaped, model.info, path, {.symbols = with_outputs(kept, model)});
+  export_onnx(kept.empty() ? graph : written, model.info, path, {.symbols = with_outputs(kept, model)});
   return lost;
 }
 

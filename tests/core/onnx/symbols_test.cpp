@@ -454,5 +454,29 @@ TEST_F(Symbols, ANegativeExtentIsOneWithoutAName) {
   EXPECT_EQ(graph.type(graph.outputs()[0].value).shape, (Shape{2, 3}));
 }
 
+/// Decoders with a cache: the extent of a mask is the sum of two others, and can be broadcast.
+TEST_F(Symbols, OneThatIsTheSumOfTwoOthersStays) {
+  const ImportedModel model = import_model(R"(
+      <ir_version: 8, opset_import: ["" : 14]>
+      g (float[now,8] x, float[past,8] cache, float[total] mask) => (float[now,total] y)
+      {
+        k = Concat <axis = 0> (cache, x)
+        t = Transpose <perm = [1, 0]> (k)
+        scores = MatMul(x, t)
+        s = Shape(k)
+        first = Constant <value = int64[1] {0}> ()
+        zero = Constant <value = float {0.}> ()
+        one = Constant <value = float {1.}> ()
+        many = Constant <value = float {64.}> ()
+        end = Gather(s, first)
+        places = Range(zero, many, one)
+        bias = Slice(places, first, end, first)
+        biased = Add(scores, bias)
+        y = Add(biased, mask)
+      })", {"x=4,8", "cache=12,8", "mask=16"});
+  EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
+  EXPECT_THAT(dimensions(written().graph().input(2)), ElementsAre("total"));
+}
+
 }  // namespace
 }  // namespace reverie
