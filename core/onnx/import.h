@@ -55,7 +55,8 @@ constexpr int kNewestOpset = 21;
 ///  - a large `ConstantOfShape` is a weight that is known by its name, whatever its value; an Expand of
 ///    one known element is known by its value, and so is what export_onnx wrote as a formula;
 ///  - Identity and Dropout vanish; shape computations are folded;
-///  - inputs that are initializers too are constants.
+///  - inputs that are initializers too are constants; from IR version 4 on, where that is a default value that a
+///    caller may replace, a warning names them.
 ///
 /// Model-local functions are inlined (core/onnx/inline_functions.h). What the table cannot express (other
 /// operators, custom domains, functions for another opset, strings, control flow, shapes that are not

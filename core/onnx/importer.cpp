@@ -1,5 +1,7 @@
 #include "core/onnx/importer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -347,8 +349,26 @@ void Importer::warn_of_what_stays_out() {
     warnings_.push_back(fmt::format(
         "{} node{} carried through untouched and {} part in no rewrite: {}", total,
         total == 1 ? " is" : "s are", total == 1 ? "takes" : "take", list));
+  warn_of_defaults();
   if (model_.training_info_size() > 0) warnings_.emplace_back("training information is left out");
   if (model_.graph().quantization_annotation_size() > 0) warnings_.emplace_back("quantization annotations are left out");
+}
+
+void Importer::warn_of_defaults() {
+  constexpr int kDefaultsSince = 4;  // IR version; before, every initializer had to be an input, too
+  if (model_.ir_version() < kDefaultsSince) return;
+  std::set<std::string> defaults;
+  for (const auto& tensor : model_.graph().initializer()) defaults.insert(tensor.name());
+  std::vector<std::string> names;
+  for (const auto& input : model_.graph().input())
+    if (defaults.contains(input.name())) names.push_back(fmt::format("'{}'", readable(input.name())));
+  if (names.empty()) return;
+  constexpr size_t kNamed = 3;
+  const size_t others = names.size() - std::min(names.size(), kNamed);
+  names.resize(names.size() - others);
+  warnings_.push_back(fmt::format(
+      "inputs with a default value become constants and can no longer be given: {}{}", fmt::join(names, ", "),
+      others > 0 ? fmt::format(" and {} others", others) : ""));
 }
 
 }  // namespace reverie::proto

@@ -51,6 +51,7 @@ class Importer {
   /// Of an opaque node.
   TensorType output_type(const onnx::NodeProto& node, int output, const onnx::TypeProto& inferred);
   void warn_of_what_stays_out();
+  void warn_of_defaults();
 
   const onnx::ModelProto& model_;
   int opset_;

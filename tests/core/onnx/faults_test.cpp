@@ -215,5 +215,20 @@ TEST_F(Faults, SparseDataOutsideOfTheFolderAreRefused) {
   }
 }
 
+TEST_F(Faults, InputsThatLoseTheirDefaultAreNamed) {
+  onnx::ModelProto model = parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[2] x, float[2] bias) => (float[2] y) { y = Add(x, bias) })");
+  auto* initializer = model.mutable_graph()->add_initializer();
+  initializer->set_name("bias");
+  initializer->set_data_type(onnx::TensorProto::FLOAT);
+  initializer->add_dims(2);
+  for (const float value : {1.0f, 2.0f}) initializer->add_float_data(value);
+  EXPECT_THAT(import(model).warnings, ElementsAre(AllOf(HasSubstr("default value"), HasSubstr("'bias'"))));
+  constexpr int kEveryInitializerIsAnInput = 3;
+  model.set_ir_version(kEveryInitializerIsAnInput);
+  EXPECT_THAT(import(model).warnings, ElementsAre());
+}
+
 }  // namespace
 }  // namespace reverie::testing
