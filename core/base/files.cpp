@@ -48,6 +48,7 @@ void write_file(const std::string& path, std::string_view content) {
 }
 
 AsideFile::AsideFile(const std::string& path) : path_(path), temporary_(temporary_name(path)) {
+  require_no_pipe(path);  // to rename over a device is to delete it
   const int file = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw InputError("{}: cannot be written: {}", path, std::strerror(errno));
   close(file);

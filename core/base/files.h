@@ -9,7 +9,7 @@ namespace reverie {
 std::string read_file(const std::string& path);
 
 /// Writes aside and renames, so that nothing partial ever stands under the final name. InputError
-/// when the place cannot be written.
+/// when the place cannot be written, or is a device or pipe.
 void write_file(const std::string& path, std::string_view content);
 
 /// For writers that need a path of their own (archives): write to `temporary()`, then
@@ -37,7 +37,7 @@ bool file_exists(const std::string& path);
 /// Whether there is a directory of that name; false, too, where the system does not say.
 bool is_directory(const std::string& path);
 
-/// InputError where that name means neither a file nor a directory: to open a pipe is to wait for it.
+/// InputError where that name means neither a file nor a directory, such as a pipe or a device.
 void require_no_pipe(const std::string& path);
 
 /// For what is written after long work: InputError unless a file of that name can be written.

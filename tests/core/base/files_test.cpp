@@ -1,6 +1,7 @@
 #include "core/base/files.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -40,6 +41,16 @@ TEST(FilesTest, BadPathsAreInputErrors) {
   EXPECT_THROW(write_file(directory / "file/a", ""), InputError);
   EXPECT_THROW(create_directory(directory / "file"), InputError);
   EXPECT_THROW(create_directory(directory / "file/a"), InputError);
+}
+
+TEST(FilesTest, APipeOrDeviceIsNotReplaced) {
+  TemporaryDirectory directory;
+  const std::string pipe = directory / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(write_file(pipe, "text"), InputError);
+  EXPECT_THROW(check_writable(pipe), InputError);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_EQ(entries(directory.path()), 1u);
 }
 
 TEST(ProgressTest, LineShowsShareRateAndTimeLeft) {
