@@ -23,6 +23,16 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.{}-{}.part", path, getpid(), serial++);
 }
 
+/// What a symbolic link leads to, whether it is there or not.
+fs::path end_of_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as the system follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  if (fs::is_symlink(path, error)) throw InputError("{}: symbolic links go in circles", path.string());
+  return path;
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -47,8 +57,8 @@ void write_file(const std::string& path, std::string_view content) {
   aside.commit();
 }
 
-AsideFile::AsideFile(const std::string& path) : path_(path), temporary_(temporary_name(path)) {
-  require_no_pipe(path);  // to rename over a device is to delete it
+AsideFile::AsideFile(const std::string& path) : path_(end_of_links(path)), temporary_(temporary_name(path_)) {
+  require_no_pipe(path_);  // to rename over a device is to delete it
   const int file = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) throw InputError("{}: cannot be written: {}", path, std::strerror(errno));
   close(file);

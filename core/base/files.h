@@ -13,7 +13,7 @@ std::string read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view content);
 
 /// For writers that need a path of their own (archives): write to `temporary()`, then
-/// `commit()` renames it to the final name. Without commit the temporary is removed.
+/// `commit()` renames it to the final name, or what that links to. Without commit the temporary is removed.
 class AsideFile {
  public:
   explicit AsideFile(const std::string& path);

@@ -53,6 +53,21 @@ TEST(FilesTest, APipeOrDeviceIsNotReplaced) {
   EXPECT_EQ(entries(directory.path()), 1u);
 }
 
+TEST(FilesTest, ALinkStaysAndWhatItLeadsToIsWritten) {
+  TemporaryDirectory directory;
+  create_directory(directory / "there");
+  std::filesystem::create_symlink("there/file", directory / "link");
+  std::filesystem::create_symlink(directory / "link", directory / "second");
+  for (const std::string text : {"new", "again"}) {
+    write_file(directory / "second", text);
+    EXPECT_EQ(read_file(directory / "there/file"), text);
+  }
+  EXPECT_EQ(entries(directory / "there"), 1u);
+  for (const char* link : {"link", "second"}) EXPECT_TRUE(std::filesystem::is_symlink(directory / link));
+  std::filesystem::create_symlink("circle", directory / "circle");
+  EXPECT_THROW(write_file(directory / "circle", "text"), InputError);
+}
+
 TEST(ProgressTest, LineShowsShareRateAndTimeLeft) {
   EXPECT_EQ(progress_line("collect", "steps", 10, 30, 110, 2.0, "loss 1", 0),
             "collect 30/110 steps  10/s  0:08 left  loss 1");
