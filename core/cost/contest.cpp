@@ -92,12 +92,14 @@ class Contest {
     for (const int contestant : alive) fallbacks_ = std::max(fallbacks_, sitting->fallbacks(contestant));
     std::vector<std::vector<double>> rounds(times_.size());
     const auto round = [&](bool counts) {
+      const Stopwatch of_round;
       double total = 0;
       for (const int contestant : shuffled(alive)) {
         const double seconds = std::max(sitting->run(contestant), 1e-9);
         total += seconds;
         if (counts) rounds[static_cast<size_t>(contestant)].push_back(seconds);
       }
+      total = std::max(total, of_round.seconds());
       seconds_ += total;
       return total;
     };

@@ -33,7 +33,7 @@ struct ContestOptions {
   int min_sittings = 9;          ///< of the final
   int max_sittings = 25;
   double target_spread = 0.005;  ///< the final ends once each ratio's interval is that narrow
-  /// Of runs and of making ready, after which no sitting begins; the final has 6 all the same.
+  /// Of runs, what goes on around them and making ready, after which no sitting begins; the final has 6 all the same.
   double max_seconds = 60;
   double sitting_seconds = 0.2;  ///< a sitting goes on for so long
   int rounds = 5;                ///< and for so many runs of each contestant at least

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
+#include <stdexcept>
+#include <thread>
 
 #include "core/base/random.h"
 
@@ -112,6 +115,28 @@ TEST(Contest, EndsOnceIntervalsAreNarrowOrTheTimeIsOver) {
   options.max_seconds = 60;
   hold_contest(2, slow.sitting_maker(), options);
   EXPECT_THAT(slow.sittings, SizeIs(6));
+}
+
+/// Runs of a worker process: what goes on around a run takes longer than the run.
+TEST(Contest, ASittingEndsByTheClockToo) {
+  int runs = 0;
+  class Remote : public Sitting {
+   public:
+    explicit Remote(int& runs) : runs_(runs) {}
+    double run(int) override {
+      if (++runs_ > 1000) throw std::runtime_error("no end");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 1e-9;
+    }
+
+   private:
+    int& runs_;
+  };
+  ContestOptions options = quick();
+  options.sitting_seconds = 0.02;
+  options.screening = 1;
+  hold_contest(1, [&](std::span<const int>) { return std::make_unique<Remote>(runs); }, options);
+  EXPECT_LE(runs, 2 + 20) << "two of them warm up";
 }
 
 TEST(Contest, GoesTheSameWayWithTheSameTimes) {
