@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/base/fast_start.h"
+#include "core/exec/reference/reference.h"
 #include "core/onnx/fold_constants.h"
 #include "core/onnx/proto.h"
 
@@ -18,6 +20,8 @@ class Lowering {
       : graph_(graph), fold_(fold), image_(static_cast<size_t>(graph.value_capacity())) {
     for (const NodeId node : graph.nodes())
       if (const WeightPtr& weight = graph.weight(node)) names_.insert(weight->name());
+    if (!fold_) return;
+    for (const NodeId node : graph.nodes()) keep_if_second_copy(node);
   }
 
   Graph run() {
@@ -25,13 +29,39 @@ class Lowering {
       set(input, 0,
           result_.add_input(graph_.input_name(input), graph_.type(graph_.output(input))));
     for (const NodeId node : graph_.topological_order())
-      if (is_operation(graph_, node) && !(fold_ && graph_.is_constant(node))) lower_node(node);
+      if (is_operation(graph_, node) && !is_folded(node)) lower_node(node);
     for (const GraphOutput& output : graph_.outputs())
       result_.add_output(output.name, mapped(output.value));
     return result_.compacted();
   }
 
  private:
+  bool is_folded(NodeId node) const { return fold_ && graph_.is_constant(node) && !kept_.contains(node); }
+
+  /// What is not computed from constants, or an output.
+  bool needs(ValueId value) const {
+    const auto users = graph_.users(value);
+    return graph_.is_output(value) ||
+           std::ranges::any_of(users, [&](NodeId user) { return !graph_.is_constant(user); });
+  }
+
+  /// Elements of a large weight, moved, where the weight itself stays in the file, too: tied embeddings.
+  void keep_if_second_copy(NodeId node) {
+    constexpr int64_t kLarge = 1 << 12;  // bytes
+    const auto is_stored = [&](ValueId value) { return graph_.weight(graph_.producer(value)) != nullptr; };
+    if (!is_operation(graph_, node) || !graph_.is_constant(node) || graph_.inputs(node).empty()) return;
+    const ValueId value = graph_.output(node);
+    const int64_t bytes = graph_.type(value).bytes();
+    if (bytes < kLarge || !needs(value) || !is_only_moved(graph_, value)) return;
+    ValueId source = value;
+    std::vector<NodeId> chain;
+    while (!is_stored(source)) {
+      chain.push_back(graph_.producer(source));
+      source = graph_.inputs(chain.back())[0];
+    }
+    if (needs(source) && graph_.type(source).bytes() == bytes) kept_.insert(chain.begin(), chain.end());
+  }
+
   void set(NodeId node, int output, ValueId value) {
     image_[static_cast<size_t>(graph_.output(node, output).index)] = value;
   }
@@ -147,6 +177,7 @@ class Lowering {
   std::vector<ValueId> image_;
   std::unordered_map<uint64_t, ValueId> constants_;
   std::set<std::string> names_;
+  std::unordered_set<NodeId> kept_;  // although computed from constants alone
   int next_name_ = 0;
 };
 

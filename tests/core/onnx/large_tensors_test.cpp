@@ -159,6 +159,26 @@ TEST_F(LargeTensors, AreWrittenOverTheirOwnSource) {
   }
 }
 
+TEST_F(LargeTensors, AreNotStoredASecondTimeWithTheirElementsMoved) {
+  onnx::ModelProto model = product();
+  onnx::GraphProto* graph = model.mutable_graph();
+  onnx::NodeProto* transpose = graph->add_node();
+  transpose->set_op_type("Transpose");
+  transpose->add_input("w");
+  transpose->add_output("t");
+  onnx::NodeProto* product = graph->add_node();
+  product->set_op_type("MatMul");
+  product->add_input("x");
+  product->add_input("t");
+  product->add_output("z");
+  *graph->add_output() = graph->output(0);
+  graph->mutable_output(1)->set_name("z");
+  testing::write_message(model, path_);
+  export_onnx(import_onnx(path_).graph, {}, folder_ / "written.onnx");
+  EXPECT_LT(fs::file_size(folder_ / "written.onnx"), 1.2 * fs::file_size(path_));
+  EXPECT_NO_THROW(import_onnx(folder_ / "written.onnx"));
+}
+
 TEST_F(LargeTensors, AreFoundThroughALink) {
   fs::create_directory(folder_ / "store");
   testing::write_message(product(), folder_ / "store/blob");
