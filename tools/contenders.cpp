@@ -62,17 +62,18 @@ Json to_json(const Optimized& result) {
 }
 
 Json write_contenders(const std::filesystem::path& folder, const std::filesystem::path& original,
-                      const ImportedModel& model, const Optimized& result,
-                      const CompareOptions& verify) {
+                      const ImportedModel& model, const Optimized& result, const OptimizeConfig& config) {
   Json::Array written;
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
     const bool is_best = isomorphic(contender.graph, result.search.best);
     const Agreement agreement =
-        is_best ? result.verified : compare(model.graph, contender.graph, verify);
+        is_best ? result.verified : compare(model.graph, contender.graph, config.verify);
     if (!agreement.agree) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    export_with_symbols(original, model, contender.graph, file, verify);
+    const std::set<std::string> lost =
+        export_with_symbols(original, model, contender.graph, file, config.verify, config.fix_shapes);
+    if (!lost.empty() && !config.fix_shapes) continue;
     written.push_back({{"file", file.string()},
                        {"cost_ms", contender.cost.runtime.milliseconds()},
                        {"rewrites", contender.rewrites.size()}});

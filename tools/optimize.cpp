@@ -241,7 +241,8 @@ ImportedModel read_model(const Options& options, OptimizeConfig& config) {
 
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
 void simplify(const Options& options, const OptimizeConfig& config, const ImportedModel& model) {
-  if (!options.out.empty()) write_rewritten(options.model, model, model.graph, options.out, config.verify);
+  if (!options.out.empty())
+    write_rewritten(options.model, model, model.graph, options.out, config.verify, options.fix_shapes);
   const int64_t left = written_nodes(model.graph);
   fmt::print("nodes {} -> {}\n", model.nodes, left);
   if (options.json)
@@ -259,7 +260,7 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
                   const Optimized& result) {
   if (options.out.empty()) return;
   if (result.changed)
-    write_rewritten(options.model, model, result.search.best, options.out, config.verify);
+    write_rewritten(options.model, model, result.search.best, options.out, config.verify, config.fix_shapes);
   else
     copy_model(options.model, model.info, options.out);
 }
@@ -296,7 +297,7 @@ void run(const Options& options) {
   if (!result.contest.standings.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
     json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
-                                          config.verify);
+                                          config);
   if (options.json) fmt::print("{}\n", json.dump());
 }
 

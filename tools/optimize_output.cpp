@@ -87,7 +87,7 @@ void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   for (const std::string& objection : result.objections) fmt::print("{}\n", objection);
   if (!result.changed) {
     if (!result.unconfirmed.empty()) fmt::print("nothing was confirmed: {}\n", result.unconfirmed);
-    fmt::print("nothing to gain: the model stays as it is\n");
+    fmt::print("{}the model stays as it is\n", result.objections.empty() ? "nothing to gain: " : "");
     return;
   }
   if (config.verify.inputs == 0) {

@@ -1,8 +1,10 @@
 #include "tools/rewritten.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/base/error.h"
+#include "core/onnx/copy.h"
 #include "core/onnx/symbols.h"
 
 namespace reverie {
@@ -17,8 +19,15 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
 }
 
 void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
-                     const std::string& out, const CompareOptions& verify) {
-  for (const std::string& symbol : export_with_symbols(original, model, graph, out, verify)) {
+                     const std::string& out, const CompareOptions& verify, bool fix_shapes) {
+  const std::set<std::string> lost = export_with_symbols(original, model, graph, out, verify, fix_shapes);
+  if (!lost.empty() && !fix_shapes) {
+    copy_model(original, model.info, out);
+    fmt::print(stderr, "{}: the model as it was: dimension '{}' would be fixed (--fix-shapes allows that)\n", out,
+               fmt::join(lost, "', '"));
+    return;
+  }
+  for (const std::string& symbol : lost) {
     const bool depends_on_data = model.info.data_extents.contains(symbol);
     fmt::print(stderr, "{}: {}; with other extents the rewritten graph differs, or none could be tried\n", out,
                depends_on_data ? fmt::format("extent '{}' depends on data: written without rewrites", symbol)

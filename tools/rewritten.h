@@ -10,9 +10,9 @@ namespace reverie {
 /// InputError unless the rewritten graph agrees with the model at `original`.
 void require_agreement(const std::string& original, const Agreement& agreement);
 
-/// Writes what the model at `original` was rewritten to. Symbolic dimensions that had to be fixed are
-/// told on standard error.
+/// Writes what the model at `original` was rewritten to. Where symbolic dimensions had to be fixed, that is told on
+/// standard error, and unless `fix_shapes` the original file is written instead.
 void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
-                     const std::string& out, const CompareOptions& verify);
+                     const std::string& out, const CompareOptions& verify, bool fix_shapes);
 
 }  // namespace reverie

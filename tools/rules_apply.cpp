@@ -23,6 +23,7 @@ struct Arguments {
   ImportOptions extents;
   CompareOptions verify;
   GivenInputs given;
+  bool fix_shapes = false;
   bool json = false;
 };
 
@@ -54,7 +55,7 @@ void tell_end(const Applied& applied, const ApplyLimits& limits) {
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
   const CompareOptions verify = with_inputs(arguments.verify, arguments.given, model.graph);
   require_agreement(arguments.model, compare(model.graph, graph, verify));
-  write_rewritten(arguments.model, model, graph, arguments.out, verify);
+  write_rewritten(arguments.model, model, graph, arguments.out, verify, arguments.fix_shapes);
 }
 
 void apply(const Arguments& arguments) {
@@ -81,6 +82,8 @@ void register_rules_apply(CLI::App& group) {
       ->type_name("FILE")->expected(1)->take_all();
   add_extent_options(*command, arguments->extents);
   command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
+  command->add_flag("--fix-shapes", arguments->fix_shapes,
+                    "Write it too where a symbolic dimension is replaced by its extent");
   add_input_options(*command, arguments->given);
   command->add_option("--sets", arguments->verify.inputs, "Sets of random inputs on which it must")
       ->check(CLI::Range(1, 1000))->capture_default_str();

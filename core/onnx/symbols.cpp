@@ -274,9 +274,10 @@ std::set<std::string> lost_symbols(const std::filesystem::path& original, const 
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare) {
+                                          const CompareOptions& compare, bool fix_shapes) {
   const auto [written, kept] = shaped(original, model, graph, path, compare);
   const std::set<std::string> lost = without(symbols_of(model), kept);
+  if (!lost.empty() && !fix_shapes) return lost;
   const bool loses_data = std::ranges::any_of(
       model.info.data_extents, [&](const auto& extent) { return lost.contains(extent.first); });
   if (loses_data) return export_unbound(original, model, path, compare, lost);

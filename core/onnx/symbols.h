@@ -53,12 +53,13 @@ class SymbolicFile {
 /// Weights are drawn anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
 /// was imported from there.
 ///
-/// Returns the symbols that had to be replaced by their extents. An extent that depends on data cannot be replaced:
-/// where one is among them, the model is written as it was imported, without any rewrite.
+/// Returns the symbols that had to be replaced by their extents; unless `fix_shapes`, nothing is written where there
+/// are some. An extent that depends on data cannot be replaced: where one is among them, the model is written as it
+/// was imported, without any rewrite.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare = {});
+                                          const CompareOptions& compare = {}, bool fix_shapes = true);
 
 /// What export_with_symbols would return; `path` names the file beside which it tries.
 std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,

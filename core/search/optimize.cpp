@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -43,7 +42,7 @@ ContestOptions contest_options(const OptimizeConfig& config) {
   return options;
 }
 
-/// Knows which symbolic dimensions a graph's file would lose that the original's keeps.
+/// Knows which symbolic dimensions a graph's file would lose.
 class SymbolKeeper {
  public:
   SymbolKeeper(const Subject& subject, const OptimizeConfig& config) : subject_(subject), verify_(config.verify) {
@@ -52,30 +51,42 @@ class SymbolKeeper {
     verify_.extremes = false;
   }
 
-  std::set<std::string> lost(const Graph& graph) const {
-    if (!watches_) return {};
-    std::set<std::string> fixed = lost_in_file(graph);
-    if (fixed.empty()) return fixed;
-    if (!allowed_) allowed_ = lost_in_file(subject_.graph);
-    std::set<std::string> lost;
-    std::ranges::set_difference(fixed, *allowed_, std::inserter(lost, lost.end()));
-    return lost;
+  /// What speaks against writing the graph; empty where it loses none. What stays as it was is the original file.
+  std::string objection_to(const Graph& graph) const {
+    const std::set<std::string> fixed = lost(graph);
+    if (fixed.empty()) return {};
+    const auto depends_on_data = [&](const std::string& symbol) {
+      return subject_.model->info.data_extents.contains(symbol);
+    };
+    if (const auto data = std::ranges::find_if(fixed, depends_on_data); data != fixed.end())
+      return fmt::format("it fixes extent '{}', which depends on data", *data);
+    return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(fixed, "', '"));
   }
 
   /// Leaves out rewrites from the first one on that fixes a dimension, where there is a path of them; else all.
-  void keep(const RewriteState& start, SearchResult& result) const {
-    if (lost(result.best).empty()) return;
-    const LostSymbols lost_of = [&](const Graph& graph) { return lost_in_file(graph); };
+  /// Why it does, or nothing.
+  std::string keep(const RewriteState& start, SearchResult& result) const {
+    const std::string objection = objection_to(result.best);
+    if (objection.empty()) return {};
+    const size_t found = result.rewrites.size();
+    const LostSymbols lost_of = [&](const Graph& graph) { return lost(graph); };
     result.rewrites.resize(rewrites_that_keep_symbols(start, result.rewrites, lost_of));
+    result.improvements.clear();
+    result.optimal = false;
+    if (result.rewrites.empty()) {
+      take_winner(subject_.graph, {}, 0, result);
+      return fmt::format("the result is not taken: {}", objection);
+    }
     const RewriteState kept = replay(start, result.rewrites);
     result.best = kept.graph();
     result.best_cost = kept.cost();
-    result.improvements.clear();
-    result.optimal = false;
+    return fmt::format("the last {} of {} rewrites are left out; with the next one, {}",
+                       found - result.rewrites.size(), found, objection);
   }
 
  private:
-  std::set<std::string> lost_in_file(const Graph& graph) const {
+  std::set<std::string> lost(const Graph& graph) const {
+    if (!watches_ || same_in_a_file(subject_.graph, graph)) return {};
     return lost_symbols(subject_.file, *subject_.model, graph, scratch_.path() / "trial.onnx", verify_);
   }
 
@@ -83,7 +94,6 @@ class SymbolKeeper {
   CompareOptions verify_;
   bool watches_ = false;
   ScratchFolder scratch_;
-  mutable std::optional<std::set<std::string>> allowed_;
 };
 
 /// One optimization from its first look at costs to its verification.
@@ -133,6 +143,10 @@ class Optimization {
 /// Contests need at least so many sittings for an interval (core/cost/contest.h), and warm up.
 constexpr double kSittings = 6;
 constexpr double kWarmUpRounds = 2;
+/// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
+/// the luckiest.
+constexpr int kFinalists = 1;
+
 /// On outputs in the runtime, which computes in the declared types.
 double runtime_tolerance(const Graph& graph) {
   constexpr double kSingle = 1e-4, kHalf = 1e-2;
@@ -145,47 +159,33 @@ double runtime_tolerance(const Graph& graph) {
   return std::ranges::any_of(nodes, is_half) ? kHalf : kSingle;
 }
 
-/// Rounds and finalists so that the final takes half of `seconds` and the screening ends in time for it; no
-/// finalists where that cannot be. `run` and `ready`: seconds that one contestant takes.
+/// Rounds so that the final takes half of `seconds` and the screening ends in time for it; less than one where that
+/// cannot be. `run` and `ready`: seconds that one contestant takes.
 ContestOptions fitted_to(ContestOptions options, double seconds, double run, double ready) {
-  const int most_rounds = options.rounds;
-  for (; options.finalists > 0; --options.finalists) {
-    const double runs = kSittings * (options.finalists + 1);
-    const double rounds = (seconds / 2 / runs - ready) / run - kWarmUpRounds;
-    options.rounds = std::min(most_rounds, static_cast<int>(rounds));
-    if (options.rounds < 1) continue;
-    options.sitting_seconds = std::min(options.sitting_seconds, seconds / 2 / kSittings);
-    const double final = runs * (ready + (options.rounds + kWarmUpRounds) * run);
-    options.max_seconds = std::max(seconds - std::max(final, kSittings * options.sitting_seconds), 1e-9);
-    break;
-  }
+  constexpr double kRuns = kSittings * (kFinalists + 1);
+  options.finalists = kFinalists;
+  const double rounds = (seconds / 2 / kRuns - ready) / run - kWarmUpRounds;
+  options.rounds = static_cast<int>(std::clamp<double>(rounds, 0, options.rounds));
+  options.sitting_seconds = std::min(options.sitting_seconds, seconds / 2 / kSittings);
+  const double final = kRuns * (ready + (options.rounds + kWarmUpRounds) * run);
+  options.max_seconds = std::max(seconds - std::max(final, kSittings * options.sitting_seconds), 1e-9);
   return options;
 }
 
-/// Finalists that are faster beyond their interval, the fastest first.
-std::vector<int> winners_of(const ContestResult& contest) {
-  std::vector<int> winners;
-  for (int i = 1; i < static_cast<int>(contest.standings.size()); ++i) {
-    const Standing& standing = contest.standings[static_cast<size_t>(i)];
-    if (standing.finalist && standing.ratio.high < 1) winners.push_back(i);
-  }
-  std::ranges::sort(winners, {}, [&](int i) { return contest.standings[static_cast<size_t>(i)].ratio.median; });
-  return winners;
-}
-
 /// Holds the contest within `seconds`; who won it. `result.unconfirmed` says why there was none.
-std::vector<int> confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config,
-                                double seconds, Optimized& result) {
-  if (result.contenders.empty()) return {};
+int confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config, double seconds,
+                   Optimized& result) {
+  if (result.contenders.empty()) return 0;
   try {
     const Stopwatch watch;
     const auto original = contestants.ready(0);
     const double ready = watch.seconds();
     original->seconds_of_run();
-    const double run = original->seconds_of_run();
+    const Stopwatch of_run;
+    const double run = std::max(original->seconds_of_run(), of_run.seconds());
     const ContestOptions options =
         fitted_to(contest_options(config), seconds - watch.seconds(), run, ready);
-    if (options.finalists == 0)
+    if (options.rounds < 1)
       throw InputError("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
                        "give more by --time-limit", run, seconds);
     const ContestResult contest =
@@ -196,7 +196,7 @@ std::vector<int> confirm_within(Contestants& contestants, Machine& machine, cons
   } catch (const InputError& error) {
     result.unconfirmed = error.what();
   }
-  return winners_of(result.contest);
+  return result.contest.winner;
 }
 
 std::vector<Contender> changed_contenders(const Graph& original, std::vector<Candidate> candidates) {

@@ -67,7 +67,7 @@ struct Optimized {
   Cost file_before, file_after;
   bool changed = false;     ///< a file of the best graph differs from one of the original
   std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
-  /// auto: why contenders that were faster were not taken, each one line.
+  /// Why rewrites, or with auto a contender that was faster, were not taken, each one line.
   std::vector<std::string> objections;
   std::vector<Contender> contenders;
   ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted

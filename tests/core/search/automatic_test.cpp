@@ -9,11 +9,15 @@
 #include "core/ir/structural_hash.h"
 #include "core/search/file_cost.h"
 #include "core/search/optimize.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -149,6 +153,58 @@ TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph, true));
   EXPECT_FALSE(result.changed);
   EXPECT_THAT(result.unconfirmed, HasSubstr("the fake broke"));
+}
+
+/// Other extents than that of one batch cannot be tried, so that no file but the original keeps the dimension.
+class FixedDimension : public ::testing::Test {
+ protected:
+  FixedDimension() {
+    const onnx::ModelProto model = testing::parse(R"(
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[batch,24] x, float[12,8] v, float[12,8] w) => (float[2,8] y, float[2,8] z)
+        {
+          shape = Constant <value = int64[2] {2, 12}> ()
+          r = Reshape(x, shape)
+          a = Relu(r)
+          b = Relu(r)
+          y = MatMul(a, v)
+          z = MatMul(b, w)
+        })");
+    testing::write_message(model, file_);
+    ImportOptions options;
+    options.shapes = {"x=1,24"};
+    model_ = import_onnx(file_, options);
+  }
+
+  Optimized optimize_by(const std::string& method, bool fix_shapes) {
+    OptimizeConfig config;
+    config.verify.inputs = 1;
+    config.fix_shapes = fix_shapes;
+    const Subject subject(model_, file_);
+    return method == kAutomatic ? optimize_automatically(subject, builtin(), costs(), nullptr, config)
+                                : optimize(subject, builtin(), costs(), greedy_search, config);
+  }
+
+  TemporaryDirectory folder_;
+  std::filesystem::path file_ = folder_ / "model.onnx";
+  ImportedModel model_;
+};
+
+TEST_F(FixedDimension, IsAReasonToKeepTheOriginal) {
+  for (const std::string method : {kAutomatic, "greedy"}) {
+    const Optimized result = optimize_by(method, false);
+    EXPECT_FALSE(result.changed) << method;
+    EXPECT_EQ(result.improvement_percent(), 0) << method;
+    EXPECT_THAT(result.objections, ElementsAre(AllOf(HasSubstr("'batch'"), HasSubstr("--fix-shapes")))) << method;
+  }
+}
+
+TEST_F(FixedDimension, IsNoneWhereItIsAllowed) {
+  for (const std::string method : {kAutomatic, "greedy"}) {
+    const Optimized result = optimize_by(method, true);
+    EXPECT_TRUE(result.changed) << method;
+    EXPECT_THAT(result.objections, IsEmpty()) << method;
+  }
 }
 
 TEST(Automatic, TriesMergedGroupsWhateverTheyCost) {
