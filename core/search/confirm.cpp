@@ -123,6 +123,7 @@ void take_winner(const Graph& original, const std::vector<Contender>& contenders
     result.best = original;
     result.best_cost = result.initial_cost;
     result.rewrites.clear();
+    if (!result.trace.empty()) result.trace.erase(result.trace.begin() + 1, result.trace.end());
   }
   if (!contenders.empty()) result.optimal &= winner == 1;
 }
