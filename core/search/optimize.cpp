@@ -242,7 +242,8 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   options.time_limit = optimization.seconds_left(options.time_limit);
   Optimized result;
   result.search = method(optimization.start(), options);
-  optimization.symbols().keep(optimization.start(), result.search);
+  if (std::string left_out = optimization.symbols().keep(optimization.start(), result.search); !left_out.empty())
+    result.objections.push_back(std::move(left_out));
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;
   result.contenders = contenders_of(optimization.start(), result.search, config.contenders);
@@ -268,8 +269,7 @@ std::string objection_to(int winner, const Optimization& optimization, Contestan
   if (contestants != nullptr)
     if (const double error = contestants->difference(winner); !(error <= runtime_tolerance(graph)))
       return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
-  if (const std::set<std::string> lost = optimization.symbols().lost(graph); !lost.empty())
-    return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(lost, "', '"));
+  if (std::string objection = optimization.symbols().objection_to(graph); !objection.empty()) return objection;
   result.verified = optimization.verify(graph);
   if (config.verify.inputs == 0 || result.verified.agree) return {};
   return result.verified.disagree() ? result.verified.reason
@@ -295,27 +295,22 @@ Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const R
   }
   result.peak_memory_bytes = peak_memory_bytes();
   std::optional<Contestants> contestants;
-  std::vector<int> winners;
+  int winner = result.contenders.empty() ? 0 : 1;
   if (confirming != nullptr) {
     contestants.emplace(subject, result.contenders, *confirming);
     const double left = optimization.seconds_left((1 - kVerifyShare) * limit);
-    winners = confirm_within(*contestants, *confirming, config, left, result);
-  } else if (!result.contenders.empty()) {
-    winners = {1};
+    winner = confirm_within(*contestants, *confirming, config, left, result);
   }
-  int taken = 0;
-  for (const int winner : winners) {
+  if (winner > 0) {
     const std::string objection =
         objection_to(winner, optimization, contestants ? &*contestants : nullptr, config, result);
-    if (objection.empty()) {
-      taken = winner;
-      break;
+    if (!objection.empty()) {
+      result.objections.push_back(fmt::format("contender {} is not taken: {}", winner, objection));
+      winner = 0;
     }
-    result.objections.push_back(
-        fmt::format("contender {} is not taken: {}", winner, objection));
   }
-  take_winner(subject.graph, result.contenders, taken, result.search);
-  result.contest.winner = taken;
+  take_winner(subject.graph, result.contenders, winner, result.search);
+  result.contest.winner = winner;
   optimization.finish(result);
   return result;
 }

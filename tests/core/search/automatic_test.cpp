@@ -155,6 +155,21 @@ TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
   EXPECT_THAT(result.unconfirmed, HasSubstr("the fake broke"));
 }
 
+TEST(Automatic, MeetsTheOriginalWithOneFinalistAlone) {
+  const Graph graph = parallel_products();
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
+  ASSERT_GT(result.contenders.size(), 1u);
+  const auto is_finalist = [](const Standing& standing) { return standing.finalist; };
+  EXPECT_EQ(std::ranges::count_if(result.contest.standings, is_finalist), 2) << "the original is the other";
+}
+
+TEST(Automatic, TellsNoProgressOfAModelThatStaysAsItIs) {
+  const Graph graph = parallel_products();
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(graph, true));
+  ASSERT_EQ(result.search.trace.size(), 1u);
+  EXPECT_EQ(result.search.trace[0].best, result.search.initial_cost);
+}
+
 /// Other extents than that of one batch cannot be tried, so that no file but the original keeps the dimension.
 class FixedDimension : public ::testing::Test {
  protected:
