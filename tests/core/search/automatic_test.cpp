@@ -156,7 +156,10 @@ TEST(Automatic, KeepsTheOriginalWhereNothingCanBeConfirmed) {
 }
 
 TEST(Automatic, MeetsTheOriginalWithOneFinalistAlone) {
-  const Graph graph = parallel_products();
+  Graph graph = parallel_products();
+  const ValueId image = graph.add_input("image", {DType::kFloat32, {1, 32, 8, 8}});
+  const ValueId c = graph.add("Conv", {image, weight(graph, {32, 8, 3, 3}, "c")}, {{"group", int64_t{4}}});
+  graph.add_output("d", c);
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
   ASSERT_GT(result.contenders.size(), 1u);
   const auto is_finalist = [](const Standing& standing) { return standing.finalist; };
@@ -176,14 +179,13 @@ class FixedDimension : public ::testing::Test {
   FixedDimension() {
     const onnx::ModelProto model = testing::parse(R"(
         <ir_version: 8, opset_import: ["" : 13]>
-        g (float[batch,24] x, float[12,8] v, float[12,8] w) => (float[2,8] y, float[2,8] z)
+        g (float[batch,24] x) => (float[2,12] y)
         {
           shape = Constant <value = int64[2] {2, 12}> ()
           r = Reshape(x, shape)
-          a = Relu(r)
-          b = Relu(r)
-          y = MatMul(a, v)
-          z = MatMul(b, w)
+          t = Transpose <perm = [1, 0]> (r)
+          a = Transpose <perm = [1, 0]> (t)
+          y = Relu(a)
         })");
     testing::write_message(model, file_);
     ImportOptions options;
