@@ -79,7 +79,7 @@ TEST(KnapsackEnvironment, AnOverloadedBagIsInfeasibleAndNeverTheBest) {
     EXPECT_EQ(result.info.feasible, overload == 0);
     if (overload == 0) best = std::max(best, value);
     EXPECT_EQ(result.info.best, best);
-    EXPECT_EQ(env.observe().graph.graph_targets[1], overload > 0 ? 1 : 0);
+    EXPECT_EQ(env.observe().graph.graph_targets[2], overload > 0 ? 1 : 0);
     overloaded |= overload > 0;
   }
   EXPECT_TRUE(overloaded) << "half of the weight is all that it carries";
