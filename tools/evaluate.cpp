@@ -29,9 +29,8 @@ struct ComparisonConfig : EvaluationConfig {
   void fields(V& v) {
     EvaluationConfig::fields(v);
     v.field("guided", guided,
-            "The policy also guides beam search and tree search, with as many expansions as taso "
-            "(rewrite)");
-    v.section("guide", guide, "How it guides them");
+            "The policy also guides beam search, with as many expansions as taso (rewrite)");
+    v.section("guide", guide, "How it guides it");
     kinds.fields(v);
   }
 };

@@ -175,7 +175,7 @@ int64_t budget_of(const OptimizeSettings& config) {
 auto progress_reporter(Progress& progress) {
   return [&progress](const SearchProgress& now) {
     progress.update(now.expansions, fmt::format("best {:.4f} ms, {} candidates",
-                                                now.best.runtime.milliseconds(), now.candidates));
+                                                picoseconds(now.best).milliseconds(), now.candidates));
   };
 }
 
@@ -314,7 +314,7 @@ void register_optimize(CLI::App& app) {
   command->add_option("--policy", options->policy, "policy: policy.pt, as `dream_train` wrote it")
       ->type_name("FILE");
   add_key(*command, options, "--search", "policy.search",
-          "policy: episodes that it plays, or beam or mcts, guided by it");
+          "policy: episodes that it plays, or beam, guided by it");
   add_key(*command, options, "--alpha", "alpha", "taso: keep what costs below alpha x the best");
   add_key(*command, options, "--budget", "budget",
           fmt::format("So many {}, sampled episodes or, when it guides, expansions (policy)", budget_units()));

@@ -64,8 +64,8 @@ Json trace_of(const SearchResult& search) {
     trace.push_back({{"seconds", point.seconds},
                      {"expansions", point.expansions},
                      {"candidates", point.candidates},
-                     {"best_cost_ms", point.best.runtime.milliseconds()},
-                     {"improvement_percent", improvement_percent(search.initial_cost, point.best)}});
+                     {"best_cost_ms", picoseconds(point.best).milliseconds()},
+                     {"improvement_percent", improvement_percent(search.initial_cost, Cost{picoseconds(point.best)})}});
   return trace;
 }
 

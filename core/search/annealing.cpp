@@ -1,30 +1,29 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/random.h"
-#include "core/search/search_run.h"
+#include "core/search/algorithms.h"
 
 namespace reverie {
 namespace {
 
-/// How many locations each rule has, for drawing one of all.
-class LocationTable {
+/// How many moves of each kind there are, for drawing one of all.
+class MoveTable {
  public:
-  void count(const RewriteState& state) {
+  void count(const Problem& state) {
     counts_.clear();
     total_ = 0;
-    for (int rule = 0; rule < state.rules().size(); ++rule) {
-      counts_.push_back(state.location_count(rule));
+    for (int kind = 0; kind < state.kinds(); ++kind) {
+      counts_.push_back(state.moves(kind));
       total_ += counts_.back();
     }
   }
   int64_t total() const { return total_; }
-  RewriteStep draw(Rng& rng) const {
+  Move draw(const Problem& state, Rng& rng) const {
     auto left = static_cast<int64_t>(rng.below(static_cast<uint64_t>(total_)));
-    int rule = 0;
-    while (left >= counts_[static_cast<size_t>(rule)])
-      left -= counts_[static_cast<size_t>(rule++)];
-    return {rule, static_cast<int>(left)};
+    int kind = 0;
+    while (left >= counts_[static_cast<size_t>(kind)])
+      left -= counts_[static_cast<size_t>(kind++)];
+    return state.move(kind, static_cast<int>(left));
   }
 
  private:
@@ -33,7 +32,7 @@ class LocationTable {
 };
 
 struct Schedule {
-  double hot = 0;  ///< picoseconds
+  double hot = 0;  ///< in the unit of costs
   double cooling = 0;
   int64_t moves = 0;
   double temperature(int64_t move) const {
@@ -43,10 +42,10 @@ struct Schedule {
 
 Schedule schedule_for(const SearchRun& run) {
   const AnnealingOptions& options = run.options().annealing;
-  LocationTable table;
+  MoveTable table;
   table.count(run.start());
   Schedule schedule;
-  schedule.hot = options.hot * static_cast<double>(mean_gain(run).count);
+  schedule.hot = options.hot * mean_gain(run);
   schedule.moves =
       static_cast<int64_t>(std::ceil(options.sweeps * static_cast<double>(table.total())));
   schedule.cooling = std::log(options.cold / options.hot) /
@@ -55,15 +54,15 @@ Schedule schedule_for(const SearchRun& run) {
 }
 
 void anneal(Walk& walk, SearchRun& run, const Schedule& schedule, Rng& rng) {
-  LocationTable table;
+  MoveTable table;
   table.count(walk.state());
   run.count_expansion();
   for (int64_t move = 0; move < schedule.moves && table.total() > 0; ++move) {
     if (run.out_of_time()) return;
-    const RewriteStep step = table.draw(rng);
-    const auto change = static_cast<double>(walk.change(step).count);
+    const Move drawn = table.draw(walk.state(), rng);
+    const double change = walk.change(drawn);
     if (change > 0 && rng.uniform() >= std::exp(-change / schedule.temperature(move))) continue;
-    if (!walk.take(step)) continue;
+    if (!walk.take(drawn)) continue;
     table.count(walk.state());
     run.count_expansion();
   }
@@ -71,11 +70,11 @@ void anneal(Walk& walk, SearchRun& run, const Schedule& schedule, Rng& rng) {
 
 }  // namespace
 
-SearchResult annealing_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+void run_annealing(SearchRun& run) {
+  const SearchOptions& options = run.options();
   if (options.budget > 0) begin_greedily(run);
   const Schedule schedule = schedule_for(run);
-  const std::vector<RewriteStep> path = run.best_path();
+  const std::vector<Move> path = run.best_path();
   const Rng seeds(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
     Rng rng = seeds.fork(static_cast<uint64_t>(i));
@@ -85,7 +84,6 @@ SearchResult annealing_search(const RewriteState& start, const SearchOptions& op
     descend(walk, part);
   });
   if (!run.out_of_time()) run.out_of_budget();
-  return run.finish();
 }
 
 }  // namespace reverie

@@ -4,7 +4,7 @@
 
 #include "core/base/stopwatch.h"
 #include "core/search/file_cost.h"
-#include "core/search/search_run.h"
+#include "core/search/rewrite_problem.h"
 
 namespace reverie {
 namespace {
@@ -27,19 +27,19 @@ constexpr char kMergeGroups[] = "conv_merge_groups";
 /// Merges pairs of groups once wherever there are some, whatever the costs say, and descends greedily from there: what
 /// groups of few channels take differs more between libraries than anything else.
 SearchResult merge_groups_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+  RewriteRun run(start, options);
   Walk walk(run);
   const int rule = start.rules().find(kMergeGroups);
-  for (int location = 0; rule >= 0 && location < walk.state().location_count(rule) && !run.out_of_time();) {
-    const int before = walk.state().location_count(rule);
-    const bool is_gone = walk.take({rule, location}) && walk.state().location_count(rule) < before;
+  for (int location = 0; rule >= 0 && location < walk.state().moves(rule) && !run.out_of_time();) {
+    const int before = walk.state().moves(rule);
+    const bool is_gone = walk.take({rule, location}) && walk.state().moves(rule) < before;
     if (!is_gone) ++location;
   }
   descend(walk, run);
   SearchResult result = run.finish();
-  result.best = walk.state().graph();
-  result.best_cost = walk.state().cost();
-  result.rewrites = walk.path();
+  result.best = rewrite_state(walk.state()).graph();
+  result.best_cost = rewrite_state(walk.state()).cost();
+  result.rewrites = steps_of(walk.path());
   return result;
 }
 

@@ -1,110 +1,163 @@
 #include <algorithm>
-#include <optional>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
+#include "core/search/algorithms.h"
 #include "core/search/known_states.h"
-#include "core/search/search_run.h"
 
 namespace reverie {
 namespace {
 
+/// A state of the beam.
+struct Member {
+  Reached at;
+  double log_prior = 0;                        ///< summed along the path
+  std::shared_ptr<const void> from = nullptr;  ///< Advice::memory of the state before
+  Advice advice = {};                          ///< once the prior was asked
+};
+
 struct Candidate {
-  Picoseconds cost;
+  double score = 0;
+  double log_prior = 0;
   size_t parent = 0;  ///< in the beam
-  RewriteStep step;
-  Match match;
+  Move move;
 };
 
 class BeamSearch {
  public:
-  explicit BeamSearch(SearchRun& run) : run_(run), left_(run.options().budget) {}
+  /// `guide` may be null: the cheapest are the best.
+  BeamSearch(SearchRun& run, const BeamGuide* guide)
+      : run_(run), guide_(guide), left_(run.options().budget) {}
 
   void search() {
-    if (run_.options().greedy_first) begin_greedily(run_);
-    beam_.push_back(run_.reached_start());
+    beam_.push_back({.at = run_.reached_start()});
     known_.add(run_.start());
     while (!beam_.empty() && !run_.out_of_time()) {
-      if (left_ == 0) {
-        run_.out_of_budget();
-        beam_.clear();
-        return finish_greedily(run_);
-      }
-      if (left_ < static_cast<int64_t>(beam_.size()))
-        beam_.erase(beam_.begin() + left_, beam_.end());
-      left_ -= static_cast<int64_t>(beam_.size());
+      if (left_ == 0) return run_.out_of_budget();
+      if (left_ < std::ssize(beam_)) beam_.erase(beam_.begin() + left_, beam_.end());
+      left_ -= std::ssize(beam_);
       choose(candidates());
     }
   }
 
  private:
-  /// Of all states of the beam, the cheapest first; ties in the order of states and steps.
+  /// Of all states of the beam, the best first; ties in the order of states and moves.
   std::vector<Candidate> candidates() {
+    if (guide_ != nullptr) ask();
     std::vector<std::vector<Candidate>> found(beam_.size());
-    run_walks(run_, static_cast<int64_t>(beam_.size()), [&](SearchRun& part, int64_t i) {
-      const auto parent = static_cast<size_t>(i);
-      const Reached& from = beam_[parent];
-      part.count_expansion();
-      for_each_location(from.state, part, [&](const RewriteStep& step, const Match& match) {
-        part.count_candidate();
-        const Picoseconds cost = from.state.cost().runtime + from.state.cost_delta(match).runtime;
-        if (part.allows(from, match)) found[parent].push_back({cost, parent, step, match});
-      });
+    run_walks(run_, std::ssize(beam_), [&](SearchRun& part, int64_t i) {
+      list(part, static_cast<size_t>(i), found[static_cast<size_t>(i)]);
     });
     std::vector<Candidate> all;
     for (std::vector<Candidate>& some : found)
       std::move(some.begin(), some.end(), std::back_inserter(all));
     std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+                     [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
     return all;
+  }
+
+  void ask() {
+    const auto batch = static_cast<size_t>(guide_->batch);
+    for (size_t begin = 0; begin < beam_.size() && !run_.out_of_time(); begin += batch) {
+      const auto members = std::span(beam_).subspan(begin, std::min(batch, beam_.size() - begin));
+      std::vector<Arrival> arrivals;
+      for (const Member& member : members) {
+        const std::vector<Move>& path = member.at.path;
+        arrivals.push_back({member.at.state.get(), static_cast<int>(path.size()), member.from,
+                            path.empty() ? Move{} : path.back()});
+      }
+      std::vector<Advice> advice = guide_->prior.look(arrivals, run_.pool());
+      for (size_t i = 0; i < members.size(); ++i) members[i].advice = std::move(advice[i]);
+    }
+  }
+
+  void list(SearchRun& part, size_t place, std::vector<Candidate>& found) const {
+    const Member& member = beam_[place];
+    const Problem& from = *member.at.state;
+    part.count_expansion();
+    const auto add = [&](const Move& move, double log_prior) {
+      part.count_candidate();
+      found.push_back({score(from.cost() + from.change(move), log_prior), log_prior, place, move});
+    };
+    if (guide_ == nullptr) {
+      for_each_candidate(from, part, [&](const Move& move) { add(move, 0); });
+      return;
+    }
+    for (const AdvisedMove& advised : member.advice.moves)
+      if (!part.out_of_time()) add(advised.move, member.log_prior + advised.log_prior);
+  }
+
+  double score(double cost, double log_prior) const {
+    if (guide_ == nullptr) return -cost;
+    const double initial = run_.initial_cost();
+    const double gain = initial == 0 ? 0 : 100 * (initial - cost) / std::abs(initial);
+    return log_prior + guide_->gain_weight * gain;
   }
 
   /// The first new ones make up the next beam.
   void choose(const std::vector<Candidate>& candidates) {
     const auto width = static_cast<size_t>(run_.options().beam.width);
-    std::vector<Reached> next;
-    size_t at = 0;
-    while (at < candidates.size() && next.size() < width && !run_.out_of_time()) {
-      const size_t count = std::min(width - next.size(), candidates.size() - at);
-      for (std::optional<Reached>& reached : build({&candidates[at], count})) {
-        if (!reached) continue;
-        if (run_.improves(reached->state.cost()))
-          run_.improve(reached->state.cost(), reached->path);
-        if (known_.add(reached->state)) {
-          run_.reached(reached->state, reached->path);
-          next.push_back(std::move(*reached));
-        } else {
-          run_.count_duplicate();
-        }
-      }
-      at += count;
+    std::vector<Member> next;
+    for (size_t at = 0; at < candidates.size() && next.size() < width && !run_.out_of_time();) {
+      const std::span chosen = std::span(candidates)
+                                   .subspan(at, std::min(width - next.size(), candidates.size() - at));
+      std::vector<Reached> built = build(chosen);
+      for (size_t i = 0; i < built.size(); ++i)
+        if (built[i].state != nullptr && enters(built[i]))
+          next.push_back({.at = std::move(built[i]),
+                          .log_prior = chosen[i].log_prior,
+                          .from = beam_[chosen[i].parent].advice.memory});
+      at += chosen.size();
     }
     beam_ = std::move(next);
   }
 
-  std::vector<std::optional<Reached>> build(std::span<const Candidate> candidates) {
-    std::vector<std::optional<Reached>> built(candidates.size());
-    run_walks(run_, static_cast<int64_t>(candidates.size()), [&](SearchRun& part, int64_t i) {
+  bool enters(const Reached& reached) {
+    const Problem& state = *reached.state;
+    if (state.feasible() && run_.improves(state.cost()))
+      run_.improve({state.cost(), reached.path});
+    if (!known_.add(state)) {
+      run_.count_duplicate();
+      return false;
+    }
+    run_.reached(state, reached.path);
+    return !state.over();
+  }
+
+  /// No state where a move is refused, or the time was over.
+  std::vector<Reached> build(std::span<const Candidate> candidates) {
+    std::vector<Reached> built(candidates.size());
+    run_walks(run_, std::ssize(candidates), [&](SearchRun& part, int64_t i) {
       const Candidate& candidate = candidates[static_cast<size_t>(i)];
-      std::optional<Reached>& reached = built[static_cast<size_t>(i)];
-      reached = successor(beam_[candidate.parent], candidate.step, candidate.match);
+      Reached& reached = built[static_cast<size_t>(i)];
+      reached = successor(beam_[candidate.parent].at, candidate.move);
+      if (reached.state == nullptr) return;
       part.count_step();
-      reached->state.hash();  // kept for later, computed on this thread
+      reached.state->hash();  // kept for later, computed on this thread
     });
     return built;
   }
 
   SearchRun& run_;
+  const BeamGuide* guide_;
   int64_t left_;
-  std::vector<Reached> beam_;
+  std::vector<Member> beam_;
   KnownStates known_;
 };
 
 }  // namespace
 
-SearchResult beam_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
-  BeamSearch(run).search();
-  return run.finish();
+void run_beam(SearchRun& run) {
+  if (run.options().greedy_first) begin_greedily(run);
+  BeamSearch(run, nullptr).search();
+  if (run.report().stopped_by == StoppedBy::kBudget) finish_greedily(run);
+}
+
+void run_guided_beam(SearchRun& run, const BeamGuide& guide) {
+  if (run.options().greedy_first) begin_greedily(run);
+  BeamSearch(run, &guide).search();
+  if (!run.out_of_time()) finish_greedily(run);
 }
 
 }  // namespace reverie

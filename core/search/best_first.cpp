@@ -15,10 +15,10 @@ namespace {
 
 /// A successor that is not built before its turn comes.
 struct Candidate {
-  Picoseconds cost;
+  double cost = 0;
   int64_t order = 0;  ///< of generation; ties go to the older
   std::shared_ptr<const Reached> parent;
-  RewriteStep step;
+  Move move;
 
   bool operator<(const Candidate& other) const {  // the cheapest is the greatest
     return cost == other.cost ? order > other.order : cost > other.cost;
@@ -26,9 +26,15 @@ struct Candidate {
 };
 
 struct Successor {
-  RewriteStep step;
-  Cost cost;
+  Move move;
+  double cost = 0;
 };
+
+bool is_feasible(const Reached& from, const Move& move) {
+  return !from.state->may_be_infeasible() || successor(from, move).state->feasible();
+}
+
+double times(double factor, double cost) { return cost < 0 ? cost / factor : factor * cost; }
 
 /// A candidate built, and what it leads to unless it was known already.
 struct Expansion {
@@ -50,7 +56,7 @@ class Search {
   BestFirstEnd search() {
     Expansion first;
     first.at = std::make_shared<const Reached>(run_.reached_start());
-    if (how_.expand_once) known_.add(first.at->state);
+    if (how_.expand_once) known_.add(*first.at->state);
     list_successors(first, run_);
     for (int64_t left = how_.budget; left > 0; --left) {
       if (run_.out_of_time()) return end_;
@@ -67,43 +73,41 @@ class Search {
 
  private:
   double limit() const {
-    const auto of = [](double factor, const Cost& cost) {
-      return std::isinf(factor) ? factor : factor * static_cast<double>(cost.runtime.count);
+    const auto of = [](double factor, double cost) {
+      return std::isinf(factor) ? factor : times(factor, cost);
     };
     return std::min(of(how_.alpha, run_.best_cost()),
                     std::nextafter(of(how_.bound, run_.initial_cost()),
                                    std::numeric_limits<double>::infinity()));
-  }
-  static bool below(const Cost& cost, double limit) {
-    return static_cast<double>(cost.runtime.count) < limit;
   }
 
   /// Those below the limit as it is now; it only falls.
   void list_successors(Expansion& expansion, SearchRun& part) const {
     const Reached& from = *expansion.at;
     const double limit_now = limit();
-    for_each_location(from.state, part, [&](const RewriteStep& step, const Match& match) {
+    const double cost_now = from.state->cost();
+    for_each_candidate(*from.state, part, [&](const Move& move) {
       ++expansion.candidates;
-      const Cost cost = from.state.cost() + from.state.cost_delta(match);
-      if (!below(cost, limit_now)) ++expansion.dropped;
-      else if (part.allows(from, match)) expansion.successors.push_back({step, cost});
+      const double cost = cost_now + from.state->change(move);
+      if (!(cost < limit_now)) ++expansion.dropped;
+      else if (from.state->allows(move)) expansion.successors.push_back({move, cost});
     });
   }
 
   void enter(const Expansion& expansion) {
     run_.count_candidates(expansion.candidates);
     end_.dropped |= expansion.dropped > 0;
-    for (const auto& [step, cost] : expansion.successors) {
-      if (!below(cost, limit())) {
+    for (const auto& [move, cost] : expansion.successors) {
+      if (!(cost < limit())) {
         end_.dropped = true;
         continue;
       }
-      if (run_.improves(cost)) {
-        std::vector<RewriteStep> path = expansion.at->path;
-        path.push_back(step);
-        run_.improve(cost, std::move(path));
+      if (run_.improves(cost) && is_feasible(*expansion.at, move)) {
+        std::vector<Move> path = expansion.at->path;
+        path.push_back(move);
+        run_.improve({cost, std::move(path)});
       }
-      queue_.push_back({cost.runtime, generated_++, expansion.at, step});
+      queue_.push_back({cost, generated_++, expansion.at, move});
       std::push_heap(queue_.begin(), queue_.end());
     }
     if (++parents_ > how_.states) make_room();
@@ -135,7 +139,7 @@ class Search {
   }
 
   bool in_question(const Candidate& candidate) const {
-    return !how_.expand_once || static_cast<double>(candidate.cost.count) <= limit();
+    return !how_.expand_once || candidate.cost <= limit();
   }
 
   /// The expansion whose turn it is; false when there is none.
@@ -149,11 +153,13 @@ class Search {
       expansion = std::move(ahead_.extract(pop().order).mapped());
       if (expansion.at == nullptr) return false;  // out of time
       run_.count_step();
-      if (!expansion.known && (!how_.expand_once || known_.add(expansion.at->state))) {
-        run_.reached(expansion.at->state, expansion.at->path);
-        return true;
+      const Problem& state = *expansion.at->state;
+      if (expansion.known || (how_.expand_once && !known_.add(state))) {
+        run_.count_duplicate();
+        continue;
       }
-      run_.count_duplicate();
+      run_.reached(state, expansion.at->path);
+      if (state.lower_bound() < run_.best_cost()) return true;
     }
     return false;
   }
@@ -181,11 +187,9 @@ class Search {
 
   Expansion expand(const Candidate& candidate, SearchRun& part) const {
     Expansion expansion;
-    const auto& locations = candidate.parent->state.locations(candidate.step.rule);
-    expansion.at = std::make_shared<const Reached>(
-        successor(*candidate.parent, candidate.step,
-                  locations[static_cast<size_t>(candidate.step.location)]));
-    expansion.known = how_.expand_once && known_.contains(expansion.at->state);
+    expansion.at =
+        std::make_shared<const Reached>(successor(*candidate.parent, candidate.move));
+    expansion.known = how_.expand_once && known_.contains(*expansion.at->state);
     if (!expansion.known) list_successors(expansion, part);
     return expansion;
   }

@@ -18,7 +18,7 @@ struct BestFirst {
   /// alpha times the best when its turn comes.
   bool expand_once = true;
   /// Expanded states whose successors wait, at most; beyond, the dearest successors leave the queue.
-  /// So many of the last graphs are kept to be known again; earlier ones are by their hashes alone.
+  /// So many of the last snapshots are kept to be known again; earlier ones are by their hashes alone.
   int64_t states = std::numeric_limits<int64_t>::max();
 };
 

@@ -38,7 +38,7 @@ bool is_new(const std::vector<Contender>& known, const Graph& graph) {
 /// The improvement whose cost is closest to `cost`.
 const Improvement& closest(const std::vector<Improvement>& improvements, double cost) {
   const auto distance = [&](const Improvement& improvement) {
-    return std::abs(static_cast<double>(improvement.cost.runtime.count) - cost);
+    return std::abs(static_cast<double>(improvement.runtime.count) - cost);
   };
   return *std::min_element(
       improvements.begin(), improvements.end(),
@@ -57,8 +57,11 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
   for (int i = 1; i < count && !result.improvements.empty(); ++i) {
     const double share = static_cast<double>(i) / count;
     const Improvement& found = closest(result.improvements, after + share * (before - after));
-    const Graph graph = found.graph ? *found.graph : replay(start, found.rewrites).graph();
-    if (is_new(contenders, graph)) contenders.push_back({graph, found.cost, found.rewrites});
+    const RewriteState state = found.graph ? RewriteState(*found.graph, start.shared_rules(),
+                                                          start.shared_cost_model())
+                                           : replay(start, found.rewrites);
+    if (is_new(contenders, state.graph()))
+      contenders.push_back({state.graph(), state.cost(), found.rewrites});
   }
   return contenders;
 }

@@ -1,16 +1,15 @@
+#include "core/search/algorithms.h"
 #include "core/search/best_first.h"
 
 namespace reverie {
 
-SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+void run_exhaustive(SearchRun& run) {
+  const SearchOptions& options = run.options();
   BestFirst how;
   how.budget = options.exhaustive.states;
   if (options.exhaustive.bound > 0) how.bound = options.exhaustive.bound;
   const BestFirstEnd end = search_best_first(run, how);
-  SearchResult result = run.finish();
-  result.optimal = end.exhausted && !end.dropped && !options.classes;
-  return result;
+  if (end.exhausted && !end.dropped && !options.classes) run.saw_all();
 }
 
 }  // namespace reverie

@@ -1,26 +1,24 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/search/search_run.h"
+#include "core/search/algorithms.h"
 
 namespace reverie {
 namespace {
 
-/// Every step that gains, the one that gains most first.
-std::vector<RewriteStep> gaining_steps(Walk& walk, SearchRun& run) {
-  std::vector<std::pair<Picoseconds, RewriteStep>> found;
-  const bool all = for_each_location(
-      walk.state(), run, [&](const RewriteStep& step, const Match& match) {
-        run.count_candidate();
-        const Picoseconds change = walk.state().cost_delta(match).runtime;
-        if (change < Picoseconds{0}) found.emplace_back(change, step);
-      });
+/// Every move that gains, the one that gains most first.
+std::vector<Move> gaining_moves(Walk& walk, SearchRun& run) {
+  std::vector<std::pair<double, Move>> found;
+  const bool all = for_each_candidate(walk.state(), run, [&](const Move& move) {
+    const double change = walk.change(move);
+    if (change < 0) found.emplace_back(change, move);
+  });
   if (!all) return {};
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<RewriteStep> steps;
-  for (const auto& [change, step] : found) steps.push_back(step);
-  return steps;
+  std::vector<Move> moves;
+  for (const auto& [change, move] : found) moves.push_back(move);
+  return moves;
 }
 
 }  // namespace
@@ -28,15 +26,18 @@ std::vector<RewriteStep> gaining_steps(Walk& walk, SearchRun& run) {
 void descend(Walk& walk, SearchRun& run) {
   for (bool moved = true; moved && !run.out_of_time();) {
     run.count_expansion();
-    const std::vector<RewriteStep> steps = gaining_steps(walk, run);
-    moved = std::any_of(steps.begin(), steps.end(),
-                        [&](const RewriteStep& step) { return walk.take(step); });
+    const std::vector<Move> moves = gaining_moves(walk, run);
+    moved = std::any_of(moves.begin(), moves.end(),
+                        [&](const Move& move) { return walk.take(move); });
   }
 }
 
-SearchResult greedy_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
-  begin_greedily(run);
+void run_greedy(SearchRun& run) { begin_greedily(run); }
+
+SearchOutcome solve(std::shared_ptr<const Problem> start, const SearchOptions& options,
+                    const std::function<void(SearchRun&)>& search) {
+  SearchRun run(std::move(start), options);
+  search(run);
   return run.finish();
 }
 

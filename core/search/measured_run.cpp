@@ -97,8 +97,8 @@ void MeasuredRun::note_improvement() {
   const Measured& graph = graphs_[best()];
   if (!trace_.empty() && best() == best_before_) return;
   best_before_ = best();
-  trace_.push_back({walks_.elapsed(), 0, 0, graph.cost});
-  if (best() > 0) improvements_.push_back({graph.cost, graph.path, {}});
+  trace_.push_back({walks_.elapsed(), 0, 0, static_cast<double>(graph.cost.runtime.count)});
+  if (best() > 0) improvements_.push_back({graph.cost.runtime, graph.path, {}});
 }
 
 std::vector<CheapestStates::Entry> MeasuredRun::cheapest(const SearchMethod& method,

@@ -7,7 +7,7 @@
 #include "core/cost/fitted.h"
 #include "core/search/cheapest_states.h"
 #include "core/search/measured_search.h"
-#include "core/search/search_run.h"
+#include "core/search/rewrite_problem.h"
 
 namespace reverie {
 
@@ -23,7 +23,7 @@ class MeasuredRun {
   /// Those of a search within this one that may take this share of the time left.
   SearchOptions options_within(double share) const;
   /// For walks; its best is that of the cost model and does not matter.
-  SearchRun& walks() { return walks_; }
+  RewriteRun& walks() { return walks_; }
 
   /// Measurements so far.
   int64_t spent() const { return static_cast<int64_t>(report_.trace.size()); }
@@ -72,7 +72,7 @@ class MeasuredRun {
   const RewriteState& start_;
   SearchOptions options_;
   std::function<void(const MeasuredReport&)> on_measured_;
-  SearchRun walks_;
+  RewriteRun walks_;
   TimeGraph measure_;
   std::unordered_set<uint64_t> known_;  // hashes
   std::vector<Measured> graphs_;        // the start first

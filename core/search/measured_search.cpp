@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/cost/measured.h"
 #include "core/search/measured_run.h"
-#include "core/search/random_walk.h"
+#include "core/search/algorithms.h"
 #include "core/search/rule_list.h"
 
 namespace reverie {
@@ -72,20 +72,20 @@ void measure_ends(MeasuredRun& run, const std::function<Walk(const Rng& rng)>& w
   const Rng rng(run.options().seed);
   int in_vain = 0;
   for (uint64_t i = 0; in_vain < kPatienceOfWalks && !run.over(); ++i)
-    in_vain = run.measure(walk(rng.fork(i)).path()) ? 0 : in_vain + 1;
+    in_vain = run.measure(steps_of(walk(rng.fork(i)).path())) ? 0 : in_vain + 1;
 }
 
 void measure_rule_lists(MeasuredRun& run) {
   Walk greedy(run.walks());
   descend(greedy, run.walks());
-  run.measure(greedy.path());
+  run.measure(steps_of(greedy.path()));
   measure_ends(run, [&](const Rng& rng) {
     return run_list(run.walks(), draw_forced_order(run.start().rules().size(), rng));
   });
 }
 
 void measure_random_walks(MeasuredRun& run) {
-  const size_t steps = random_walk_length(run.start(), run.options_within(0.5));
+  const size_t steps = random_walk_length(run.walks().shared_start(), run.options_within(0.5));
   measure_ends(run, [&](const Rng& rng) { return walk_at_random(run.walks(), steps, rng); });
 }
 

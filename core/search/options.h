@@ -26,9 +26,9 @@ struct RewriteStep {
 /// How far a search has come.
 struct SearchProgress {
   double seconds = 0;
-  int64_t expansions = 0;  ///< states whose rewrites were looked at
+  int64_t expansions = 0;  ///< states whose moves were looked at
   int64_t candidates = 0;  ///< successors seen, before duplicates are removed
-  Cost best;
+  double best = 0;         ///< cost, in the unit of the problem; for rewriting picoseconds
 };
 
 struct BeamOptions {
@@ -133,8 +133,8 @@ struct SearchOptions {
   std::function<void(const SearchProgress&)> on_progress;
   /// Searches against measurements: called after each, by the thread that called the method.
   std::function<void(const MeasuredReport&)> on_measured;
-  /// Called for each state that is built and the path that led there from the start, by all threads of
-  /// the search; saturation builds none.
+  /// Rewriting: called for each state that is built and the path that led there from the start, by all
+  /// threads of the search; saturation builds none.
   std::function<void(const RewriteState&, std::span<const RewriteStep>)> on_state;
   /// Seconds that have passed since any fixed moment; the steady clock where empty. Called by all
   /// threads of the search.

@@ -8,12 +8,12 @@ namespace {
 bool apply(Walk& walk, SearchRun& run, int rule, bool everywhere) {
   bool changed = false;
   int location = 0;
-  for (int left = walk.state().location_count(rule);
-       left > 0 && location < walk.state().location_count(rule); --left) {
+  for (int left = walk.state().moves(rule);
+       left > 0 && location < walk.state().moves(rule); --left) {
     if (run.out_of_time()) return false;
-    const RewriteStep step{rule, location};
-    const bool gains = walk.change(step) < Picoseconds{0};
-    if ((gains || everywhere) && walk.take(step)) {
+    const Move move{rule, location};
+    const bool gains = walk.change(move) < 0;
+    if ((gains || everywhere) && walk.take(move)) {
       run.count_expansion();
       changed = true;
     } else {
@@ -37,7 +37,7 @@ Walk run_list(SearchRun& run, const RuleList& list) {
 }
 
 SearchResult rule_list_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+  RewriteRun run(start, options);
   if (options.budget > 0) begin_greedily(run);
   const Rng rng(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {

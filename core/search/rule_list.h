@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/base/forced_order.h"
-#include "core/search/search_run.h"
+#include "core/search/rewrite_problem.h"
 
 namespace reverie {
 

@@ -48,8 +48,7 @@ void tune(SearchRun& run, int64_t& left, std::vector<double> mean, Rng rng) {
     std::vector<double> costs(points.size());
     run_walks(run, count, [&](SearchRun& part, int64_t i) {
       const auto place = static_cast<size_t>(i);
-      costs[place] = static_cast<double>(
-          run_list(part, decode(points[place])).least_cost().runtime.count);
+      costs[place] = run_list(part, decode(points[place])).least_cost();
     });
     left -= count;
     if (left == 0 || run.out_of_time()) return;
@@ -61,7 +60,7 @@ void tune(SearchRun& run, int64_t& left, std::vector<double> mean, Rng rng) {
 }  // namespace
 
 SearchResult rule_list_cmaes_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+  RewriteRun run(start, options);
   const Rng seeds(options.seed);
   const auto size = static_cast<size_t>(start.rules().size()) * 2;
   if (options.budget > 0) begin_greedily(run);

@@ -6,7 +6,7 @@
 #include "core/search/egraph/extract.h"
 #include "core/search/egraph/ilp.h"
 #include "core/search/egraph/saturation.h"
-#include "core/search/search_run.h"
+#include "core/search/rewrite_problem.h"
 
 namespace reverie {
 namespace {
@@ -14,12 +14,12 @@ namespace {
 /// One e-graph, grown from a graph.
 class Round {
  public:
-  Round(SearchRun& run, const Graph& start)
+  Round(RewriteRun& run, const Graph& start)
       : run_(run),
-        egraph_(start, run.start().cost_model()),
-        saturation_(egraph_, run.start().rules(), run.start().cost_model(),
+        egraph_(start, run.start_state().cost_model()),
+        saturation_(egraph_, run.start_state().rules(), run.start_state().cost_model(),
                     run.options().saturation, [this] { return must_extract(); }),
-        best_cost_(graph_cost(run.start().cost_model(), start)) {
+        best_cost_(graph_cost(run.start_state().cost_model(), start)) {
     for (int32_t i = 0; i < egraph_.graph().node_capacity(); ++i) best_nodes_.push_back({i});
   }
 
@@ -100,14 +100,14 @@ class Round {
       best_cost_ = cost;
       best_nodes_ = nodes;
     }
-    if (!run_.improves(cost)) return;
+    if (!run_.improves(static_cast<double>(cost.runtime.count))) return;
     const Graph graph = extraction.build(selection);
-    REVERIE_CHECK(graph_cost(run_.start().cost_model(), graph) == cost,
+    REVERIE_CHECK(graph_cost(run_.start_state().cost_model(), graph) == cost,
                   "the graph does not cost what its nodes do, {} ps", cost.runtime.count);
-    run_.improve(cost, graph);
+    run_.improve_by(cost, graph);
   }
 
-  SearchRun& run_;
+  RewriteRun& run_;
   EGraph egraph_;
   Saturation saturation_;
   std::vector<NodeId> best_nodes_;  // of the e-graph, inputs first
@@ -121,7 +121,7 @@ class Round {
 /// E-graphs one after another, each from the best graph of the one before, while that gains and the
 /// limits left something out. The solver comes where descent gains no more.
 SearchResult search_in_rounds(const RewriteState& start, const SearchOptions& options, bool solve) {
-  SearchRun run(start, options);
+  RewriteRun run(start, options);
   if (options.greedy_first) begin_greedily(run);
   SaturationReport report;
   bool cut_short = false;

@@ -5,14 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/error.h"
+
 namespace reverie {
 namespace {
-
-int64_t most_weights(int64_t bytes, double growth) {
-  constexpr auto kNoLimit = std::numeric_limits<int64_t>::max();
-  const double most = std::floor(static_cast<double>(bytes) * growth);
-  return growth > 0 && most < static_cast<double>(kNoLimit) ? static_cast<int64_t>(most) : kNoLimit;
-}
 
 double now(const SearchOptions& options) {
   if (options.clock) return options.clock();
@@ -21,26 +17,26 @@ double now(const SearchOptions& options) {
 
 }  // namespace
 
-SearchRun::SearchRun(const RewriteState& start, const SearchOptions& options)
-    : start_(start),
+SearchRun::SearchRun(std::shared_ptr<const Problem> start, const SearchOptions& options,
+                     OnState on_state)
+    : start_(std::move(start)),
       options_(options),
-      begin_(now(options)),
-      start_weight_bytes_(start.graph().weight_bytes()),
-      weight_limit_(most_weights(start_weight_bytes_, options.max_weight_growth)) {
+      on_state_(std::move(on_state)),
+      begin_(now(options)) {
   if (options.threads > 1) pool_ = std::make_shared<WorkerPool>(options.threads);
-  result_.initial_cost = result_.best_cost = start.cost();
-  result_.trace.push_back(progress());
+  outcome_.initial_cost = start_->cost();
+  outcome_.best.cost = first_best();
+  outcome_.trace.push_back(progress());
+}
+
+double SearchRun::first_best() const {
+  return start_->feasible() ? outcome_.initial_cost : std::numeric_limits<double>::infinity();
 }
 
 double SearchRun::elapsed() const { return now(options_) - begin_; }
 
 SearchProgress SearchRun::progress() const {
-  return {elapsed(), result_.expansions, result_.candidates, result_.best_cost};
-}
-
-bool SearchRun::allows(const Reached& from, const Match& match) const {
-  if (options_.max_weight_growth <= 0) return true;
-  return allows_weights(from.weight_bytes + from.state.propose(match).weight_bytes_delta);
+  return {elapsed(), outcome_.expansions, outcome_.candidates, outcome_.best.cost};
 }
 
 bool SearchRun::must_stop(double ahead) const {
@@ -50,141 +46,129 @@ bool SearchRun::must_stop(double ahead) const {
 
 bool SearchRun::out_of_time(double ahead) {
   if (!must_stop(ahead)) return false;
-  result_.stopped_by =
+  outcome_.stopped_by =
       options_.stop.requested() ? StoppedBy::kInterrupt : StoppedBy::kTimeLimit;
   return true;
 }
 
 void SearchRun::count_expansion() {
-  ++result_.expansions;
+  ++outcome_.expansions;
   if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
-void SearchRun::reached(const RewriteState& state, const std::vector<RewriteStep>& path) {
-  if (!best_graph_ && state.cost() == result_.best_cost && path == result_.rewrites)
-    best_graph_ = state.graph();
-  if (options_.on_state) options_.on_state(state, path);
+void SearchRun::reached(const Problem& state, const std::vector<Move>& path) {
+  BestState& best = outcome_.best;
+  if (best.state == nullptr && state.cost() == best.cost && path == best.path)
+    best.state = state.snapshot();
+  if (on_state_) on_state_(state, path);
 }
 
-void SearchRun::improve(const Cost& cost, std::vector<RewriteStep> path) {
-  record({cost, std::move(path), {}});
-}
-
-void SearchRun::improve(const Cost& cost, const Graph& graph) { record({cost, {}, graph}); }
-
-void SearchRun::record(Improvement improvement) {
-  REVERIE_CHECK_LT(improvement.cost.runtime.count, result_.best_cost.runtime.count);
-  result_.best_cost = improvement.cost;
-  result_.rewrites = improvement.rewrites;
-  best_graph_ = improvement.graph;
-  result_.improvements.push_back(std::move(improvement));
-  result_.trace.push_back(progress());
+void SearchRun::improve(BestState found) {
+  REVERIE_CHECK(improves(found.cost), "{} is no better than {}", found.cost, best_cost());
+  outcome_.best = found;
+  outcome_.improvements.push_back(std::move(found));
+  outcome_.trace.push_back(progress());
 }
 
 SearchRun SearchRun::part() const {
   SearchRun part = *this;
   part.is_part_ = true;
   part.pool_ = nullptr;
-  part.best_graph_ = std::nullopt;
-  part.result_ = {};
-  part.result_.initial_cost = part.result_.best_cost = result_.initial_cost;
+  part.outcome_ = {};
+  part.outcome_.initial_cost = outcome_.initial_cost;
+  part.outcome_.best.cost = first_best();
   return part;
 }
 
-void SearchRun::merge(SearchRun part) {
-  SearchResult& other = part.result_;
+void SearchRun::merge(SearchOutcome other) {
   for (size_t i = 0; i < other.improvements.size(); ++i) {
     if (!improves(other.improvements[i].cost)) continue;
-    SearchProgress point = other.trace[i];
-    point.seconds = std::max(point.seconds, result_.trace.back().seconds);
-    point.expansions += result_.expansions;
-    point.candidates += result_.candidates;
-    result_.trace.push_back(point);
-    result_.best_cost = point.best;
-    result_.rewrites = other.improvements[i].rewrites;
-    best_graph_ = other.improvements[i].graph;
-    result_.improvements.push_back(std::move(other.improvements[i]));
+    // A part's trace begins with its first improvement, a whole search's with its start.
+    SearchProgress point = other.trace[i + other.trace.size() - other.improvements.size()];
+    point.seconds = std::max(point.seconds, outcome_.trace.back().seconds);
+    point.expansions += outcome_.expansions;
+    point.candidates += outcome_.candidates;
+    outcome_.trace.push_back(point);
+    outcome_.best = other.improvements[i];
+    outcome_.improvements.push_back(std::move(other.improvements[i]));
   }
   count_work(other);
   if (options_.on_progress && !is_part_) options_.on_progress(progress());
 }
 
-void SearchRun::count_work(const SearchResult& within) {
-  result_.expansions += within.expansions;
-  result_.candidates += within.candidates;
-  result_.steps += within.steps;
-  result_.duplicates += within.duplicates;
-  result_.forgotten += within.forgotten;
+void SearchRun::count_work(const SearchReport& within) {
+  outcome_.expansions += within.expansions;
+  outcome_.candidates += within.candidates;
+  outcome_.steps += within.steps;
+  outcome_.duplicates += within.duplicates;
+  outcome_.forgotten += within.forgotten;
 }
 
-SearchResult SearchRun::finish() {
-  result_.best = best_graph();
-  result_.seconds = elapsed();
-  return std::move(result_);
+SearchOutcome SearchRun::finish() {
+  outcome_.best.state = best_state();
+  outcome_.seconds = elapsed();
+  return std::move(outcome_);
 }
 
-Graph SearchRun::best_graph() const {
-  if (best_graph_) return *best_graph_;
-  const RewriteState best = replay(start_, result_.rewrites);
-  REVERIE_CHECK(best.cost() == result_.best_cost, "the best path costs {} ps by difference, {} ps",
-                result_.best_cost.runtime.count, best.cost().runtime.count);
-  return best.graph();
+std::shared_ptr<const Snapshot> SearchRun::best_state() const {
+  return outcome_.best.state != nullptr ? outcome_.best.state
+                                        : replay(*start_, outcome_.best.path)->snapshot();
 }
 
-Reached successor(const Reached& from, const RewriteStep& step, const Match& match) {
-  Reached next = from;
-  const Rewrite rewrite = next.state.propose(match);
-  next.state.commit(rewrite);
-  next.weight_bytes += rewrite.weight_bytes_delta;
-  next.path.push_back(step);
+Reached successor(const Reached& from, const Move& move) {
+  Reached next = {from.state->copy(), {}};
+  if (!next.state->apply(move)) return {};
+  next.path.reserve(from.path.size() + 1);
+  next.path = from.path;
+  next.path.push_back(move);
   return next;
 }
 
-Walk::Walk(SearchRun& run, Reached from)
-    : run_(run), at_(std::move(from)), least_cost_(at_.state.cost()) {
-  arrive();
+std::unique_ptr<Problem> replay(const Problem& start, std::span<const Move> path) {
+  std::unique_ptr<Problem> state = start.copy();
+  for (const Move& move : path) {
+    REVERIE_CHECK(move.kind < state->kinds() && move.index < state->moves(move.kind));
+    REVERIE_CHECK(state->apply(move), "a move of the path is refused");
+  }
+  return state;
 }
+
+Walk::Walk(SearchRun& run, Reached from) : run_(run), at_(std::move(from)) { arrive(); }
 
 void Walk::arrive() {
-  const Cost& cost = at_.state.cost();
-  run_.reached(at_.state, at_.path);
-  if (cost.runtime < least_cost_.runtime) least_cost_ = cost;
-  if (run_.improves(cost)) run_.improve(cost, at_.path);
+  const double cost = at_.state->cost();
+  run_.reached(*at_.state, at_.path);
+  least_cost_ = std::min(least_cost_, cost);
+  if (!at_.state->feasible()) return;
+  least_feasible_ = std::min(least_feasible_, cost);
+  if (run_.improves(cost)) run_.improve({cost, at_.path});
 }
 
-const Match& Walk::match(const RewriteStep& step) const {
-  return at_.state.locations(step.rule)[static_cast<size_t>(step.location)];
-}
-
-Picoseconds Walk::change(const RewriteStep& step) {
+double Walk::change(const Move& move) {
   run_.count_candidate();
-  return at_.state.cost_delta(match(step)).runtime;
+  return at_.state->change(move);
 }
 
-bool Walk::take(const RewriteStep& step) {
-  const Rewrite rewrite = at_.state.propose(match(step));
-  if (!run_.allows_weights(at_.weight_bytes + rewrite.weight_bytes_delta)) return false;
-  at_.state.commit(rewrite);
+bool Walk::take(const Move& move) {
+  if (!at_.state->apply(move)) return false;
   run_.count_step();
-  at_.weight_bytes += rewrite.weight_bytes_delta;
-  at_.path.push_back(step);
+  at_.path.push_back(move);
   arrive();
   return true;
 }
 
-void Walk::follow(std::span<const RewriteStep> steps) {
-  for (const RewriteStep& step : steps)
-    if (run_.out_of_time() || !take(step)) return;
+void Walk::follow(std::span<const Move> moves) {
+  for (const Move& move : moves)
+    if (run_.out_of_time() || !take(move)) return;
 }
 
-std::optional<RewriteStep> draw_step(const RewriteState& state, Rng& rng) {
+std::optional<Move> draw_move(const Problem& state, Rng& rng) {
   std::vector<int> usable;
-  for (int rule = 0; rule < state.rules().size(); ++rule)
-    if (state.location_count(rule) > 0) usable.push_back(rule);
+  for (int kind = 0; kind < state.kinds(); ++kind)
+    if (state.moves(kind) > 0) usable.push_back(kind);
   if (usable.empty()) return std::nullopt;
-  const int rule = usable[rng.below(usable.size())];
-  const auto count = static_cast<uint64_t>(state.location_count(rule));
-  return RewriteStep{rule, static_cast<int>(rng.below(count))};
+  const int kind = usable[rng.below(usable.size())];
+  return state.move(kind, static_cast<int>(rng.below(static_cast<uint64_t>(state.moves(kind)))));
 }
 
 void begin_greedily(SearchRun& run) {
@@ -195,16 +179,16 @@ void begin_greedily(SearchRun& run) {
 void finish_greedily(SearchRun& run) {
   if (!run.options().finish) return;
   Walk walk(run);
-  const std::vector<RewriteStep> path = run.best_path();
+  const std::vector<Move> path = run.best_path();
   walk.follow(path);
   descend(walk, run);
 }
 
-Picoseconds mean_gain(const SearchRun& run) {
-  const int64_t initial = run.initial_cost().runtime.count;
-  const auto steps = static_cast<int64_t>(run.best_path().size());
-  if (steps == 0) return {std::max<int64_t>(initial / 1000, 1)};
-  return {std::max<int64_t>((initial - run.best_cost().runtime.count) / steps, 1)};
+double mean_gain(const SearchRun& run) {
+  const double gained = run.initial_cost() - run.best_cost();
+  if (gained > 0 && !run.best_path().empty())
+    return gained / static_cast<double>(run.best_path().size());
+  return run.initial_cost() == 0 ? 1 : std::abs(run.initial_cost()) / 1000;
 }
 
 size_t walk_length(const SearchRun& run) {
@@ -228,16 +212,6 @@ void run_walks(SearchRun& run, int64_t count,
     });
     for (SearchRun& part : parts) run.merge(std::move(part));
   }
-}
-
-RewriteState replay(const RewriteState& start, std::span<const RewriteStep> path) {
-  RewriteState state = start;
-  for (const RewriteStep& step : path) {
-    const auto& locations = state.locations(step.rule);
-    REVERIE_CHECK_LT(step.location, static_cast<int>(locations.size()));
-    state.commit(state.propose(locations[static_cast<size_t>(step.location)]));
-  }
-  return state;
 }
 
 std::string_view name_of(StoppedBy reason) {

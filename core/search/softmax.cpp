@@ -2,26 +2,23 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/base/random.h"
-#include "core/search/search_run.h"
+#include "core/search/algorithms.h"
 
 namespace reverie {
 namespace {
 
 struct Candidates {
-  std::vector<RewriteStep> steps;
+  std::vector<Move> moves;
   std::vector<double> changes;
 };
 
 /// Nothing when the time is over.
-Candidates candidates_of(const Walk& walk, SearchRun& run) {
+Candidates candidates_of(Walk& walk, SearchRun& run) {
   Candidates found;
-  const bool all = for_each_location(
-      walk.state(), run, [&](const RewriteStep& step, const Match& match) {
-        run.count_candidate();
-        found.steps.push_back(step);
-        found.changes.push_back(static_cast<double>(walk.state().cost_delta(match).runtime.count));
-      });
+  const bool all = for_each_candidate(walk.state(), run, [&](const Move& move) {
+    found.moves.push_back(move);
+    found.changes.push_back(walk.change(move));
+  });
   return all ? found : Candidates{};
 }
 
@@ -39,7 +36,7 @@ size_t draw(const std::vector<double>& weights, double sum, Rng& rng) {
 
 /// Draws until a step is allowed; whether one was.
 bool take_one(Walk& walk, const Candidates& candidates, double temperature, Rng& rng) {
-  if (candidates.steps.empty()) return false;
+  if (candidates.moves.empty()) return false;
   const double least = *std::min_element(candidates.changes.begin(), candidates.changes.end());
   std::vector<double> weights;
   for (const double change : candidates.changes)
@@ -48,7 +45,7 @@ bool take_one(Walk& walk, const Candidates& candidates, double temperature, Rng&
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     if (sum <= 0) return false;
     const size_t drawn = draw(weights, sum, rng);
-    if (walk.take(candidates.steps[drawn])) return true;
+    if (walk.take(candidates.moves[drawn])) return true;
     weights[drawn] = 0;
   }
 }
@@ -64,18 +61,16 @@ void sample(SearchRun& run, size_t steps, double temperature, Rng rng) {
 
 }  // namespace
 
-SearchResult softmax_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+void run_softmax(SearchRun& run) {
+  const SearchOptions& options = run.options();
   if (options.budget > 0) begin_greedily(run);
   const size_t steps = walk_length(run);
-  const double temperature =
-      options.softmax.temperature * static_cast<double>(mean_gain(run).count);
+  const double temperature = options.softmax.temperature * mean_gain(run);
   const Rng rng(options.seed);
   run_walks(run, options.budget - 1, [&](SearchRun& part, int64_t i) {
     sample(part, steps, temperature, rng.fork(static_cast<uint64_t>(i)));
   });
   if (!run.out_of_time()) run.out_of_budget();
-  return run.finish();
 }
 
 }  // namespace reverie

@@ -35,7 +35,7 @@ MethodResult result_of(SearchResult found) {
   result.candidates = found.candidates;
   result.seconds = found.seconds;
   for (const SearchProgress& point : found.trace)
-    result.trace.push_back({point.seconds, point.best.runtime.milliseconds()});
+    result.trace.push_back({point.seconds, picoseconds(point.best).milliseconds()});
   result.solution = std::make_shared<RewriteSolution>(std::move(found.best), found.best_cost,
                                                       std::move(found.rewrites));
   return result;

@@ -67,7 +67,7 @@ refuses 'nonsense' reverie nonsense
 refuses 'nonsense' reverie optimize good.onnx --nonsense
 refuses "no machine 'gpu'; known are cpu" reverie optimize good.onnx --confirm --set machine=gpu --quiet
 refuses 'alpha' reverie optimize good.onnx --alpha much
-refuses 'episodes.*beam.*mcts' reverie optimize good.onnx --method policy --search nonsense
+refuses 'episodes.*beam' reverie optimize good.onnx --method policy --search nonsense
 refuses '--without nonsense' reverie optimize good.onnx --without nonsense
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --out new.onnx
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --contenders-out new

@@ -104,7 +104,7 @@ status=0
   fail "a policy that is not asked for is passed over ($status): $(cat err)"
 
 # In the environment that the policy was trained for, which nothing here names.
-for search in episodes beam mcts; do
+for search in episodes beam; do
   "$reverie" optimize model.onnx --method policy --policy policy/policy.pt --search $search \
     --budget 10 --cost roofline:t4 --out guided.onnx --quiet | grep -q 'by policy:' ||
     fail "optimize --search $search prints no table"

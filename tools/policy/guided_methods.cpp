@@ -13,15 +13,11 @@ std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const 
     throw InputError("evaluate.guided: a policy guides searches in the environment 'rewrite' alone");
   SearchOptions options;
   options.budget = model->context().how.taso_budget;
-  const auto guided = [&](const std::string& name, PolicySearchKind kind) {
-    PolicySearchConfig config{.env = model->context().environment, .guided = how};
-    config.guided.search = kind;
-    config.guided.horizons = model->context().plan.horizons;
-    return model->method(name, policy_method(policy, model->rules(), model->cost(), config), options,
-                         fmt::format("{} expansions", options.budget));
-  };
-  return {guided("policy beam", PolicySearchKind::kBeam),
-          guided("policy mcts", PolicySearchKind::kMcts)};
+  PolicySearchConfig config{.env = model->context().environment, .guided = how};
+  config.guided.search = PolicySearchKind::kBeam;
+  config.guided.horizons = model->context().plan.horizons;
+  return {model->method("policy beam", policy_method(policy, model->rules(), model->cost(), config),
+                        options, fmt::format("{} expansions", options.budget))};
 }
 
 }  // namespace reverie

@@ -8,9 +8,8 @@
 
 namespace reverie {
 
-/// Beam search and tree search that a policy guides, as methods of an evaluation of rewriting, with as
-/// many expansions as the baseline `taso`. They live as long as the case. InputError for another
-/// environment.
+/// Beam search that a policy guides, as a method of an evaluation of rewriting, with as many expansions
+/// as the baseline `taso`. It lives as long as the case. InputError for another environment.
 std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
                                              const GuidedSearchOptions& how);
 

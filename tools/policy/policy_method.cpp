@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/search/search_run.h"
-#include "tools/policy/policy_search.h"
+#include "core/search/algorithms.h"
+#include "core/search/rewrite_problem.h"
+#include "env/environment_problem.h"
+#include "tools/policy/policy_prior.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
@@ -76,25 +78,93 @@ class PolicySearch {
   void look_at(const Environment& played) {
     const auto& environment = dynamic_cast<const RewriteEnvironment&>(played.unwrapped());
     const RewriteState& state = environment.state();
-    if (!run_.allows_weights(state.graph().weight_bytes())) return;
-    if (run_.improves(state.cost())) run_.improve(state.cost(), environment.path());
-    run_.reached(state, environment.path());
+    if (run_.allows_weights(state.graph().weight_bytes())) run_.note(state, environment.path());
   }
 
   const TrainedPolicy& trained_;
-  SearchRun run_;
+  RewriteRun run_;
   RewriteEnvironment environment_;
   Rng rng_;
+};
+
+const RewriteEnvironment& rewriting(const Problem& state) {
+  return dynamic_cast<const RewriteEnvironment&>(environment_problem(state).environment());
+}
+
+/// A beam over an environment's actions, as a part of a run over rewrites from the same start.
+class GuidedBeam {
+ public:
+  GuidedBeam(RewriteRun& run, const RewriteEnvironment& start)
+      : run_(run),
+        options_(options_within(run)),
+        beam_(std::make_shared<const EnvironmentProblem>(start, bound()), options_,
+              [this](const Problem& state, std::span<const Move>) { note(rewriting(state)); }) {}
+
+  void search(const BeamGuide& guide) {
+    run_guided_beam(beam_, guide);
+    static_cast<SearchReport&>(found_) = beam_.report();
+    found_.trace = std::move(trace_);
+    run_.merge(std::move(found_));
+    run_.stopped(beam_.report().stopped_by);
+  }
+
+ private:
+  /// The run begins greedily and ends so.
+  SearchOptions options_within(const RewriteRun& run) {
+    SearchOptions options = run.options();
+    options.greedy_first = options.finish = false;
+    if (options.time_limit > 0)
+      options.time_limit = std::max(options.time_limit - run.elapsed(), 1e-9);
+    if (options.on_progress)
+      options.on_progress = [this, before = run.report().expansions,
+                             tell = options.on_progress](SearchProgress now) {
+        now.expansions += before;
+        now.best = best_cost();
+        tell(now);
+      };
+    return options;
+  }
+
+  EnvironmentProblem::Allowed bound() const {
+    if (options_.max_weight_growth <= 0) return nullptr;
+    return [limit = run_.weight_limit()](const Environment& state) {
+      return dynamic_cast<const RewriteEnvironment&>(state).state().graph().weight_bytes() <= limit;
+    };
+  }
+
+  double best_cost() const {
+    return found_.improvements.empty() ? run_.best_cost() : found_.improvements.back().cost;
+  }
+
+  void note(const RewriteEnvironment& reached) {
+    const RewriteState& state = reached.state();
+    const auto cost = static_cast<double>(state.cost().runtime.count);
+    if (cost < best_cost()) {
+      found_.improvements.push_back(
+          {cost, moves_of(reached.path()),
+           std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
+      trace_.push_back({beam_.elapsed(), beam_.report().expansions, beam_.report().candidates, cost});
+    }
+    if (options_.on_state) options_.on_state(state, reached.path());
+  }
+
+  RewriteRun& run_;
+  SearchOptions options_;
+  SearchRun beam_;
+  SearchOutcome found_;
+  std::vector<SearchProgress> trace_;
 };
 
 SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& start,
                            const SearchOptions& options, const std::shared_ptr<const RuleSet>& rules,
                            const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
-  SearchRun run(start, options);
+  RewriteRun run(start, options);
   const RewriteEnvironment environment = environment_at(start, rules, cost, config);
-  const PolicyGuide guide(trained, environment.spec(), config.guided.actions);
-  const auto search = config.guided.search == PolicySearchKind::kBeam ? policy_beam : policy_mcts;
-  search(run, guide, environment, config.guided);
+  const PolicyPrior prior(trained, environment.spec(), config.guided.actions);
+  if (options.greedy_first) begin_greedily(run);
+  GuidedBeam(run, environment).search(
+      {.prior = prior, .gain_weight = config.guided.gain_weight, .batch = config.guided.batch});
+  if (!run.out_of_time()) finish_greedily(run);
   return run.finish();
 }
 

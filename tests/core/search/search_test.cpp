@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/ir/structural_hash.h"
 #include "core/search/known_states.h"
-#include "core/search/search_run.h"
+#include "core/search/rewrite_problem.h"
 #include "tests/support/unary_world.h"
 
 namespace reverie {
@@ -330,16 +330,16 @@ TEST(Methods, HelpAndReadmeSayWhatTheBudgetCounts) {
   }
 }
 
-TEST(KnownStates, HoldSoManyGraphsAndKnowAll) {
+TEST(KnownStates, HoldSoManySnapshotsAndKnowAll) {
   KnownStates known(3);
-  std::vector<RewriteState> states;
+  std::vector<RewriteProblem> states;
   for (size_t i = 1; i <= 10; ++i)
-    states.push_back(unary_state({std::vector<std::string>(i, "Exp")}));
-  for (const RewriteState& state : states) {
+    states.emplace_back(unary_state({std::vector<std::string>(i, "Exp")}), SearchOptions());
+  for (const RewriteProblem& state : states) {
     EXPECT_TRUE(known.add(state));
     EXPECT_LE(known.held(), 3);
   }
-  for (const RewriteState& state : states) EXPECT_FALSE(known.add(state));
+  for (const RewriteProblem& state : states) EXPECT_FALSE(known.add(state));
 }
 
 class EveryMethod : public ::testing::TestWithParam<int> {
@@ -375,7 +375,7 @@ TEST_P(EveryMethod, AnyNumberOfThreadsGivesTheSame) {
     EXPECT_EQ(many.duplicates, one.duplicates);
     ASSERT_EQ(many.improvements.size(), one.improvements.size());
     for (size_t i = 0; i < one.improvements.size(); ++i) {
-      EXPECT_EQ(many.improvements[i].cost, one.improvements[i].cost);
+      EXPECT_EQ(many.improvements[i].runtime, one.improvements[i].runtime);
       EXPECT_EQ(many.improvements[i].rewrites, one.improvements[i].rewrites);
     }
     ASSERT_EQ(many.trace.size(), one.trace.size());
@@ -430,10 +430,10 @@ TEST_P(EveryMethod, ThePathLeadsToTheBestGraph) {
 
 TEST_P(EveryMethod, TheTraceFallsFromStartToBest) {
   const SearchResult result = search(mixed(), wide(1.5, 20));
-  EXPECT_EQ(result.trace.front().best, result.initial_cost);
-  EXPECT_EQ(result.trace.back().best, result.best_cost);
+  EXPECT_EQ(picoseconds(result.trace.front().best), result.initial_cost.runtime);
+  EXPECT_EQ(picoseconds(result.trace.back().best), result.best_cost.runtime);
   for (size_t i = 1; i < result.trace.size(); ++i) {
-    EXPECT_LT(result.trace[i].best.runtime, result.trace[i - 1].best.runtime);
+    EXPECT_LT(result.trace[i].best, result.trace[i - 1].best);
     EXPECT_LE(result.trace[i - 1].seconds, result.trace[i].seconds);
   }
 }
@@ -464,9 +464,9 @@ TEST(WeightLimit, MoreThanAnyNumberOfBytesIsNoLimit) {
   ASSERT_GT(start.graph().weight_bytes(), 0);
   SearchOptions options;
   options.max_weight_growth = 1e300;
-  EXPECT_EQ(SearchRun(start, options).weight_limit(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(RewriteRun(start, options).weight_limit(), std::numeric_limits<int64_t>::max());
   options.max_weight_growth = 2;
-  EXPECT_EQ(SearchRun(start, options).weight_limit(), 2 * start.graph().weight_bytes());
+  EXPECT_EQ(RewriteRun(start, options).weight_limit(), 2 * start.graph().weight_bytes());
 }
 
 TEST_P(EveryMethod, AStopBeforeTheFirstStepReturnsTheStart) {
@@ -483,7 +483,7 @@ TEST_P(EveryMethod, AStopBeforeTheFirstStepReturnsTheStart) {
 TEST_P(EveryMethod, AStopOnTheWayKeepsTheBestSoFar) {
   SearchOptions options = wide(1.5, 1000);
   options.on_progress = [&](const SearchProgress& progress) {
-    if (progress.best.runtime < mixed().cost().runtime) options.stop.request();
+    if (picoseconds(progress.best) < mixed().cost().runtime) options.stop.request();
   };
   const SearchResult result = search(mixed(), options);
   EXPECT_EQ(result.stopped_by, StoppedBy::kInterrupt);

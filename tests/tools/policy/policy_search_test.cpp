@@ -1,12 +1,12 @@
-#include "tools/policy/policy_search.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "core/base/error.h"
+#include "env/environment_problem.h"
 #include "tests/support/tiny_policy.h"
 #include "tests/support/unary_world.h"
+#include "tools/policy/policy_prior.h"
 #include "worldmodel/live.h"
 
 namespace reverie {
@@ -23,14 +23,10 @@ std::shared_ptr<const RuleSet> rules() {
   return set;
 }
 
-/// Thinks what a test tells it: a weight for each action of a rule, and a value by the counts of the
-/// mask.
+/// Thinks what a test tells it: a weight for each action of a rule.
 class ToldPolicy : public Policy {
  public:
-  using Counts = torch::TensorAccessor<int64_t, 1>;
-
   std::map<int64_t, double> weights;  ///< 1 where nothing is said
-  std::function<double(const Counts&)> value;
   LatentObservation shown;  ///< what it was asked about last
 
   std::string name() const override { return "told"; }
@@ -43,7 +39,7 @@ class ToldPolicy : public Policy {
     const auto totals = observation.mask.totals.accessor<int64_t, 2>();
     std::vector<int64_t> state;
     std::vector<Action> actions;
-    std::vector<float> log_probability, values;
+    std::vector<float> log_probability;
     for (int64_t b = 0; b < totals.size(0); ++b) {
       double total = 0;
       for (int64_t a = 0; a < totals.size(1); ++a)
@@ -57,10 +53,9 @@ class ToldPolicy : public Policy {
             actions.push_back({a, e, i});
             log_probability.push_back(static_cast<float>(std::log(weight(a) / total)));
           }
-      values.push_back(value ? static_cast<float>(value(totals[b])) : 0.0f);
     }
     return {torch::tensor(state, torch::kInt64), latent_actions(actions), torch::tensor(log_probability),
-            torch::tensor(values)};
+            torch::zeros({totals.size(0)})};
   }
 
  private:
@@ -75,6 +70,7 @@ struct ChainScene {
   ChainScene(std::initializer_list<std::vector<std::string>> operators)
       : graph(testing::chains(operators)) {
     config.env.horizon = 12;
+    config.guided.search = PolicySearchKind::kBeam;
     config.guided.gain_weight = 0;
     options.budget = 1000;
     options.greedy_first = options.finish = false;
@@ -87,15 +83,13 @@ struct ChainScene {
   }
   RewriteState start() const { return {graph, rules(), testing::unary_cost()}; }
 
-  SearchResult search(PolicySearchKind kind) {
-    config.guided.search = kind;
+  SearchResult search() {
     return policy_method(trained, rules(), testing::unary_cost(), config)(start(), options);
   }
   SearchResult beam(int64_t width) {
     options.beam.width = width;
-    return search(PolicySearchKind::kBeam);
+    return search();
   }
-  SearchResult mcts() { return search(PolicySearchKind::kMcts); }
 
   Cost optimum() const { return exhaustive_search(start(), {}).best_cost; }
   Cost greedy() const { return greedy_search(start(), {}).best_cost; }
@@ -118,12 +112,6 @@ int64_t expansions_of_beam(ChainScene& scene) {
     if (result.best_cost == optimum) return result.trace.back().expansions;
   }
   return 1000;
-}
-
-int64_t expansions_of_mcts(ChainScene& scene) {
-  const SearchResult result = scene.mcts();
-  EXPECT_EQ(result.best_cost, scene.optimum());
-  return result.trace.back().expansions;
 }
 
 TEST(PolicyBeamTest, AWideBeamFindsWhatGreedyMisses) {
@@ -159,155 +147,115 @@ TEST(PolicyBeamTest, RanksWaysByTheProductOfTheirPriors) {
             (6 - 4) * kNanosecond);
 }
 
-TEST(PolicyMctsTest, FindsWhatGreedyMisses) {
-  ChainScene scene{{"Tanh", "Exp"}, {"Tanh", "Sqrt"}};
-  const SearchResult result = scene.mcts();
-  EXPECT_EQ(result.best_cost, scene.optimum());
-  EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
-}
-
-TEST(PolicyMctsTest, AGoodPriorNeedsFewerExpansions) {
-  ChainScene scene = hidden_gains();
-  const int64_t uniform = expansions_of_mcts(scene);
-  scene.policy->weights = {{kClimb, 30}, {kLeap, 30}};
-  EXPECT_LT(2 * expansions_of_mcts(scene), uniform);
-}
-
-TEST(PolicyMctsTest, AGoodValueNeedsFewerExpansions) {
-  ChainScene scene = hidden_gains();
-  const int64_t blind = expansions_of_mcts(scene);
-  const auto initial = static_cast<double>(scene.start().cost().runtime.count);
-  scene.policy->value = [=](const ToldPolicy::Counts& counts) {  // what is still to come, discounted
-    constexpr double kNanosecond = 1000;
-    return 100 * kNanosecond *
-           (0.5 * 7 * static_cast<double>(counts[kClimb]) + 0.8 * 8 * static_cast<double>(counts[kLeap])) /
-           initial;
-  };
-  EXPECT_LT(2 * expansions_of_mcts(scene), blind);
-}
-
-TEST(PolicyMctsTest, ForgetsWhatWasNotVisitedForLongestAndGoesOn) {
-  ChainScene scene = hidden_gains();
-  const SearchResult all = scene.mcts();
-  EXPECT_EQ(all.forgotten, 0);
-  scene.config.guided.states = 5;
-  const SearchResult few = scene.mcts();
-  EXPECT_GT(few.forgotten, 0);
-  EXPECT_LT(few.expansions, all.expansions);
-  EXPECT_GT(few.expansions, 5);
-}
-
-class PolicySearchTest : public ::testing::TestWithParam<PolicySearchKind> {};
-
-TEST_P(PolicySearchTest, ExpandsEachStateOnceThoughRewritesCommute) {
+TEST(PolicyBeamTest, ExpandsEachStateOnceThoughRewritesCommute) {
   ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
   scene.options.beam.width = 100;
-  const SearchResult result = scene.search(GetParam());
+  const SearchResult result = scene.search();
   EXPECT_EQ(result.expansions, 16);
   EXPECT_GT(result.duplicates, 0);
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
 }
 
-TEST_P(PolicySearchTest, GoesAsDeepAsItsHorizonsSay) {
+TEST(PolicyBeamTest, GoesAsDeepAsItsHorizonsSay) {
   ChainScene scene{{"Exp"}, {"Exp"}, {"Exp"}, {"Exp"}};
   scene.options.beam.width = 100;
   scene.config.env.horizon = 2;
-  EXPECT_LT(scene.search(GetParam()).expansions, 16);
+  EXPECT_LT(scene.search().expansions, 16);
   scene.config.guided.horizons = 10;
-  EXPECT_EQ(scene.search(GetParam()).expansions, 16);
+  EXPECT_EQ(scene.search().expansions, 16);
 }
 
-TEST_P(PolicySearchTest, TheBudgetCountsExpansions) {
+TEST(PolicyBeamTest, TheBudgetCountsExpansions) {
   for (const int64_t budget : {0, 1, 7, 30}) {
     ChainScene scene = hidden_gains();
     scene.options.budget = budget;
-    const SearchResult result = scene.search(GetParam());
+    const SearchResult result = scene.search();
     EXPECT_EQ(result.expansions, budget);
     EXPECT_EQ(result.stopped_by, StoppedBy::kBudget);
   }
 }
 
-TEST_P(PolicySearchTest, StopsWhenTheTimeIsOver) {
+TEST(PolicyBeamTest, StopsWhenTheTimeIsOver) {
   ChainScene scene = hidden_gains();
-  const SearchResult whole = scene.search(GetParam());
+  const SearchResult whole = scene.search();
   double now = 0;
   scene.options.clock = [&now] { return now += 0.001; };
   scene.options.time_limit = 0.1;
-  const SearchResult cut = scene.search(GetParam());
+  const SearchResult cut = scene.search();
   EXPECT_EQ(cut.stopped_by, StoppedBy::kTimeLimit);
   EXPECT_LT(cut.expansions, whole.expansions);
   EXPECT_GT(cut.expansions, 0);
 }
 
-TEST_P(PolicySearchTest, WeightsStayWithinTheirBound) {
+TEST(PolicyBeamTest, WeightsStayWithinTheirBound) {
   ChainScene scene{{"Relu", "Sqrt"}};
   constexpr int64_t kNanosecond = 1000;
-  EXPECT_EQ(scene.search(GetParam()).best_cost.runtime.count, (1 + 4 + 1) * kNanosecond);
+  EXPECT_EQ(scene.search().best_cost.runtime.count, (1 + 4 + 1) * kNanosecond);
   scene.options.max_weight_growth = 1;
-  const SearchResult bounded = scene.search(GetParam());
+  const SearchResult bounded = scene.search();
   EXPECT_EQ(bounded.best_cost.runtime.count, (5 + 4 + 1) * kNanosecond);
   EXPECT_EQ(bounded.best.weight_bytes(), 0);
 }
 
-TEST_P(PolicySearchTest, TriesTheLikeliestActionsAlone) {
+TEST(PolicyBeamTest, TriesTheLikeliestActionsAlone) {
   ChainScene scene{{"Exp", "Sqrt"}};
   scene.policy->weights = {{kThere, 10}, {kBack, 10}};
   scene.config.guided.actions = 1;
-  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.start().cost());
+  EXPECT_EQ(scene.search().best_cost, scene.start().cost());
   scene.config.guided.actions = 2;
-  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.optimum());
+  EXPECT_EQ(scene.search().best_cost, scene.optimum());
 }
 
-TEST_P(PolicySearchTest, IsNeverBelowGreedySearch) {
+TEST(PolicyBeamTest, IsNeverBelowGreedySearch) {
   ChainScene scene{{"Exp", "Sqrt"}, {"Sqrt", "Exp"}};
   scene.policy->weights = {{kThere, 1000}, {kBack, 1000}};
   scene.options.budget = 2;
   scene.options.beam.width = 1;
-  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.start().cost());
+  EXPECT_EQ(scene.search().best_cost, scene.start().cost());
   scene.options.greedy_first = true;
-  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.greedy());
+  EXPECT_EQ(scene.search().best_cost, scene.greedy());
   scene.options.greedy_first = false;
   scene.options.finish = true;
-  EXPECT_EQ(scene.search(GetParam()).best_cost, scene.greedy());
+  EXPECT_EQ(scene.search().best_cost, scene.greedy());
 }
 
-TEST_P(PolicySearchTest, TheHorizonEndsWays) {
+TEST(PolicyBeamTest, TheHorizonEndsWays) {
   ChainScene scene = hidden_gains();
   scene.options.beam.width = 300;
   scene.config.env.horizon = 3;
-  const SearchResult result = scene.search(GetParam());
+  const SearchResult result = scene.search();
   EXPECT_GT(result.best_cost.runtime, scene.optimum().runtime);
   EXPECT_LT(result.best_cost.runtime, scene.greedy().runtime);
   EXPECT_EQ(result.stopped_by, StoppedBy::kExhausted);
 }
 
-TEST_P(PolicySearchTest, NeitherSeedNorThreadsChangeTheResult) {
+TEST(PolicyBeamTest, NeitherSeedNorThreadsChangeTheResult) {
   ChainScene scene = hidden_gains();
   scene.options.budget = 40;
-  const SearchResult one = scene.search(GetParam());
+  const SearchResult one = scene.search();
   scene.options.seed = 9;
   scene.options.threads = 3;
-  const SearchResult two = scene.search(GetParam());
+  const SearchResult two = scene.search();
   EXPECT_EQ(one.rewrites, two.rewrites);
   EXPECT_EQ(one.expansions, two.expansions);
   EXPECT_EQ(one.candidates, two.candidates);
   EXPECT_EQ(one.duplicates, two.duplicates);
 }
 
-TEST_P(PolicySearchTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
+TEST(PolicyBeamTest, ThePathOfATrainedPolicyLeadsToTheBestGraph) {
   const testing::TinyPolicy tiny;
   const UntrainedWorld world(tiny.spec());
   const std::shared_ptr<Trainer> trainer = make_trainer(world.world->spec(), tiny.config, 1);
   const TrainedPolicy trained{world.encoder, world.world, {trainer, &trainer->policy()}};
   PolicySearchConfig config{tiny.env};
-  config.guided.search = GetParam();
+  config.guided.search = PolicySearchKind::kBeam;
   const RewriteState start(tiny.graph, tiny.rules, tiny.cost);
   const SearchResult result = policy_method(trained, tiny.rules, tiny.cost, config)(start, {});
   EXPECT_LE(result.best_cost.runtime, greedy_search(start, {}).best_cost.runtime);
   EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
 }
 
-TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
+TEST(PolicyBeamTest, APolicyThatOnlyChoosesIsRefused) {
   ChainScene scene = hidden_gains();
   std::vector<std::shared_ptr<Policy>> policies = {std::make_shared<RandomPolicy>()};
   for (const TrainerKind kind : {TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
@@ -319,7 +267,7 @@ TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
   for (const auto& policy : policies) {
     scene.trained.policy = policy;
     try {
-      scene.search(GetParam());
+      scene.search();
       ADD_FAILURE() << "no error";
     } catch (const InputError& error) {
       EXPECT_THAT(error.what(), ::testing::HasSubstr("'" + policy->name() + "' cannot guide"));
@@ -327,27 +275,22 @@ TEST_P(PolicySearchTest, APolicyThatOnlyChoosesIsRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, PolicySearchTest,
-                         ::testing::Values(PolicySearchKind::kBeam, PolicySearchKind::kMcts),
-                         [](const auto& info) {
-                           return info.param == PolicySearchKind::kBeam ? "Beam" : "Mcts";
-                         });
-
-TEST(PolicyGuideTest, ShowsWhatTheLiveEnvironmentShows) {
+TEST(PolicyPriorTest, ShowsWhatTheLiveEnvironmentShows) {
   const ChainScene scene = hidden_gains();
   const std::pair<int, int> way[] = {{kClimb, 1}, {kThere, 2}, {kLeap, 0}};  // and which of its choices
-  const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
+  const PolicyPrior prior(scene.trained, scene.environment().spec(), 100);
   LiveLatentEnvironment live(scene.environment(), scene.trained.encoder, scene.trained.world, 1);
   LatentObservation expected = live.reset(0);
-  auto environment = scene.environment();
-  Guidance here = guide.look(std::vector<Arrival>{{&environment, 0, {}, {}}}, nullptr)[0];
+  EnvironmentProblem state(scene.environment());
+  Advice here = prior.look(std::vector<Arrival>{{&state, 0, nullptr, {}}}, nullptr)[0];
   for (int depth = 1; depth <= 3; ++depth) {
     const auto& [primary, n] = way[depth - 1];
-    const Action action = environment.mask().choice(primary, n);
+    const Move move = state.move(primary, n);
+    const Action action = action_of(move);
     live.step(latent_actions({&action, 1}));
     expected = live.observe();
-    environment.step(action);
-    here = guide.look(std::vector<Arrival>{{&environment, depth, here.seen, action}}, nullptr)[0];
+    state.apply(move);
+    here = prior.look(std::vector<Arrival>{{&state, depth, here.memory, move}}, nullptr)[0];
     LatentObservation& shown = scene.policy->shown;
     for (size_t i = 0; i < expected.tensors().size(); ++i)
       EXPECT_TRUE(torch::allclose(*expected.tensors()[i], *shown.tensors()[i])) << depth << i;
@@ -355,19 +298,18 @@ TEST(PolicyGuideTest, ShowsWhatTheLiveEnvironmentShows) {
   EXPECT_GT(expected.h.abs().max().item<double>(), 0);
 }
 
-TEST(PolicyGuideTest, RanksActionsGivenThatTheEpisodeGoesOn) {
+TEST(PolicyPriorTest, RanksActionsGivenThatTheEpisodeGoesOn) {
   const ChainScene scene{{"Sqrt", "Sqrt", "Tanh"}};
   scene.policy->weights = {{kShave, 3}, {kNoOp, 100}};
-  const PolicyGuide guide(scene.trained, scene.environment().spec(), 100);
-  const auto environment = scene.environment();
-  const ActionMask mask = environment.mask();
-  const Guidance found = guide.look(std::vector<Arrival>{{&environment, 0, {}, {}}}, nullptr)[0];
-  ASSERT_EQ(found.actions.size(), 3);
-  EXPECT_EQ(found.actions[0].action, (mask.choice(kShave, 0)));
-  EXPECT_EQ(found.actions[1].action, (mask.choice(kShave, 1)));
-  EXPECT_EQ(found.actions[2].action, (mask.choice(kClimb, 0)));
-  EXPECT_NEAR(std::exp(found.actions[0].log_prior), 3.0 / 7, 1e-6);
-  EXPECT_NEAR(std::exp(found.actions[2].log_prior), 1.0 / 7, 1e-6);
+  const PolicyPrior prior(scene.trained, scene.environment().spec(), 100);
+  const EnvironmentProblem state(scene.environment());
+  const Advice found = prior.look(std::vector<Arrival>{{&state, 0, nullptr, {}}}, nullptr)[0];
+  ASSERT_EQ(found.moves.size(), 3);
+  EXPECT_EQ(found.moves[0].move, state.move(kShave, 0));
+  EXPECT_EQ(found.moves[1].move, state.move(kShave, 1));
+  EXPECT_EQ(found.moves[2].move, state.move(kClimb, 0));
+  EXPECT_NEAR(std::exp(found.moves[0].log_prior), 3.0 / 7, 1e-6);
+  EXPECT_NEAR(std::exp(found.moves[2].log_prior), 1.0 / 7, 1e-6);
 }
 
 }  // namespace

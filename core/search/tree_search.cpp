@@ -3,36 +3,33 @@
 #include <limits>
 #include <unordered_map>
 
-#include "core/base/random.h"
-#include "core/ir/structural_hash.h"
-#include "core/search/search_run.h"
+#include "core/search/algorithms.h"
 
 namespace reverie {
 namespace {
 
 struct Edge {
-  RewriteStep step;
-  Picoseconds change;
+  Move move;
+  double change = 0;
   int child = -1;
   int64_t visits = 0;
-  bool closed = false;  ///< leads back to where the trail has been, to a done node, or to too many weights
+  bool closed = false;  ///< leads back to where the trail has been, to a done node, or is refused
 };
 
-/// A state of the tree. Its matches are not kept: a selection steps through the states anew.
+/// A state of the tree. What it takes to go on is not kept: a selection steps through the states anew.
 struct Node {
-  Graph graph;
+  std::shared_ptr<const Snapshot> state;
   bool listed = false;
   bool done = false;        ///< all edges are closed: whatever it leads to is in the tree
   std::vector<Edge> edges;  ///< by what they change, the largest gain first
   int64_t visits = 0;
-  double total = 0;         ///< of the gains of all visits, in picoseconds
+  double total = 0;         ///< of the gains of all visits
   double value = 0;         ///< gain of the rollout from here
 };
 
 /// Where a selection ended.
 struct Leaf {
   std::vector<int> trail;  ///< nodes from the root on
-  std::vector<std::pair<int, size_t>> edges;
   Reached at;
   bool fresh = false;  ///< a rollout is due
 };
@@ -62,31 +59,33 @@ class TreeSearch {
  private:
   /// By greedy search.
   void evaluate_root() {
-    std::vector<Leaf> leaves(1, {{0}, {}, run_.reached_start(), true});
+    std::vector<Leaf> leaves;
+    leaves.push_back({{0}, run_.reached_start(), true});
     node_of(leaves[0].at);
     ++nodes_[0].visits;
-    begin_greedily(run_);
-    note(leaves[0], static_cast<double>((run_.initial_cost() - run_.best_cost()).runtime.count));
+    Walk greedy(run_);
+    descend(greedy, run_);
+    note(leaves[0], run_.initial_cost() - greedy.least_cost());
     back_up(leaves[0]);
   }
 
   /// The node of a state; a new one at the end when there is none. Hits are confirmed.
   int node_of(const Reached& at) {
-    std::vector<int>& same_hash = by_hash_[at.state.hash()];
+    std::vector<int>& same_hash = by_hash_[at.state->hash()];
     for (const int node : same_hash)
-      if (isomorphic(nodes_[static_cast<size_t>(node)].graph, at.state.graph())) return node;
+      if (at.state->is(*nodes_[static_cast<size_t>(node)].state)) return node;
     same_hash.push_back(static_cast<int>(nodes_.size()));
     nodes_.emplace_back();
-    nodes_.back().graph = at.state.graph();
+    nodes_.back().state = at.state->snapshot();
     return same_hash.back();
   }
 
-  void list(Node& node, const RewriteState& state) {
+  void list(Node& node, const Problem& state) {
     if (node.listed) return;
     run_.count_expansion();
-    for_each_location(state, run_, [&](const RewriteStep& step, const Match& match) {
+    for_each_candidate(state, run_, [&](const Move& move) {
       run_.count_candidate();
-      node.edges.push_back({.step = step, .change = state.cost_delta(match).runtime});
+      node.edges.push_back({.move = move, .change = state.change(move)});
     });
     std::stable_sort(node.edges.begin(), node.edges.end(),
                      [](const Edge& a, const Edge& b) { return a.change < b.change; });
@@ -131,11 +130,11 @@ class TreeSearch {
   }
 
   Leaf select() {
-    Leaf leaf{{0}, {}, run_.reached_start(), false};
+    Leaf leaf{{0}, run_.reached_start(), false};
     ++nodes_[0].visits;
     while (!run_.out_of_time()) {
       const int from = leaf.trail.back();
-      list(nodes_[static_cast<size_t>(from)], leaf.at.state);
+      list(nodes_[static_cast<size_t>(from)], *leaf.at.state);
       const size_t place = choose(nodes_[static_cast<size_t>(from)]);
       if (place == nodes_[static_cast<size_t>(from)].edges.size()) break;
       if (!follow(leaf, from, place) || leaf.fresh) break;
@@ -147,14 +146,11 @@ class TreeSearch {
 
   /// Whether the edge could be taken.
   bool follow(Leaf& leaf, int from, size_t place) {
-    const RewriteStep step = edge_at(from, place).step;
-    const Match& match =
-        leaf.at.state.locations(step.rule)[static_cast<size_t>(step.location)];
-    if (!run_.allows(leaf.at, match)) {
+    Reached next = successor(leaf.at, edge_at(from, place).move);
+    if (next.state == nullptr) {
       edge_at(from, place).closed = true;
       return false;
     }
-    Reached next = successor(leaf.at, step, match);
     run_.count_step();
     const auto known = static_cast<int>(nodes_.size());
     const int child = node_of(next);
@@ -179,7 +175,7 @@ class TreeSearch {
     run_walks(run_, static_cast<int64_t>(leaves.size()), [&](SearchRun& part, int64_t i) {
       const auto place = static_cast<size_t>(i);
       if (leaves[place].fresh)
-        gains[place] = roll_out(part, leaves[place].at, seeds.fork(static_cast<uint64_t>(i)));
+        gains[place] = roll_out(part, std::move(leaves[place].at), seeds.fork(static_cast<uint64_t>(i)));
     });
     for (size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i].fresh) note(leaves[i], gains[i]);
@@ -191,12 +187,12 @@ class TreeSearch {
     highest_ = std::max(highest_, gain);
   }
 
-  double roll_out(SearchRun& part, const Reached& from, Rng rng) const {
-    Walk walk(part, from);
+  double roll_out(SearchRun& part, Reached from, Rng rng) const {
+    Walk walk(part, std::move(from));
     for (int64_t i = 0; i < options_.random_steps && !part.out_of_time(); ++i)
-      if (const auto step = draw_step(walk.state(), rng)) walk.take(*step);
+      if (const auto move = draw_move(walk.state(), rng)) walk.take(*move);
     descend(walk, part);
-    return static_cast<double>((part.initial_cost() - walk.least_cost()).runtime.count);
+    return part.initial_cost() - walk.least_cost();
   }
 
   void back_up(const Leaf& leaf) {
@@ -216,10 +212,6 @@ class TreeSearch {
 
 }  // namespace
 
-SearchResult mcts_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
-  TreeSearch(run, options.mcts).search();
-  return run.finish();
-}
+void run_tree_search(SearchRun& run) { TreeSearch(run, run.options().mcts).search(); }
 
 }  // namespace reverie

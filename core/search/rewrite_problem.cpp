@@ -1,0 +1,197 @@
+#include "core/search/rewrite_problem.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/ir/structural_hash.h"
+#include "core/search/algorithms.h"
+
+namespace reverie {
+namespace {
+
+int64_t most_weights(int64_t bytes, double growth) {
+  constexpr auto kNoLimit = std::numeric_limits<int64_t>::max();
+  const double most = std::floor(static_cast<double>(bytes) * growth);
+  return growth > 0 && most < static_cast<double>(kNoLimit) ? static_cast<int64_t>(most) : kNoLimit;
+}
+
+const RewriteProblem& rewriting(const Problem& problem) {
+  const auto* known = dynamic_cast<const RewriteProblem*>(&problem);
+  REVERIE_CHECK(known != nullptr, "a state of another problem");
+  return *known;
+}
+
+SearchRun::OnState listener(const SearchOptions& options) {
+  if (!options.on_state) return nullptr;
+  return [&options](const Problem& state, std::span<const Move> path) {
+    options.on_state(rewrite_state(state), steps_of(path));
+  };
+}
+
+}  // namespace
+
+RewriteProblem::RewriteProblem(RewriteState start, const SearchOptions& options)
+    : state_(std::move(start)),
+      classes_(options.classes),
+      bounded_(options.max_weight_growth > 0),
+      weight_bytes_(state_.graph().weight_bytes()) {
+  weight_limit_ = most_weights(weight_bytes_, options.max_weight_growth);
+}
+
+/// Lists of matches stay behind: they may outlive the other's steps.
+RewriteProblem::RewriteProblem(const RewriteProblem& other)
+    : Problem(other),
+      state_(other.state_),
+      classes_(other.classes_),
+      bounded_(other.bounded_),
+      weight_limit_(other.weight_limit_),
+      weight_bytes_(other.weight_bytes_) {}
+
+std::unique_ptr<Problem> RewriteProblem::copy() const {
+  return std::make_unique<RewriteProblem>(*this);
+}
+
+int RewriteProblem::candidates(int rule) const {
+  return classes_ ? static_cast<int>(state_.classes(rule).size()) : moves(rule);
+}
+
+Move RewriteProblem::candidate(int rule, int i) const {
+  return {rule, classes_ ? state_.classes(rule)[static_cast<size_t>(i)].representative() : i};
+}
+
+const Match& RewriteProblem::match(const Move& move) const {
+  if (listed_rule_ != move.kind) {
+    listed_ = &state_.locations(move.kind);
+    listed_rule_ = move.kind;
+  }
+  return (*listed_)[static_cast<size_t>(move.index)];
+}
+
+double RewriteProblem::change(const Move& move) const {
+  return static_cast<double>(state_.cost_delta(match(move)).runtime.count);
+}
+
+bool RewriteProblem::allows(const Move& move) const {
+  return !bounded_ ||
+         weight_bytes_ + state_.propose(match(move)).weight_bytes_delta <= weight_limit_;
+}
+
+bool RewriteProblem::apply(const Move& move) {
+  const Rewrite rewrite = state_.propose(match(move));
+  if (weight_bytes_ + rewrite.weight_bytes_delta > weight_limit_) return false;
+  listed_rule_ = -1;
+  state_.commit(rewrite);
+  weight_bytes_ += rewrite.weight_bytes_delta;
+  return true;
+}
+
+std::shared_ptr<const Snapshot> RewriteProblem::snapshot() const {
+  return std::make_shared<const GraphSnapshot>(state_.graph(), state_.cost());
+}
+
+bool RewriteProblem::is(const Snapshot& snapshot) const {
+  return isomorphic(static_cast<const GraphSnapshot&>(snapshot).graph, state_.graph());
+}
+
+const RewriteState& rewrite_state(const Problem& problem) { return rewriting(problem).state(); }
+
+std::vector<RewriteStep> steps_of(std::span<const Move> path) {
+  std::vector<RewriteStep> steps;
+  steps.reserve(path.size());
+  for (const Move& move : path) steps.push_back({move.kind, move.index});
+  return steps;
+}
+
+std::vector<Move> moves_of(std::span<const RewriteStep> path) {
+  std::vector<Move> moves;
+  moves.reserve(path.size());
+  for (const RewriteStep& step : path) moves.push_back({step.rule, step.location});
+  return moves;
+}
+
+RewriteRun::RewriteRun(const RewriteState& start, const SearchOptions& options)
+    : SearchRun(std::make_shared<const RewriteProblem>(start, options), options, listener(options)) {
+}
+
+int64_t RewriteRun::weight_limit() const { return rewriting(start()).weight_limit(); }
+
+Graph RewriteRun::best_graph() const {
+  return static_cast<const GraphSnapshot&>(*best_state()).graph;
+}
+
+void RewriteRun::improve_by(const Cost& cost, const Graph& graph) {
+  improve({static_cast<double>(cost.runtime.count), {},
+           std::make_shared<const GraphSnapshot>(graph, cost)});
+}
+
+void RewriteRun::note(const RewriteState& state, std::span<const RewriteStep> path) {
+  const auto cost = static_cast<double>(state.cost().runtime.count);
+  if (improves(cost))
+    improve({cost, moves_of(path), std::make_shared<const GraphSnapshot>(state.graph(), state.cost())});
+  if (options().on_state) options().on_state(state, path);
+}
+
+SearchResult RewriteRun::finish() {
+  const Cost initial = start_state().cost();
+  SearchOutcome outcome = SearchRun::finish();
+  const auto& best = static_cast<const GraphSnapshot&>(*outcome.best.state);
+  REVERIE_CHECK(picoseconds(outcome.best.cost) == best.cost.runtime,
+                "the best path costs {} ps by difference, {} ps", outcome.best.cost,
+                best.cost.runtime.count);
+  SearchResult result{std::move(static_cast<SearchReport&>(outcome)), best.graph, initial, best.cost,
+                      steps_of(outcome.best.path)};
+  for (const BestState& found : outcome.improvements) {
+    Improvement& improvement = result.improvements.emplace_back();
+    improvement = {picoseconds(found.cost), steps_of(found.path), {}};
+    if (found.path.empty()) improvement.graph = static_cast<const GraphSnapshot&>(*found.state).graph;
+  }
+  return result;
+}
+
+SearchResult search_rewrites(const RewriteState& start, const SearchOptions& options,
+                             const std::function<void(SearchRun&)>& search) {
+  RewriteRun run(start, options);
+  search(run);
+  return run.finish();
+}
+
+RewriteState replay(const RewriteState& start, std::span<const RewriteStep> path) {
+  RewriteState state = start;
+  for (const RewriteStep& step : path) {
+    const auto& locations = state.locations(step.rule);
+    REVERIE_CHECK_LT(step.location, static_cast<int>(locations.size()));
+    state.commit(state.propose(locations[static_cast<size_t>(step.location)]));
+  }
+  return state;
+}
+
+SearchResult greedy_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_greedy);
+}
+SearchResult random_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_random);
+}
+SearchResult taso_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_taso);
+}
+SearchResult taso_published_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_taso_published);
+}
+SearchResult exhaustive_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_exhaustive);
+}
+SearchResult beam_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_beam);
+}
+SearchResult annealing_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_annealing);
+}
+SearchResult softmax_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_softmax);
+}
+SearchResult mcts_search(const RewriteState& start, const SearchOptions& options) {
+  return search_rewrites(start, options, run_tree_search);
+}
+
+}  // namespace reverie

@@ -1,0 +1,255 @@
+#include "core/search/problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/search/algorithms.h"
+#include "core/search/rewrite_problem.h"
+#include "tests/support/problem_conformance.h"
+#include "tests/support/row_of_digits.h"
+#include "tests/support/unary_world.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::check_problem;
+using testing::RowOfDigits;
+
+constexpr int64_t kStates = 5 * 5 * 5;
+constexpr double kOptimum = 3 * RowOfDigits::kLeast;
+
+std::shared_ptr<RowOfDigits> row(std::vector<int> digits) {
+  return std::make_shared<RowOfDigits>(std::move(digits));
+}
+
+SearchOptions options_of(int64_t budget, double alpha = 2) {
+  SearchOptions options;
+  options.budget = budget;
+  options.alpha = alpha;
+  options.greedy_first = options.finish = false;
+  return options;
+}
+
+std::vector<int> digits_after(const RowOfDigits& start, const std::vector<Move>& path) {
+  return dynamic_cast<const RowOfDigits&>(*replay(start, path)).digits();
+}
+
+TEST(ProblemConformance, RowOfDigits) {
+  RowOfDigits start({0, 2, 4});
+  check_problem(start, 100);
+  start.is_bounded = true;
+  start.most = 7;
+  start.only_thirds = true;
+  check_problem(start, 100);
+}
+
+TEST(ProblemConformance, Rewriting) {
+  const RewriteState start = testing::unary_state(
+      {{"Tanh", "Sqrt", "Exp"}, {"Relu", "Tanh", "Exp"}, {"Exp", "Sqrt", "Relu"}});
+  check_problem(RewriteProblem(start, {}), 20);
+  SearchOptions options;
+  options.classes = true;
+  options.max_weight_growth = 1;
+  check_problem(RewriteProblem(start, options), 20);
+}
+
+TEST(GreedyOnAnyProblem, DescendsByTheLargestGain) {
+  const auto start = row({1, 3, 1});
+  const SearchOutcome outcome = solve(start, {}, run_greedy);
+  EXPECT_THAT(digits_after(*start, outcome.best.path), ElementsAre(2, 4, 2));
+  EXPECT_EQ(outcome.best.path.front(), (Move{RowOfDigits::kRaise, 0, 0}));
+  EXPECT_EQ(outcome.best.cost, 4 + 3 + 4);
+  EXPECT_EQ(outcome.initial_cost, 11 + 6 + 11);
+  EXPECT_EQ(outcome.expansions, 4);
+  EXPECT_EQ(outcome.improvements.size(), 3u);
+}
+
+TEST(GreedyOnAnyProblem, IsStuckBeforeARise) {
+  EXPECT_EQ(solve(row({0, 0, 0}), {}, run_greedy).best.cost, 30);
+}
+
+TEST(BestFirstOnAnyProblem, ExpandsEachStateOnce) {
+  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(1000, 100), run_taso);
+  EXPECT_EQ(outcome.best.cost, kOptimum);
+  EXPECT_EQ(outcome.expansions, kStates);
+  EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
+}
+
+TEST(BestFirstOnAnyProblem, AsPublishedExpandsThemAsOftenAsTheyAreReached) {
+  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(1000, 100), run_taso_published);
+  EXPECT_EQ(outcome.expansions, 1000);
+  EXPECT_EQ(outcome.duplicates, 0);
+}
+
+TEST(BestFirstOnAnyProblem, AlphaBoundsTheRiseWhateverTheSignOfCosts) {
+  for (const double offset : {0.0, -100.0}) {  // 10 and 11, or -90 and -89
+    const auto start = row({0});
+    start->offset = offset;
+    const double rise = std::abs(10 + offset) > 50 ? 90.0 / 89 : 1.1;
+    EXPECT_EQ(solve(start, options_of(100, rise - 1e-9), run_taso).best.cost, 10 + offset);
+    EXPECT_EQ(solve(start, options_of(100, 1.5 * rise + 1e-9), run_taso).best.cost, 3 + offset);
+  }
+}
+
+TEST(ExhaustiveOnAnyProblem, KnowsTheOptimum) {
+  const SearchOutcome all = solve(row({0, 0, 0}), {}, run_exhaustive);
+  EXPECT_EQ(all.best.cost, kOptimum);
+  EXPECT_EQ(all.expansions, kStates);
+  EXPECT_TRUE(all.optimal);
+}
+
+TEST(ExhaustiveOnAnyProblem, ALowerBoundSavesExpansions) {
+  const auto start = row({0, 0, 0});
+  start->is_bounded = true;
+  const SearchOutcome outcome = solve(start, {}, run_exhaustive);
+  EXPECT_EQ(outcome.best.cost, kOptimum);
+  EXPECT_LT(outcome.expansions, kStates / 2);
+  EXPECT_TRUE(outcome.optimal);
+}
+
+TEST(BeamOnAnyProblem, AWideOneFindsTheOptimumANarrowOneDoesNot) {
+  SearchOptions options = options_of(1000);
+  options.beam.width = 1000;
+  const SearchOutcome wide = solve(row({0, 0, 0}), options, run_beam);
+  EXPECT_EQ(wide.best.cost, kOptimum);
+  EXPECT_EQ(wide.expansions, kStates);
+  options.beam.width = 1;
+  options.budget = 5;
+  EXPECT_GT(solve(row({0, 0, 0}), options, run_beam).best.cost, kOptimum);
+}
+
+/// Thinks that raising is so many times as likely as lowering.
+class RaisingPrior : public MovePrior {
+ public:
+  explicit RaisingPrior(double odds) : odds_(odds) {}
+
+  mutable size_t most_at_once = 0;
+  mutable int deepest = 0;
+
+  std::vector<Advice> look(std::span<const Arrival> arrivals, WorkerPool*) const override {
+    most_at_once = std::max(most_at_once, arrivals.size());
+    std::vector<Advice> all;
+    for (const Arrival& arrival : arrivals) {
+      EXPECT_EQ(arrival.from == nullptr, arrival.depth == 0);
+      if (arrival.from) {
+        EXPECT_EQ(*std::static_pointer_cast<const int>(arrival.from) + 1, arrival.depth);
+      }
+      deepest = std::max(deepest, arrival.depth);
+      all.push_back({moves_of(*arrival.state), std::make_shared<const int>(arrival.depth)});
+    }
+    return all;
+  }
+
+ private:
+  std::vector<AdvisedMove> moves_of(const Problem& state) const {
+    std::vector<AdvisedMove> moves;
+    for (const int kind : {RowOfDigits::kRaise, RowOfDigits::kLower})
+      for (int i = 0; i < state.moves(kind); ++i)
+        moves.push_back({state.move(kind, i), kind == RowOfDigits::kRaise ? std::log(odds_) : 0});
+    return moves;
+  }
+
+  double odds_;
+};
+
+SearchOutcome guided(const RaisingPrior& prior, double gain_weight, int64_t width) {
+  SearchOptions options = options_of(100);
+  options.beam.width = width;
+  return solve(row({2, 2, 2}), options, [&](SearchRun& run) {
+    run_guided_beam(run, {.prior = prior, .gain_weight = gain_weight, .batch = 2});
+  });
+}
+
+TEST(GuidedBeam, AGoodPriorNeedsFewerExpansions) {
+  const RaisingPrior good(10), none(1);
+  const SearchOutcome outcome = guided(good, 0, 2);
+  EXPECT_EQ(outcome.best.cost, kOptimum);
+  EXPECT_LT(2 * outcome.trace.back().expansions, guided(none, 0, 100).trace.back().expansions);
+  EXPECT_EQ(good.most_at_once, 2u);
+  EXPECT_GE(good.deepest, 6);
+}
+
+TEST(GuidedBeam, GainsOutweighPriorsAsTheWeightSays) {
+  const RaisingPrior bad(1e-3);
+  SearchOptions options = options_of(1);
+  const auto best = [&](double gain_weight) {  // a raise gains 3 of 10, a lowering 2
+    return solve(row({3, 2}), options, [&](SearchRun& run) {
+             run_guided_beam(run, {.prior = bad, .gain_weight = gain_weight});
+           }).best.cost;
+  };
+  options.beam.width = 1;
+  EXPECT_EQ(best(0), 4 + 4);
+  EXPECT_EQ(best(1), 3 + 4);
+}
+
+TEST(TreeSearchOnAnyProblem, SaysThatItSawEveryState) {
+  const SearchOutcome outcome = solve(row({0, 0, 0}), options_of(100000), run_tree_search);
+  EXPECT_EQ(outcome.best.cost, kOptimum);
+  EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
+}
+
+struct NamedAlgorithm {
+  const char* name;
+  void (*run)(SearchRun&);
+};
+
+class AnySearch : public ::testing::TestWithParam<NamedAlgorithm> {};
+
+TEST_P(AnySearch, FindsTheOptimumBehindRises) {
+  SearchOptions options = options_of(300, 4);
+  options.annealing.hot = 100;
+  options.annealing.sweeps = 200;
+  options.softmax.temperature = 200;
+  EXPECT_EQ(solve(row({0, 0}), options, GetParam().run).best.cost, 6);
+}
+
+TEST_P(AnySearch, TheBestIsFeasibleThoughTheStartIsNot) {
+  const auto start = row({0, 1});
+  start->only_thirds = true;
+  SearchOptions options = options_of(300, 4);
+  options.annealing.hot = 100;
+  options.annealing.sweeps = 200;
+  options.softmax.temperature = 200;
+  const SearchOutcome outcome = solve(start, options, GetParam().run);
+  EXPECT_EQ(outcome.best.cost, 4 + 3);
+  EXPECT_TRUE(replay(*start, outcome.best.path)->feasible());
+  EXPECT_EQ(outcome.trace.front().best, std::numeric_limits<double>::infinity());
+}
+
+TEST_P(AnySearch, AnyNumberOfThreadsGivesTheSame) {
+  SearchOptions options = options_of(40, 4);
+  const SearchOutcome one = solve(row({0, 1, 3}), options, GetParam().run);
+  options.threads = 3;
+  const SearchOutcome many = solve(row({0, 1, 3}), options, GetParam().run);
+  EXPECT_EQ(one.best.path, many.best.path);
+  EXPECT_EQ(one.expansions, many.expansions);
+  EXPECT_EQ(one.candidates, many.candidates);
+  EXPECT_EQ(one.steps, many.steps);
+}
+
+TEST_P(AnySearch, TakesNoMoveThatIsRefused) {
+  const auto start = row({0, 0, 0});
+  start->most = 5;
+  const SearchOutcome outcome = solve(start, options_of(300, 4), GetParam().run);
+  const std::vector<int> digits = digits_after(*start, outcome.best.path);
+  EXPECT_LE(std::accumulate(digits.begin(), digits.end(), 0), 5);
+  EXPECT_GE(outcome.best.cost, 10 + 4 + 4);
+  EXPECT_TRUE(replay(*start, outcome.best.path)->is(*outcome.best.state));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AnySearch,
+    ::testing::Values(NamedAlgorithm{"random", run_random}, NamedAlgorithm{"taso", run_taso},
+                      NamedAlgorithm{"taso_published", run_taso_published},
+                      NamedAlgorithm{"exhaustive", run_exhaustive}, NamedAlgorithm{"beam", run_beam},
+                      NamedAlgorithm{"annealing", run_annealing},
+                      NamedAlgorithm{"softmax", run_softmax},
+                      NamedAlgorithm{"tree_search", run_tree_search}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace reverie
