@@ -1,31 +1,27 @@
 #include "tests/recipes/first_gain.h"
 
-#include "core/search/search_run.h"
-
 namespace reverie {
 namespace {
 
-/// Whether a rewrite was taken.
+/// Whether a move was taken.
 bool take_first_gain(Walk& walk, SearchRun& run) {
   run.count_expansion();
-  for (int rule = 0; rule < walk.state().rules().size(); ++rule)
-    for (int location = 0; location < walk.state().location_count(rule); ++location) {
+  for (int kind = 0; kind < walk.state().kinds(); ++kind)
+    for (int i = 0; i < walk.state().candidates(kind); ++i) {
       if (run.out_of_time()) return false;
-      const RewriteStep step{rule, location};
-      if (walk.change(step) < Picoseconds{0} && walk.take(step)) return true;
+      const Move move = walk.state().candidate(kind, i);
+      if (walk.change(move) < 0 && walk.take(move)) return true;
     }
   return false;
 }
 
 }  // namespace
 
-SearchResult first_gain_search(const RewriteState& start, const SearchOptions& options) {
-  SearchRun run(start, options);
+void run_first_gain(SearchRun& run) {
   Walk walk(run);
   int64_t taken = 0;
-  while (taken < options.budget && take_first_gain(walk, run)) ++taken;
-  if (taken == options.budget) run.out_of_budget();
-  return run.finish();
+  while (taken < run.options().budget && take_first_gain(walk, run)) ++taken;
+  if (taken == run.options().budget) run.out_of_budget();
 }
 
 }  // namespace reverie

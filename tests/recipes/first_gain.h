@@ -1,11 +1,11 @@
 #pragma once
 
-#include "core/search/search.h"
+#include "core/search/search_run.h"
 
 namespace reverie {
 
-/// Takes the first rewrite that lowers the cost, in the order of rules and locations, until none does or
-/// `budget` of them were taken. The example of search.md.
-SearchResult first_gain_search(const RewriteState& start, const SearchOptions& options);
+/// Takes the first move that lowers the cost, in the order of kinds and moves, until none does or `budget` of
+/// them were taken. The example of search.md.
+void run_first_gain(SearchRun& run);
 
 }  // namespace reverie
