@@ -9,8 +9,8 @@
 namespace reverie {
 namespace {
 
-constexpr int kLargest = 9;          // weight or value of an item
-constexpr double kOverloadCost = 10;  // above the value of any item
+constexpr int kLargestWeight = 3, kLeastValue = 3, kLargestValue = 6;
+constexpr double kOverloadCost = kLargestValue + 1;
 enum NodeType { kBag, kItem };
 
 EnvSpec make_spec(const KnapsackConfig& config) {
@@ -51,17 +51,18 @@ KnapsackEnvironment::KnapsackEnvironment(const KnapsackConfig& config) : config_
 }
 
 std::vector<KnapsackEnvironment::Item> KnapsackEnvironment::items_of(int start_state) const {
-  Rng rng = Rng(7).fork(static_cast<uint64_t>(start_state));
+  Rng rng = Rng(4).fork(static_cast<uint64_t>(start_state));
   std::vector<Item> items(static_cast<size_t>(config_.items + start_state));
   for (Item& item : items)
-    item = {1 + static_cast<int>(rng.below(kLargest)), 1 + static_cast<int>(rng.below(kLargest))};
+    item = {1 + static_cast<int>(rng.below(kLargestWeight)),
+            kLeastValue + static_cast<int>(rng.below(kLargestValue - kLeastValue + 1))};
   return items;
 }
 
 int KnapsackEnvironment::capacity_of(const std::vector<Item>& items) {
   int total = 0;
   for (const Item& item : items) total += item.weight;
-  return std::max(items.front().weight, total / 2);
+  return std::max(items.front().weight, 2 * total / 3);
 }
 
 int KnapsackEnvironment::value() const {

@@ -20,16 +20,22 @@ struct KnapsackConfig {
 };
 
 /// The 0-1 knapsack problem: which items make the bag most valuable without overloading it? A small
-/// problem with a known optimum that has what the toy has not: choices with an identity, start states
-/// with different numbers of entities, an objective where more is better, infeasible states, and no
-/// look-ahead.
+/// problem with a known optimum that has what the toy has not: choices with an identity, start
+/// states with different numbers of entities, an objective where more is better, infeasible states,
+/// and no look-ahead.
 ///
-/// Entity 0 is the bag, entity i + 1 is item i. Actions: take an item that is not in the bag, drop one
-/// that is, NO-OP; so masks are 0 or 1. Weights and values are from 1 to 9 and follow from the start
-/// state; the bag carries half of the total weight. The first item is in the bag at the start.
-/// An overloaded bag is infeasible. Metrics: the value in the bag (the objective) and the weight above
-/// what it carries. The reward of a step is the gain in value, less 10 for each unit of weight by which
-/// the overload grew, in percent of the value of all items. So the best return ends at the optimum.
+/// Entity 0 is the bag, entity i + 1 is item i. Actions: take an item that is not in the bag, drop
+/// one that is, NO-OP; so masks are 0 or 1. Weights are from 1 to 3 and values from 3 to 6; both
+/// follow from the start state. The bag carries two thirds of the total weight, rounded down, and
+/// at least its first item, which is in it at the start. An overloaded bag is infeasible. Metrics:
+/// the value in the bag (the objective) and the weight above what it carries. The reward of a step
+/// is the gain in value, less 7 for each unit of weight by which the overload grew, in percent of
+/// the value of all items.
+///
+/// The best return ends at the optimum: an item that leaves an overloaded bag takes a value of 6 at
+/// most and an overload of 1 at least, so no overloaded bag scores as much as a bag that holds
+/// less. With three items, to take what gains most misses the optimum of the first two start
+/// states.
 class KnapsackEnvironment : public Environment {
  public:
   enum Primary { kTake, kDrop, kNoOp };
