@@ -20,7 +20,7 @@ struct Edge {
 struct Node {
   std::shared_ptr<const Snapshot> state;
   bool listed = false;
-  bool done = false;        ///< all edges are closed: whatever it leads to is in the tree
+  bool done = false;        ///< no edge is open: whatever it leads to is in the tree
   std::vector<Edge> edges;  ///< by what they change, the largest gain first
   int64_t visits = 0;
   double total = 0;         ///< of the gains of all visits
@@ -77,6 +77,7 @@ class TreeSearch {
     same_hash.push_back(static_cast<int>(nodes_.size()));
     nodes_.emplace_back();
     nodes_.back().state = at.state->snapshot();
+    nodes_.back().done = at.state->over();
     return same_hash.back();
   }
 
@@ -132,7 +133,7 @@ class TreeSearch {
   Leaf select() {
     Leaf leaf{{0}, run_.reached_start(), false};
     ++nodes_[0].visits;
-    while (!run_.out_of_time()) {
+    while (!leaf.at.state->over() && !run_.out_of_time()) {
       const int from = leaf.trail.back();
       list(nodes_[static_cast<size_t>(from)], *leaf.at.state);
       const size_t place = choose(nodes_[static_cast<size_t>(from)]);

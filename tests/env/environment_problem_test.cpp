@@ -96,6 +96,19 @@ TEST(EnvironmentProblemTest, TheHorizonEndsPaths) {
   EXPECT_EQ(outcome.stopped_by, StoppedBy::kExhausted);
 }
 
+/// A state that was met early in an episode is met again at its end, on a longer way.
+TEST(EnvironmentProblemTest, TreeSearchGoesNoFurtherThanAnEpisode) {
+  SearchOptions options;
+  options.budget = 400;
+  for (const int horizon : {3, 5, 8}) {
+    const SearchOutcome outcome = solve(problem(toy(horizon)), options, run_tree_search);
+    EXPECT_LE(outcome.best.path.size(), static_cast<size_t>(horizon));
+  }
+  const KnapsackEnvironment environment = knapsack(0);
+  EXPECT_EQ(-solve(problem(environment), options, run_tree_search).best.cost,
+            environment.optimal_value(0));
+}
+
 TEST(EnvironmentProblemTest, WhatIsNotAllowedIsNotReached) {
   const ToyEnvironment start = toy(0, 1);
   const double limit = objective(start);
