@@ -22,7 +22,7 @@ std::string flush_left(std::istream& text) {
 }
 
 std::string file_text(const std::string& name) {
-  std::ifstream file(std::string(REVERIE_SOURCE_DIR) + "/" + name);
+  std::ifstream file(fs::path(REVERIE_SOURCE_DIR) / name);
   EXPECT_TRUE(file.good()) << name;
   return flush_left(file);
 }
@@ -47,9 +47,9 @@ std::vector<Block> blocks_of(const fs::path& page) {
 }
 
 TEST(RecipePages, ShowCodeThatStandsInTheFilesTheyName) {
-  const std::string source = REVERIE_SOURCE_DIR;
-  std::vector<fs::path> pages = {source + "/README.md"};
-  for (const auto& entry : fs::directory_iterator(source + "/tests/recipes"))
+  const fs::path source = REVERIE_SOURCE_DIR;
+  std::vector<fs::path> pages = {source / "README.md"};
+  for (const auto& entry : fs::directory_iterator(source / "tests/recipes"))
     if (entry.path().extension() == ".md" && entry.path().filename() != "README.md")
       pages.push_back(entry.path());
   EXPECT_GE(pages.size(), 4u);

@@ -96,7 +96,7 @@ TEST(RuleParser, DeepNestingIsRefusedNotCrashed) {
 
 /// LANGUAGE.md tells of every function.
 TEST(RuleLanguage, FunctionsAreDocumented) {
-  std::ifstream file(std::string(REVERIE_SOURCE_DIR) + "/core/rules/LANGUAGE.md");
+  std::ifstream file(REVERIE_SOURCE_DIR "/core/rules/LANGUAGE.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   ASSERT_FALSE(text.empty());
   for (const ExprFunction& function : expr_functions()) {

@@ -318,7 +318,7 @@ TEST(Annealing, ProposesSoManyMovesPerLocation) {
 }
 
 TEST(Methods, HelpAndReadmeSayWhatTheBudgetCounts) {
-  std::ifstream file(std::string(REVERIE_SOURCE_DIR) + "/tools/README.md");
+  std::ifstream file(REVERIE_SOURCE_DIR "/tools/README.md");
   const std::string readme{std::istreambuf_iterator<char>(file), {}};
   for (const NamedMethod& method : search_methods()) {
     const std::string unit = method.budget_unit.empty() ? "" : method.budget_unit + " ";
