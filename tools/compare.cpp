@@ -24,10 +24,10 @@ struct Options {
 
 constexpr double kMillisecond = 1e-3;
 
-void print_row(const Standing& standing, double error, const std::string& file, bool is_winner) {
-  if (standing.median > 0)
-    fmt::print("{:>9.4f} ms {:>10.4f}  {:.4f} to {:.4f} {:>9.1e}  {}{}\n", standing.median / kMillisecond,
-               standing.ratio.median, standing.ratio.low, standing.ratio.high, error, file,
+void print_row(const ContestantResult& timed, double error, const std::string& file, bool is_winner) {
+  if (timed.median > 0)
+    fmt::print("{:>9.4f} ms {:>10.4f}  {:.4f} to {:.4f} {:>9.1e}  {}{}\n", timed.median / kMillisecond,
+               timed.ratio.median, timed.ratio.low, timed.ratio.high, error, file,
                is_winner ? "  fastest beyond its interval" : "");
   else
     fmt::print("{:>42} {:>9.1e}  {}\n", "disagrees: not timed", error, file);
@@ -37,27 +37,27 @@ void print(const Options& options, const FileComparison& found) {
   fmt::print("on {} ({})\n{:>12} {:>10} {:>18} {:>9}\n", found.machine.device, found.machine.library, "median",
              "ratio", "95% interval", "error");
   for (size_t i = 0; i < options.files.size(); ++i)
-    print_row(found.contest.standings[i], found.errors[i], options.files[i],
-              i > 0 && static_cast<int>(i) == found.contest.winner);
+    print_row(found.benchmark.contestants[i], found.errors[i], options.files[i],
+              i > 0 && static_cast<int>(i) == found.benchmark.winner);
 }
 
 Json to_json(const Options& options, const FileComparison& found) {
   Json::Array files;
   for (size_t i = 0; i < options.files.size(); ++i) {
-    const Standing& standing = found.contest.standings[i];
+    const ContestantResult& timed = found.benchmark.contestants[i];
     files.push_back({{"file", options.files[i]},
                      {"max_rel_error", found.errors[i]},
-                     {"median_ms", standing.median / kMillisecond},
-                     {"ratio", standing.ratio.median},
-                     {"ratio_low", standing.ratio.low},
-                     {"ratio_high", standing.ratio.high},
-                     {"ratio_quartiles", std::vector<double>{standing.quartiles.first, standing.quartiles.second}},
-                     {"finalist", standing.finalist}});
+                     {"median_ms", timed.median / kMillisecond},
+                     {"ratio", timed.ratio.median},
+                     {"ratio_low", timed.ratio.low},
+                     {"ratio_high", timed.ratio.high},
+                     {"ratio_quartiles", std::vector<double>{timed.quartiles.first, timed.quartiles.second}},
+                     {"finalist", timed.finalist}});
   }
   return {{"machine", options.machine},
           {"device", found.machine.device},
           {"library", found.machine.library},
-          {"winner", found.contest.winner},
+          {"winner", found.benchmark.winner},
           {"files", files}};
 }
 
@@ -65,12 +65,12 @@ void run(const Options& options) {
   const auto machine = make_machine(options.machine);
   const bool is_ort = options.machine.substr(0, options.machine.find(':')) == "ort";
   const auto reference = is_ort ? make_machine("ort:off") : machine;
-  ContestOptions contest;
-  contest.max_seconds = options.seconds;
-  contest.seed = options.seed;
-  contest.stop = stop_on_interrupt();
+  BenchmarkOptions benchmark;
+  benchmark.max_seconds = options.seconds;
+  benchmark.seed = options.seed;
+  benchmark.stop = stop_on_interrupt();
   const FileComparison found = compare_files({options.files.begin(), options.files.end()}, options.shapes, *machine,
-                                             *reference, options.tolerance, contest);
+                                             *reference, options.tolerance, benchmark);
   print(options, found);
   if (options.json) fmt::print("{}\n", to_json(options, found).dump());
 }

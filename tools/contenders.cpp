@@ -16,48 +16,48 @@ const Cost& cost_of(const Optimized& result, size_t contestant) {
   return contestant == 0 ? result.search.initial_cost : result.contenders[contestant - 1].cost;
 }
 
-Json to_json(const Standing& standing, const Cost& cost) {
+Json to_json(const ContestantResult& timed, const Cost& cost) {
   return {{"cost_ms", cost.runtime.milliseconds()},
-          {"median_ms", standing.median / kMillisecond},
-          {"ratio", standing.ratio.median},
-          {"ratio_low", standing.ratio.low},
-          {"ratio_high", standing.ratio.high},
-          {"sittings", standing.ratio.samples},
-          {"finalist", standing.finalist}};
+          {"median_ms", timed.median / kMillisecond},
+          {"ratio", timed.ratio.median},
+          {"ratio_low", timed.ratio.low},
+          {"ratio_high", timed.ratio.high},
+          {"rounds", timed.ratio.samples},
+          {"finalist", timed.finalist}};
 }
 
 }  // namespace
 
-void print_contest(const Optimized& result) {
-  if (result.contest.standings.empty()) return;
+void print_benchmark(const Optimized& result) {
+  if (result.benchmark.contestants.empty()) return;
   fmt::print("\nend to end on {} ({}):\n{:<12} {:>14} {:>14} {:>10} {:>18}\n", result.machine.device,
              result.machine.library, "", "sum of costs", "median", "ratio", "95% interval");
-  for (size_t i = 0; i < result.contest.standings.size(); ++i) {
-    const Standing& standing = result.contest.standings[i];
+  for (size_t i = 0; i < result.benchmark.contestants.size(); ++i) {
+    const ContestantResult& timed = result.benchmark.contestants[i];
     fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}{}\n",
                i == 0 ? "original" : fmt::format("contender {}", i),
-               cost_of(result, i).runtime.milliseconds(), standing.median / kMillisecond,
-               standing.ratio.median, standing.ratio.low, standing.ratio.high,
-               standing.finalist ? "" : "  screened out",
-               static_cast<int>(i) == result.contest.winner ? "  kept" : "",
+               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond,
+               timed.ratio.median, timed.ratio.low, timed.ratio.high,
+               timed.finalist ? "" : "  screened out",
+               static_cast<int>(i) == result.benchmark.winner ? "  kept" : "",
                i == 0 || result.contenders[i - 1].rules.empty()
                    ? ""
                    : fmt::format("  ({})", result.contenders[i - 1].rules));
   }
-  if (result.contest.fallbacks > 0)
+  if (result.benchmark.fallbacks > 0)
     fmt::print("{} nodes ran on the reference kernels; beside a device that counts with all transfers\n",
-               result.contest.fallbacks);
+               result.benchmark.fallbacks);
 }
 
 Json to_json(const Optimized& result) {
   Json::Array contestants;
-  for (size_t i = 0; i < result.contest.standings.size(); ++i)
-    contestants.push_back(to_json(result.contest.standings[i], cost_of(result, i)));
+  for (size_t i = 0; i < result.benchmark.contestants.size(); ++i)
+    contestants.push_back(to_json(result.benchmark.contestants[i], cost_of(result, i)));
   return {{"device", result.machine.device},
           {"library", result.machine.library},
           {"promised_cost_ms", result.promised.runtime.milliseconds()},
-          {"fallbacks", result.contest.fallbacks},
-          {"winner", result.contest.winner},
+          {"fallbacks", result.benchmark.fallbacks},
+          {"winner", result.benchmark.winner},
           {"contestants", contestants}};
 }
 

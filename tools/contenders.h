@@ -9,7 +9,7 @@
 namespace reverie {
 
 /// How the contenders of a search did end to end; nothing where they were not measured.
-void print_contest(const Optimized& result);
+void print_benchmark(const Optimized& result);
 Json to_json(const Optimized& result);
 
 /// Writes every contender that agrees with the original as 1.onnx, 2.onnx, ... in `folder`, which is there. Those that

@@ -36,18 +36,18 @@ Json trace_of(const MeasuredReport& report) {
   return trace;
 }
 
-/// Of the best graph, from a contest after the search.
+/// Of the best graph, from a benchmark after the search.
 void add_endpoint(const Optimized& result, Json& json) {
-  const auto& standings = result.contest.standings;
-  if (standings.empty()) return;
-  const Standing& best = standings.size() > 1 ? standings[1] : standings[0];
+  const auto& contestants = result.benchmark.contestants;
+  if (contestants.empty()) return;
+  const ContestantResult& best = contestants.size() > 1 ? contestants[1] : contestants[0];
   json["endpoint_gain_percent"] = gain_percent(best.ratio.median);
   json["endpoint_ratio"] = best.ratio.median;
   json["endpoint_low"] = best.ratio.low;
   json["endpoint_high"] = best.ratio.high;
   json["endpoint_n"] = best.ratio.samples;
   json["endpoint_ms"] = best.median / kMillisecond;
-  json["endpoint_original_ms"] = standings[0].median / kMillisecond;
+  json["endpoint_original_ms"] = contestants[0].median / kMillisecond;
 }
 
 }  // namespace

@@ -188,8 +188,8 @@ Optimized search_and_verify(const ImportedModel& model, const std::shared_ptr<co
   config.search.on_progress = progress_reporter(progress);
   config.search.on_measured = measured_reporter(progress);
   config.search.stop = stop_on_interrupt();
-  config.on_sitting = [&](int sittings) {
-    progress.update(progress.done(), fmt::format("confirming, sitting {}", sittings));
+  config.on_round = [&](int rounds) {
+    progress.update(progress.done(), fmt::format("confirming, round {}", rounds));
   };
   const Subject subject(model, options.model);
   if (config.machine.empty() && has_opaque_node(model.graph) && ort::is_installed())
@@ -290,11 +290,11 @@ void run(const Options& options) {
     require_agreement(options.model, result.verified);
   print_verdict(result, config);
   print_measured(result);
-  print_contest(result);
+  print_benchmark(result);
   write_result(options, config, model, result);
   Json json = to_json(options.model, model, result, config, *rules);
   add_measured(result, config, json);
-  if (!result.contest.standings.empty()) json["confirmed"] = to_json(result);
+  if (!result.benchmark.contestants.empty()) json["confirmed"] = to_json(result);
   if (!options.contenders_folder.empty())
     json["contenders"] = write_contenders(options.contenders_folder, options.model, model, result,
                                           config);

@@ -97,7 +97,7 @@ void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
              "(tolerance {:.0e})\n",
              result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
-  if (config.method == kAutomatic && result.contest.standings.empty())
+  if (config.method == kAutomatic && result.benchmark.contestants.empty())
     fmt::print("not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then measures\n");
   if (result.verified.unverified_nodes > 0)
     fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",

@@ -23,9 +23,9 @@ double error_between(const Tensor& reference, const Tensor& other) {
   return apart == 0 ? 0 : apart / largest;
 }
 
-class FileSitting : public Sitting {
+class FileRound : public BenchmarkRound {
  public:
-  FileSitting(std::span<const int> contestants, const std::vector<std::filesystem::path>& files,
+  FileRound(std::span<const int> contestants, const std::vector<std::filesystem::path>& files,
               const Graph& graph, Machine& machine) {
     for (const int i : contestants) ready_[i] = machine.ready_file(files[static_cast<size_t>(i)], graph);
   }
@@ -54,7 +54,7 @@ double worst_error(const std::vector<NamedTensor>& reference, const std::vector<
 
 FileComparison compare_files(const std::vector<std::filesystem::path>& files, const ImportOptions& shapes,
                              Machine& machine, Machine& reference, double tolerance,
-                             const ContestOptions& options) {
+                             const BenchmarkOptions& options) {
   if (files.empty()) throw InputError("there is no model to compare");
   if (!machine.runs_files() || !reference.runs_files())
     throw InputError("machine {} runs no model files; ort does", machine.name());
@@ -73,13 +73,13 @@ FileComparison compare_files(const std::vector<std::filesystem::path>& files, co
     if (result.errors[i] <= tolerance) agreeing.push_back(i);
   std::vector<std::filesystem::path> contestants;
   for (const size_t i : agreeing) contestants.push_back(files[i]);
-  const NewSitting new_sitting = [&](std::span<const int> sitting) {
-    return std::make_unique<FileSitting>(sitting, contestants, graph, machine);
+  const NewRound new_round = [&](std::span<const int> round) {
+    return std::make_unique<FileRound>(round, contestants, graph, machine);
   };
-  const ContestResult found = hold_contest(static_cast<int>(agreeing.size()), new_sitting, options);
-  result.contest.standings.resize(files.size());
-  for (size_t i = 0; i < agreeing.size(); ++i) result.contest.standings[agreeing[i]] = found.standings[i];
-  result.contest.winner = static_cast<int>(agreeing[static_cast<size_t>(found.winner)]);
+  const BenchmarkResult found = run_paired_benchmark(static_cast<int>(agreeing.size()), new_round, options);
+  result.benchmark.contestants.resize(files.size());
+  for (size_t i = 0; i < agreeing.size(); ++i) result.benchmark.contestants[agreeing[i]] = found.contestants[i];
+  result.benchmark.winner = static_cast<int>(agreeing[static_cast<size_t>(found.winner)]);
   result.machine = machine.info();
   return result;
 }

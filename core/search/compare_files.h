@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cost/contest.h"
+#include "core/cost/paired_benchmark.h"
 #include "core/cost/machine.h"
 #include "core/onnx/import.h"
 
@@ -13,7 +13,7 @@ namespace reverie {
 
 /// Models side by side on a machine that runs files.
 struct FileComparison {
-  ContestResult contest;  ///< contestant i: files[i]; of a file that disagrees nothing is known
+  BenchmarkResult benchmark;  ///< contestant i: files[i]; of a file that disagrees nothing is known
   MachineInfo machine;
   /// By file: worst_error beside what the machine makes of the first file, or beside what `reference` makes of it
   /// where that is less: an optimizer of the machine may be wrong on the first file alone.
@@ -28,6 +28,6 @@ double worst_error(const std::vector<NamedTensor>& reference, const std::vector<
 /// files have equal inputs and outputs. InputError where one cannot be run, or where outputs differ in name or type.
 FileComparison compare_files(const std::vector<std::filesystem::path>& files, const ImportOptions& shapes,
                              Machine& machine, Machine& reference, double tolerance,
-                             const ContestOptions& options);
+                             const BenchmarkOptions& options);
 
 }  // namespace reverie

@@ -16,9 +16,9 @@
 namespace reverie {
 namespace {
 
-class MachineSitting : public Sitting {
+class MachineRound : public BenchmarkRound {
  public:
-  MachineSitting(std::span<const int> contestants, Contestants& all) {
+  MachineRound(std::span<const int> contestants, Contestants& all) {
     for (const int contestant : contestants) ready_[contestant] = all.ready(contestant);
   }
 
@@ -108,11 +108,11 @@ double Contestants::difference(int contestant) {
                      machine_.outputs_of_file(files_->of(contender), subject_.graph));
 }
 
-ContestResult confirm_end_to_end(Contestants& contestants, int contenders, const ContestOptions& options) {
-  const NewSitting new_sitting = [&](std::span<const int> sitting) {
-    return std::make_unique<MachineSitting>(sitting, contestants);
+BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options) {
+  const NewRound new_round = [&](std::span<const int> round) {
+    return std::make_unique<MachineRound>(round, contestants);
   };
-  return hold_contest(contenders + 1, new_sitting, options);
+  return run_paired_benchmark(contenders + 1, new_round, options);
 }
 
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

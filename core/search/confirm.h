@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/cost/contest.h"
+#include "core/cost/paired_benchmark.h"
 #include "core/cost/machine.h"
 #include "core/search/search.h"
 #include "core/search/subject.h"
@@ -44,7 +44,7 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
 
 /// A sum over operators can mislead: runs the original and the contenders end to end. InputError when one cannot
 /// be run.
-ContestResult confirm_end_to_end(Contestants& contestants, int contenders, const ContestOptions& options);
+BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options);
 
 /// Makes contestant `winner` the result of the search.
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

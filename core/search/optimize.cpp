@@ -31,14 +31,14 @@ int64_t peak_memory_bytes() {
   return usage.ru_maxrss * kKibibyte;
 }
 
-ContestOptions contest_options(const OptimizeConfig& config) {
-  ContestOptions options;
+BenchmarkOptions benchmark_options(const OptimizeConfig& config) {
+  BenchmarkOptions options;
   options.max_seconds = config.confirm_seconds;
-  options.min_sittings = config.confirm_sittings;
-  options.max_sittings = std::max(options.max_sittings, options.min_sittings);
+  options.min_rounds = config.confirm_rounds;
+  options.max_rounds = std::max(options.max_rounds, options.min_rounds);
   options.seed = config.search.seed;
   options.stop = config.search.stop;
-  options.on_sitting = config.on_sitting;
+  options.on_round = config.on_round;
   return options;
 }
 
@@ -140,9 +140,9 @@ class Optimization {
   SymbolKeeper symbols_;
 };
 
-/// Contests need at least so many sittings for an interval (core/cost/contest.h), and warm up.
-constexpr double kSittings = 6;
-constexpr double kWarmUpRounds = 2;
+/// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and warms up.
+constexpr double kRounds = 6;
+constexpr double kWarmUpTurns = 2;
 /// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
 /// the luckiest.
 constexpr int kFinalists = 1;
@@ -159,20 +159,20 @@ double runtime_tolerance(const Graph& graph) {
   return std::ranges::any_of(nodes, is_half) ? kHalf : kSingle;
 }
 
-/// Rounds so that the final takes half of `seconds` and the screening ends in time for it; less than one where that
+/// Turns so that the final takes half of `seconds` and the screening ends in time for it; less than one where that
 /// cannot be. `run` and `ready`: seconds that one contestant takes.
-ContestOptions fitted_to(ContestOptions options, double seconds, double run, double ready) {
-  constexpr double kRuns = kSittings * (kFinalists + 1);
+BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double run, double ready) {
+  constexpr double kRuns = kRounds * (kFinalists + 1);
   options.finalists = kFinalists;
-  const double rounds = (seconds / 2 / kRuns - ready) / run - kWarmUpRounds;
-  options.rounds = static_cast<int>(std::clamp<double>(rounds, 0, options.rounds));
-  options.sitting_seconds = std::min(options.sitting_seconds, seconds / 2 / kSittings);
-  const double final = kRuns * (ready + (options.rounds + kWarmUpRounds) * run);
-  options.max_seconds = std::max(seconds - std::max(final, kSittings * options.sitting_seconds), 1e-9);
+  const double turns = (seconds / 2 / kRuns - ready) / run - kWarmUpTurns;
+  options.turns = static_cast<int>(std::clamp<double>(turns, 0, options.turns));
+  options.round_seconds = std::min(options.round_seconds, seconds / 2 / kRounds);
+  const double final = kRuns * (ready + (options.turns + kWarmUpTurns) * run);
+  options.max_seconds = std::max(seconds - std::max(final, kRounds * options.round_seconds), 1e-9);
   return options;
 }
 
-/// Holds the contest within `seconds`; who won it. `result.unconfirmed` says why there was none.
+/// Runs the benchmark within `seconds`; who won it. `result.unconfirmed` says why there was none.
 int confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config, double seconds,
                    Optimized& result) {
   if (result.contenders.empty()) return 0;
@@ -183,20 +183,20 @@ int confirm_within(Contestants& contestants, Machine& machine, const OptimizeCon
     original->seconds_of_run();
     const Stopwatch of_run;
     const double run = std::max(original->seconds_of_run(), of_run.seconds());
-    const ContestOptions options =
-        fitted_to(contest_options(config), seconds - watch.seconds(), run, ready);
-    if (options.rounds < 1)
+    const BenchmarkOptions options =
+        fitted_to(benchmark_options(config), seconds - watch.seconds(), run, ready);
+    if (options.turns < 1)
       throw InputError("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
                        "give more by --time-limit", run, seconds);
-    const ContestResult contest =
+    const BenchmarkResult benchmark =
         confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
     if (options.stop.requested()) throw InputError("interrupted");
-    result.contest = contest;
+    result.benchmark = benchmark;
     result.machine = machine.info();
   } catch (const InputError& error) {
     result.unconfirmed = error.what();
   }
-  return result.contest.winner;
+  return result.benchmark.winner;
 }
 
 std::vector<Contender> changed_contenders(const Graph& original, std::vector<Candidate> candidates) {
@@ -249,12 +249,12 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   result.contenders = contenders_of(optimization.start(), result.search, config.contenders);
   if (config.confirm && !options.stop.requested()) {
     Contestants contestants(subject, result.contenders, *machine);
-    const ContestResult contest = confirm_end_to_end(
-        contestants, static_cast<int>(result.contenders.size()), contest_options(config));
+    const BenchmarkResult benchmark = confirm_end_to_end(
+        contestants, static_cast<int>(result.contenders.size()), benchmark_options(config));
     if (!options.stop.requested()) {
-      result.contest = contest;
+      result.benchmark = benchmark;
       result.machine = machine->info();
-      take_winner(subject.graph, result.contenders, contest.winner, result.search);
+      take_winner(subject.graph, result.contenders, benchmark.winner, result.search);
     }
   }
   result.verified = optimization.verify(result.search.best);
@@ -310,7 +310,7 @@ Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const R
     }
   }
   take_winner(subject.graph, result.contenders, winner, result.search);
-  result.contest.winner = winner;
+  result.benchmark.winner = winner;
   optimization.finish(result);
   return result;
 }

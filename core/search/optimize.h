@@ -26,12 +26,12 @@ struct OptimizeConfig {
   bool confirm = false;
   int contenders = 4;
   double confirm_seconds = 60;
-  int confirm_sittings = 9;
+  int confirm_rounds = 9;
   std::string machine;
   /// Rewrites may fix symbolic dimensions. Otherwise those that do are left out.
   bool fix_shapes = false;
-  /// Called after each sitting that confirms, with their number so far.
-  std::function<void(int sittings)> on_sitting;
+  /// Called after each round that confirms, with their number so far.
+  std::function<void(int rounds)> on_round;
 
   template <class V>
   void fields(V& v) {
@@ -46,8 +46,8 @@ struct OptimizeConfig {
     v.field("contenders", contenders, "Graphs of the search that are measured end to end, or written",
             at_least(1));
     v.field("confirm_seconds", confirm_seconds, "Time of the runs that confirm", at_least(0));
-    v.field("confirm_sittings", confirm_sittings,
-            "Sittings of the finalists at least, as far as that time goes", at_least(6));
+    v.field("confirm_rounds", confirm_rounds,
+            "Rounds of the finalists at least, as far as that time goes", at_least(6));
     v.field("machine", machine,
             "Where graphs are measured end to end: " + known_machines() +
                 "; empty: where costs are measured, else cpu (auto: ort, where it is installed)");
@@ -70,8 +70,8 @@ struct Optimized {
   /// Why rewrites, or with auto a contender that was faster, were not taken, each one line.
   std::vector<std::string> objections;
   std::vector<Contender> contenders;
-  ContestResult contest;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
-  MachineInfo machine;    ///< that held the contest
+  BenchmarkResult benchmark;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
+  MachineInfo machine;    ///< that held the benchmark
   std::string cost_source;
   int64_t weight_bytes_before = 0;
   int64_t weight_bytes_after = 0;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """What `reverie optimize` with no options makes of the zoo (`reverie model --list`), as ONNX Runtime runs it.
 
-    experiments/runtimes/zoo.py [--out DIR] [--sittings N] [--seconds S] [NAME...] [-- OPTION...]
+    experiments/runtimes/zoo.py [--out DIR] [--rounds N] [--seconds S] [NAME...] [-- OPTION...]
 
 Makes each model (all, or those named), optimizes it, with OPTIONs where there are some, and runs both files in turn
 in ONNX Runtime on one thread, its own optimizer on. OUT/results.jsonl gets a line per model; those that stand there
-are not repeated. OUT/results.md is the table. A sitting loads both anew, and its speed-up is the ratio of the lower
-quartiles of their times; the table has the median of all sittings, and their quartiles. Needs node, and
+are not repeated. OUT/results.md is the table. A round loads both anew, and its speed-up is the ratio of the lower
+quartiles of their times; the table has the median of all rounds, and their quartiles. Needs node, and
 onnxruntime-node where core/ort looks for it (tools/setup.sh --ort). The program is $REVERIE, or build/reverie.
 """
 
@@ -102,7 +102,7 @@ def lower_quartile(samples):
     return ascending[len(ascending) // 4]
 
 
-def sitting(worker, models, inputs, seconds):
+def measured_pair(worker, models, inputs, seconds):
     """The speed-up of the second model, and milliseconds of the first."""
     for number, model in enumerate(models):
         worker.load(number, model, inputs)
@@ -137,7 +137,7 @@ def compare(original, result, options, folder):
         after = outputs(worker, result, inputs, folder / "outputs")
         row = {"type": next(iter(before.values()))[0],
                "error": max(relative_error(before[name], after[name]) for name in before)}
-        pairs = [sitting(worker, [original, result], inputs, options.seconds) for _ in range(options.sittings)]
+        pairs = [measured_pair(worker, [original, result], inputs, options.seconds) for _ in range(options.rounds)]
     finally:
         worker.close()
     row["milliseconds"] = statistics.median(pair[1] for pair in pairs)
@@ -217,8 +217,8 @@ def read_options(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", metavar="NAME", nargs="*")
     parser.add_argument("--out", type=Path, default=ROOT / "runs/zoo")
-    parser.add_argument("--sittings", type=int, default=9, help="at least 6 for an interval of 95 %%")
-    parser.add_argument("--seconds", type=float, default=1, help="of a sitting")
+    parser.add_argument("--rounds", type=int, default=9, help="at least 6 for an interval of 95 %%")
+    parser.add_argument("--seconds", type=float, default=1, help="of a round")
     options = parser.parse_args(words[:split])
     options.optimize = words[split + 1:]
     return options

@@ -30,7 +30,7 @@ cat >slow/reverie <<'END'
 echo >>slow/calls
 [[ $(wc -l <slow/calls) -ne 2 ]] || sleep 60
 echo "{\"model\":\"$2\",\"confirmed\":{\"winner\":0,\"contestants\":[{\"cost_ms\":1,\"median_ms\":1,\"ratio\":1,\"ratio_low\":1," \
-  "\"ratio_high\":1,\"sittings\":1,\"finalist\":true}]}}"
+  "\"ratio_high\":1,\"rounds\":1,\"finalist\":true}]}}"
 END
 chmod +x slow/reverie
 reverie=slow/reverie

@@ -35,7 +35,7 @@ agrees squeezenet_small
 agrees resnet18 --image 64
 agrees bert_tiny
 
-# Without options the runtime confirms: its contest is in the line.
+# Without options the runtime confirms: its benchmark is in the line.
 "$reverie" optimize bert_tiny.onnx --out best.onnx --time-limit 20 --json --quiet >confirmed.txt
 grep -q '^nothing to gain\|^verified on' confirmed.txt || fail "no verdict: $(cat confirmed.txt)"
 tail -1 confirmed.txt | grep -q '"confirmed":{"device":"[^{]*"library":"onnxruntime ' ||

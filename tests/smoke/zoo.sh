@@ -13,7 +13,7 @@ command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-zoo() { "$root/experiments/runtimes/zoo.py" --out "$here" --sittings 6 --seconds 0 "$@" 2>/dev/null; }
+zoo() { "$root/experiments/runtimes/zoo.py" --out "$here" --rounds 6 --seconds 0 "$@" 2>/dev/null; }
 fails() { echo "FAILED: $*"; exit 1; }
 
 zoo mlp -- --method greedy --cost roofline:cpu >"$here/table"

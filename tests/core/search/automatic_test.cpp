@@ -136,7 +136,7 @@ TEST(Automatic, TakesWhatIsFasterOnTheMachine) {
   const Graph graph = parallel_products();
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
   EXPECT_TRUE(result.changed);
-  EXPECT_GT(result.contest.winner, 0);
+  EXPECT_GT(result.benchmark.winner, 0);
   EXPECT_THAT(result.unconfirmed, IsEmpty());
 }
 
@@ -162,8 +162,8 @@ TEST(Automatic, MeetsTheOriginalWithOneFinalistAlone) {
   graph.add_output("d", c);
   const Optimized result = run(graph, std::make_shared<FakeMachine>(graph));
   ASSERT_GT(result.contenders.size(), 1u);
-  const auto is_finalist = [](const Standing& standing) { return standing.finalist; };
-  EXPECT_EQ(std::ranges::count_if(result.contest.standings, is_finalist), 2) << "the original is the other";
+  const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
+  EXPECT_EQ(std::ranges::count_if(result.benchmark.contestants, is_finalist), 2) << "the original is the other";
 }
 
 TEST(Automatic, TellsNoProgressOfAModelThatStaysAsItIs) {

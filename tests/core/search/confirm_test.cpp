@@ -80,17 +80,17 @@ TEST(TakeWinner, LeavesProvenWhatAloneWasThere) {
 TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   const RewriteState state = start();
   std::vector<Contender> contenders = contenders_of(state, greedy_search(state, {}), 3);
-  ContestOptions options;
-  options.sitting_seconds = 0;
+  BenchmarkOptions options;
+  options.round_seconds = 0;
   options.target_spread = 1;
   const auto machine = cpu_machine();
   Contestants contestants(state.graph(), contenders, *machine);
-  int sittings = 0;
-  options.on_sitting = [&](int so_far) { EXPECT_EQ(so_far, ++sittings); };
-  const ContestResult result = confirm_end_to_end(contestants, static_cast<int>(contenders.size()), options);
-  EXPECT_GT(sittings, 0);
-  ASSERT_THAT(result.standings, SizeIs(4));
-  for (const Standing& standing : result.standings) EXPECT_GT(standing.median, 0);
+  int rounds = 0;
+  options.on_round = [&](int so_far) { EXPECT_EQ(so_far, ++rounds); };
+  const BenchmarkResult result = confirm_end_to_end(contestants, static_cast<int>(contenders.size()), options);
+  EXPECT_GT(rounds, 0);
+  ASSERT_THAT(result.contestants, SizeIs(4));
+  for (const ContestantResult& timed : result.contestants) EXPECT_GT(timed.median, 0);
 }
 
 TEST(Optimize, ConfirmsWhatItReturns) {
@@ -100,8 +100,8 @@ TEST(Optimize, ConfirmsWhatItReturns) {
   config.confirm_seconds = 0.01;
   const Optimized result =
       optimize(state.graph(), testing::unary_rules(), testing::unary_cost(), greedy_search, config);
-  ASSERT_THAT(result.contest.standings, SizeIs(result.contenders.size() + 1));
-  const int winner = result.contest.winner;
+  ASSERT_THAT(result.benchmark.contestants, SizeIs(result.contenders.size() + 1));
+  const int winner = result.benchmark.winner;
   EXPECT_TRUE(isomorphic(result.search.best,
                          winner == 0 ? state.graph()
                                      : result.contenders[static_cast<size_t>(winner - 1)].graph));

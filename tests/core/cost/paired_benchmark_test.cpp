@@ -1,0 +1,164 @@
+#include "core/cost/paired_benchmark.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "core/base/random.h"
+
+namespace reverie {
+namespace {
+
+using ::testing::Each;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+
+/// A machine on which runs take known times, up to noise of its own and a shift that is drawn for
+/// each contestant in each round, as memory layout does it.
+struct FakeMachine {
+  std::vector<double> seconds;
+  double noise = 0.05;
+  double shift = 0.02;
+  Rng rng = Rng(3);
+  std::vector<std::vector<int>> rounds = {};
+  int runs = 0;
+
+  NewRound round_maker() {
+    return [this](std::span<const int> contestants) {
+      rounds.emplace_back(contestants.begin(), contestants.end());
+      return std::make_unique<FakeRound>(*this);
+    };
+  }
+
+  class FakeRound : public BenchmarkRound {
+   public:
+    explicit FakeRound(FakeMachine& machine) : machine_(machine) {
+      for (const double time : machine.seconds)
+        times_.push_back(time * (1 + machine.shift * machine.rng.uniform(-1, 1)));
+    }
+    double run(int contestant) override {
+      ++machine_.runs;
+      return times_[static_cast<size_t>(contestant)] *
+             (1 + machine_.noise * machine_.rng.uniform());
+    }
+
+    int fallbacks(int contestant) const override { return contestant == 0 ? 2 : 1; }
+
+   private:
+    FakeMachine& machine_;
+    std::vector<double> times_;
+  };
+};
+
+BenchmarkOptions quick() {
+  BenchmarkOptions options;
+  options.round_seconds = 0;
+  options.max_seconds = 1e9;
+  return options;
+}
+
+TEST(PairedBenchmark, CountsTheNodesOnReferenceKernels) {
+  FakeMachine machine{.seconds = {1, 0.8}};
+  EXPECT_EQ(run_paired_benchmark(2, machine.round_maker(), quick()).fallbacks, 2);
+}
+
+TEST(PairedBenchmark, TheFastestWins) {
+  FakeMachine machine{.seconds = {1, 0.97, 0.8, 1.2, 0.9}};
+  const BenchmarkResult result = run_paired_benchmark(5, machine.round_maker(), quick());
+  EXPECT_EQ(result.winner, 2);
+  ASSERT_THAT(result.contestants, SizeIs(5));
+  EXPECT_NEAR(result.contestants[2].ratio.median, 0.8, 0.02);
+  EXPECT_LT(result.contestants[2].ratio.high, 0.85);
+  EXPECT_NEAR(result.contestants[0].ratio.median, 1, 1e-12);
+  EXPECT_TRUE(result.contestants[2].finalist);
+  EXPECT_FALSE(result.contestants[3].finalist);
+}
+
+TEST(PairedBenchmark, TheFirstKeepsItsPlaceWhereNobodyIsFasterBeyondTheInterval) {
+  int lost = 0;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    FakeMachine machine{.seconds = {1, 1, 1, 1}, .rng = Rng(seed)};
+    lost += run_paired_benchmark(4, machine.round_maker(), quick()).winner != 0;
+  }
+  EXPECT_LE(lost, 5);  // two finalists, each taken wrongly in 2.5 % of all benchmarks
+  FakeMachine slower{.seconds = {1, 1.1, 1.3}};
+  EXPECT_EQ(run_paired_benchmark(3, slower.round_maker(), quick()).winner, 0);
+}
+
+/// With one round however long, the shift passes for a difference.
+TEST(PairedBenchmark, EveryRoundMakesThoseThatAreLeftReadyAnew) {
+  FakeMachine machine{.seconds = {1, 0.5, 0.6, 2, 3, 4}};
+  run_paired_benchmark(6, machine.round_maker(), quick());
+  ASSERT_GE(machine.rounds.size(), 2u + 9u);
+  EXPECT_THAT(machine.rounds.front(), UnorderedElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(machine.rounds.back(), UnorderedElementsAre(0, 1, 2));
+  std::set<std::vector<int>> orders;
+  for (const auto& round : machine.rounds)
+    if (round.size() == 3) orders.insert(round);
+  EXPECT_GT(orders.size(), 2u);
+}
+
+TEST(PairedBenchmark, EndsOnceIntervalsAreNarrowOrTheTimeIsOver) {
+  FakeMachine exact{.seconds = {1, 0.9}, .noise = 0, .shift = 0};
+  run_paired_benchmark(2, exact.round_maker(), quick());
+  EXPECT_THAT(exact.rounds, SizeIs(quick().min_rounds));
+  FakeMachine rough{.seconds = {1, 0.9}, .noise = 0.5, .shift = 0.5};
+  BenchmarkOptions options = quick();
+  run_paired_benchmark(2, rough.round_maker(), options);
+  EXPECT_THAT(rough.rounds, SizeIs(options.max_rounds));
+  FakeMachine slow{.seconds = {100, 90}, .noise = 0.5, .shift = 0.5};
+  options.max_seconds = 60;
+  run_paired_benchmark(2, slow.round_maker(), options);
+  EXPECT_THAT(slow.rounds, SizeIs(6));
+}
+
+/// Runs of a worker process: what goes on around a run takes longer than the run.
+TEST(PairedBenchmark, ARoundEndsByTheClockToo) {
+  int runs = 0;
+  class Remote : public BenchmarkRound {
+   public:
+    explicit Remote(int& runs) : runs_(runs) {}
+    double run(int) override {
+      if (++runs_ > 1000) throw std::runtime_error("no end");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 1e-9;
+    }
+
+   private:
+    int& runs_;
+  };
+  BenchmarkOptions options = quick();
+  options.round_seconds = 0.02;
+  options.screening = 1;
+  run_paired_benchmark(1, [&](std::span<const int>) { return std::make_unique<Remote>(runs); }, options);
+  EXPECT_LE(runs, 2 + 20) << "two of them warm up";
+}
+
+TEST(PairedBenchmark, GoesTheSameWayWithTheSameTimes) {
+  const auto play = [] {
+    FakeMachine machine{.seconds = {1, 0.99, 0.98, 1.01}};
+    const BenchmarkResult result = run_paired_benchmark(4, machine.round_maker(), quick());
+    return std::tuple(result.winner, result.contestants[2].ratio.median, machine.runs);
+  };
+  EXPECT_EQ(play(), play());
+}
+
+TEST(PairedBenchmark, AloneTheFirstWinsAndIsTimed) {
+  FakeMachine machine{.seconds = {1}};
+  const BenchmarkResult result = run_paired_benchmark(1, machine.round_maker(), quick());
+  EXPECT_EQ(result.winner, 0);
+  ASSERT_THAT(result.contestants, SizeIs(1));
+  EXPECT_NEAR(result.contestants[0].median, 1, 0.1);
+  EXPECT_EQ(result.contestants[0].ratio.median, 1);
+  EXPECT_EQ(result.contestants[0].ratio.samples, 0);
+  EXPECT_EQ(result.fallbacks, 2);
+  EXPECT_THAT(machine.rounds, SizeIs(static_cast<size_t>(quick().screening)));
+}
+
+}  // namespace
+}  // namespace reverie
