@@ -166,10 +166,7 @@ TEST(RewriteProperty, EqualLocationsAreListedOnce) {
 
 class LightModel : public ::testing::TestWithParam<std::string> {
  protected:
-  Graph load() {
-    const auto path = testing::light_folder() / (GetParam() + ".onnx");
-    return import_onnx(path).graph;
-  }
+  Graph load() { return import_onnx(testing::light_model(GetParam())).graph; }
   /// Numbers are compared where running the reference takes no more than a second.
   void expect_agreement(const RewriteState& state) {
     const std::set<std::string> quick = {"bert_tiny", "nasrnn", "squeezenet1_1"};
@@ -177,13 +174,9 @@ class LightModel : public ::testing::TestWithParam<std::string> {
     const Agreement agreement = compare(load(), state.graph(), {.inputs = 1});
     EXPECT_TRUE(agreement.agree) << agreement.reason;
   }
-  bool missing() {
-    return !std::filesystem::exists(testing::light_folder() / (GetParam() + ".onnx"));
-  }
 };
 
 TEST_P(LightModel, RandomRewritesStayConsistent) {
-  if (missing()) GTEST_SKIP() << "no " << GetParam() << " in " << testing::light_folder();
   const auto rules = builtin();
   const auto cost = make_cost_model("roofline:t4");
   RewriteState state(load(), rules, cost);
@@ -204,7 +197,6 @@ TEST_P(LightModel, RandomRewritesStayConsistent) {
 }
 
 TEST_P(LightModel, TakingTheBestRewriteGains) {
-  if (missing()) GTEST_SKIP() << "no " << GetParam() << " in " << testing::light_folder();
   const auto rules = builtin();
   RewriteState state(load(), rules, make_cost_model("roofline:t4"));
   const Cost before = state.cost();

@@ -77,7 +77,7 @@ class LikeLight : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LikeLight, HasTheOperatorsOfTheExportedModel) {
   const std::string file = GetParam() == "resnext50" ? "resnext50_32x4d" : GetParam();
-  const auto path = testing::light_folder() / (file + ".onnx");
+  const auto path = testing::exported_light_model(file);
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   EXPECT_EQ(histogram(build_model(GetParam())), histogram(import_onnx(path).graph));
 }

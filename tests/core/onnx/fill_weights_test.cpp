@@ -150,8 +150,7 @@ TEST_F(FillWeights, BringsDataThatLieOutside) {
 class FillWeightsOfALightModel : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FillWeightsOfALightModel, KeepsActivationsInRange) {
-  const auto path = testing::light_folder() / (GetParam() + ".onnx");
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const auto path = testing::light_model(GetParam());
   const TemporaryDirectory folder;
   EXPECT_GT(fill_weights(path, folder / "full.onnx", 1), 10);
   const Graph graph = import_onnx(folder / "full.onnx").graph;

@@ -55,11 +55,7 @@ ShapesByOp shapes_of(const Graph& graph) {
 
 class LightModel : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    path_ = testing::light_folder() / (GetParam() + ".onnx");
-    if (!std::filesystem::exists(path_)) GTEST_SKIP() << path_ << " is not there";
-  }
-  std::filesystem::path path_;
+  std::filesystem::path path_ = testing::light_model(GetParam());
   TemporaryDirectory folder_;
 };
 

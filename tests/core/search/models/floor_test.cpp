@@ -27,9 +27,7 @@ const std::map<std::string, Floor> kFloors = {
 class LightModelFloor : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(LightModelFloor, TasoSearchGainsAndAgrees) {
-  const auto path = testing::light_folder() / (GetParam() + ".onnx");
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-  const Graph graph = import_onnx(path).graph;
+  const Graph graph = import_onnx(testing::light_model(GetParam())).graph;
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
   OptimizeConfig config;
   config.search.budget = 100;

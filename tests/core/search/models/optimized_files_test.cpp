@@ -45,9 +45,7 @@ std::vector<int> versions(const onnx::ModelProto& model, int opset) {
 class OptimizedFile : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const auto path = testing::light_folder() / (GetParam() + ".onnx");
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
-    original_ = testing::read_message<onnx::ModelProto>(path);
+    original_ = testing::read_message<onnx::ModelProto>(testing::light_model(GetParam()));
     describe(original_);
     testing::write_message(original_, folder_ / "original.onnx");
     const ImportedModel model = import_onnx(folder_ / "original.onnx");
