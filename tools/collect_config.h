@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #ifdef REVERIE_LEARNING
-#include "controller/agent_ppo.h"
+#include "controller/modelfree/agent_ppo.h"
 #endif
 #include "datasets/collect.h"
 #include "env/registry/registry.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "controller/iterate.h"
+#include "controller/rounds/iterate.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
@@ -15,7 +15,7 @@
 #include "tools/common.h"
 #include "tools/interrupt.h"
 #include "tools/training.h"
-#include "worldmodel/rollout_episodes.h"
+#include "worldmodel/batch/rollout_episodes.h"
 
 namespace reverie {
 namespace {
@@ -96,7 +96,7 @@ Json counters_json(const EnvCounters& counters) {
           {"measurements", counters.measurements}};
 }
 
-/// What the worth is by: a source of metrics, the objective where it needs none, or the machine that
+/// What the score is by: a source of metrics, the objective where it needs none, or the machine that
 /// results were measured on.
 std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const EnvSpec& validation) {
   const bool measured =
@@ -114,7 +114,7 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
                {"updates", result.updates},
                {"best_update", result.best_update},
                {"found", result.best.found},
-               {"score", result.best.score},
+               {"score", result.best.average},
                {"judged_by", judge},
                {"seconds", result.seconds},
                {"training", counters_json(result.training)},
@@ -129,7 +129,7 @@ void print_text(const TrainingResult& result, const Options& options, const Conf
   fmt::print("{}/policy.pt: the policy after {} of {} updates, whose best episode finds {:.2f} % for real "
              "by {} (score {:.2f}: midway between its greedy and its mean sampled episode)\n",
              options.common.out, result.best_update, result.updates, result.best.found, judge,
-             result.best.score);
+             result.best.average);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,

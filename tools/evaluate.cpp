@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "controller/report/report.h"
+#include "controller/evaluate/report.h"
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/metrics.h"

@@ -4,7 +4,7 @@
 
 #include "core/base/json.h"
 #include "tools/inspect.h"
-#include "worldmodel/checkpoint.h"
+#include "worldmodel/network/checkpoint.h"
 
 namespace reverie {
 namespace {

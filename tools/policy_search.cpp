@@ -6,7 +6,7 @@
 #ifdef REVERIE_LEARNING
 #include "env/registry/registry.h"
 #include "tools/policy/policy_method.h"
-#include "worldmodel/checkpoint.h"
+#include "worldmodel/network/checkpoint.h"
 #endif
 
 namespace reverie {

@@ -6,8 +6,8 @@
 #ifdef REVERIE_LEARNING
 #include "tools/policy/measured_ppo.h"
 #endif
-#include "tools/policy/guided_options.h"
 #include "core/search/measured_search.h"
+#include "tools/policy/guided_options.h"
 
 namespace reverie {
 

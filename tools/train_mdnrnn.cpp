@@ -1,4 +1,4 @@
-#include "worldmodel/train_mdnrnn.h"
+#include "worldmodel/memory/train_mdnrnn.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/training.h"
-#include "worldmodel/latent_cache.h"
-#include "worldmodel/rollout_episodes.h"
+#include "worldmodel/batch/rollout_episodes.h"
+#include "worldmodel/encoder/latent_cache.h"
 
 namespace reverie {
 namespace {

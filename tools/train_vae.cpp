@@ -1,4 +1,4 @@
-#include "worldmodel/train_vae.h"
+#include "worldmodel/encoder/train_vae.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/training.h"
-#include "worldmodel/rollout_episodes.h"
+#include "worldmodel/batch/rollout_episodes.h"
 
 namespace reverie {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/base/progress.h"
 #include "datasets/episode.h"
 #include "tools/common.h"
-#include "worldmodel/fit.h"
-#include "worldmodel/torch.h"
+#include "worldmodel/network/fit.h"
+#include "worldmodel/network/torch.h"
 
 namespace reverie {
 

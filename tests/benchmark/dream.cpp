@@ -9,16 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/actor_critic.h"
+#include "controller/policy/actor_critic.h"
 #include "core/base/stopwatch.h"
 #include "core/models/models.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/benchmark/machine.h"
 #include "tests/support/random_actions.h"
-#include "worldmodel/dream.h"
-#include "worldmodel/live.h"
-#include "worldmodel/torch.h"
+#include "worldmodel/latent/dream.h"
+#include "worldmodel/latent/live.h"
+#include "worldmodel/network/torch.h"
 
 namespace reverie::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/action_head.h"
+#include "controller/policy/action_head.h"
 
 #include <gmock/gmock.h>
 

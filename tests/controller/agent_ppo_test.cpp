@@ -1,4 +1,4 @@
-#include "controller/agent_ppo.h"
+#include "controller/modelfree/agent_ppo.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 namespace reverie {
 namespace {
 
-AgentPpoConfig small_config(AgentNetKind kind = AgentNetKind::kGraph) {
+AgentPpoConfig small_config(ModelFreeKind kind = ModelFreeKind::kGraph) {
   AgentPpoConfig config;
   config.net.network = kind;
   config.net.encoder.latent = 16;
@@ -22,12 +22,12 @@ AgentPpoConfig small_config(AgentNetKind kind = AgentNetKind::kGraph) {
   return config;
 }
 
-class AgentPpo : public ::testing::TestWithParam<AgentNetKind> {};
+class AgentPpo : public ::testing::TestWithParam<ModelFreeKind> {};
 
 INSTANTIATE_TEST_SUITE_P(, AgentPpo,
-                         ::testing::Values(AgentNetKind::kGraph, AgentNetKind::kCandidates),
+                         ::testing::Values(ModelFreeKind::kGraph, ModelFreeKind::kCandidates),
                          [](const auto& kind) {
-                           return kind.param == AgentNetKind::kGraph ? "graph" : "candidates";
+                           return kind.param == ModelFreeKind::kGraph ? "graph" : "candidates";
                          });
 
 TEST_P(AgentPpo, LearnsOnTheGraphItself) {

@@ -1,16 +1,16 @@
-#include "controller/clone.h"
+#include "controller/train/clone.h"
 
 #include <gmock/gmock.h>
 
 #include <limits>
 #include <map>
 
-#include "controller/ppo.h"
+#include "controller/train/ppo.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/untrained_world.h"
-#include "worldmodel/latent_cache.h"
+#include "worldmodel/encoder/latent_cache.h"
 
 namespace reverie {
 namespace {

@@ -1,14 +1,14 @@
-#include "controller/dream_check.h"
+#include "controller/validate/dream_check.h"
 
 #include <gmock/gmock.h>
 
-#include "controller/policy_agent.h"
+#include "controller/rounds/policy_agent.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/first_choice.h"
 #include "tests/support/untrained_world.h"
-#include "worldmodel/choice_features.h"
-#include "worldmodel/live.h"
+#include "worldmodel/batch/choice_features.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {

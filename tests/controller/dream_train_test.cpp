@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "controller/dream_step.h"
+#include "controller/rounds/dream_step.h"
 #include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
@@ -67,24 +67,6 @@ struct DreamScene {
   DreamStepConfig config;
 };
 
-TEST(DreamTrainTest, WhatIsStoppedAfterAnyUpdateGoesOnToTheSameResult) {
-  DreamScene scene;
-  const TrainingResult whole = scene.train("whole");
-  scene.config.plan.stop.request();  // it ends after every update
-  for (int update = 1; update < 4; ++update)
-    EXPECT_THROW(scene.train("stopped", update > 1), Interrupted);
-  scene.config.plan.stop = StopToken();
-  const TrainingResult stopped = scene.train("stopped", true);
-  EXPECT_EQ(stopped.updates, whole.updates);
-  EXPECT_EQ(stopped.best_update, whole.best_update);
-  EXPECT_EQ(stopped.best.score, whole.best.score);
-  EXPECT_EQ(stopped.validation.steps, whole.validation.steps);
-  const Checkpoint a = load_checkpoint(scene.directory / "whole/last.pt", "policy");
-  const Checkpoint b = load_checkpoint(scene.directory / "stopped/last.pt", "policy");
-  ASSERT_EQ(a.tensors.size(), b.tensors.size());
-  for (const auto& [name, tensor] : a.tensors) EXPECT_TRUE(torch::equal(tensor, b.tensors.at(name))) << name;
-}
-
 TEST(DreamTrainTest, TheDreamMakesNoCallToTheRealEnvironment) {
   DreamScene scene;
   const TrainingResult result = scene.train("dream");
@@ -132,22 +114,22 @@ TEST(DreamTrainTest, OfSeveralPoliciesTheBestValidatedIsKept) {
   const auto file = [&](const std::string& name) {
     return load_checkpoint(scene.directory / ("three/" + name), "policy");
   };
-  const auto worth = [](const Checkpoint& policy) {
-    return Worth{policy.scores.at("real_found"), policy.scores.at("real_score")};
+  const auto score_of = [](const Checkpoint& policy) {
+    return ValidationScore{policy.scores.at("real_found"), policy.scores.at("real_score")};
   };
   int best = 1;
   for (int k : {2, 3}) {
-    const auto earlier = worth(file(fmt::format("policy-{}/policy.pt", best)));
-    if (worth(file(fmt::format("policy-{}/policy.pt", k))).above(earlier)) best = k;
+    const auto earlier = score_of(file(fmt::format("policy-{}/policy.pt", best)));
+    if (score_of(file(fmt::format("policy-{}/policy.pt", k))).above(earlier)) best = k;
   }
   ASSERT_NE(best, 1) << "a later policy must be better, or nothing tells it from the first";
   const auto bytes = [&](const std::string& name) { return read_file(scene.directory / ("three/" + name)); };
   for (const std::string name : {"policy.pt", "last.pt"})
     EXPECT_EQ(bytes(name), bytes(fmt::format("policy-{}/{}", best, name)));
-  EXPECT_EQ(worth(file("policy-1/policy.pt")).found, one.best.found);
-  EXPECT_EQ(worth(file("policy-1/policy.pt")).score, one.best.score);
+  EXPECT_EQ(score_of(file("policy-1/policy.pt")).found, one.best.found);
+  EXPECT_EQ(score_of(file("policy-1/policy.pt")).average, one.best.average);
   EXPECT_NE(bytes("policy-2/last.pt"), bytes("policy-3/last.pt"));
-  EXPECT_EQ(result.best.found, worth(file("policy.pt")).found);
+  EXPECT_EQ(result.best.found, score_of(file("policy.pt")).found);
   EXPECT_EQ(result.best_update, 4 * (best - 1) + file("policy.pt").counters.at("update"));
   EXPECT_EQ(result.updates, 12);
 
@@ -321,24 +303,24 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
 }
 
 TEST(WorthTest, WhatIsFoundDecidesAndOfTheSameTheScore) {
-  const Worth plain{30, 20};
-  EXPECT_TRUE((Worth{31, 10}.above(plain)));
-  EXPECT_FALSE((Worth{29, 29}.above(plain)));
-  EXPECT_TRUE((Worth{30 - Worth::kSameFound / 2, 21}.above(plain)));
-  EXPECT_FALSE((Worth{30 + Worth::kSameFound / 2, 19}.above(plain)));
+  const ValidationScore plain{30, 20};
+  EXPECT_TRUE((ValidationScore{31, 10}.above(plain)));
+  EXPECT_FALSE((ValidationScore{29, 29}.above(plain)));
+  EXPECT_TRUE((ValidationScore{30 - ValidationScore::kSameFound / 2, 21}.above(plain)));
+  EXPECT_FALSE((ValidationScore{30 + ValidationScore::kSameFound / 2, 19}.above(plain)));
   EXPECT_FALSE(plain.above(plain));
-  EXPECT_TRUE((Worth{-5, -9}.above({}))) << "whatever it is worth, the first is kept";
+  EXPECT_TRUE((ValidationScore{-5, -9}.above({}))) << "whatever its score, the first is kept";
 }
 
 /// Knows the puzzle's answer after `updates` validations.
 TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   TemporaryDirectory directory;
   LatentPuzzle puzzle(16, 2, 8);
-  const std::vector<Worth> worths = {{1, 1}, {3, 0.5}, {2, 2}};
+  const std::vector<ValidationScore> scores = {{1, 1}, {3, 0.5}, {2, 2}};
   int64_t work = 0;
   Judge judge{[&](Policy&, int64_t update) {
                 work += 10;
-                return Validation{worths.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
+                return Validation{scores.at(static_cast<size_t>(update / 2)), {{"x", 7}}};
               },
               [&] {
                 EnvCounters counters;
@@ -355,7 +337,7 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   const TrainingResult result = train_policy(puzzle, judge, run);
   EXPECT_GT(result.seconds, 1000) << "what went before counts";
   EXPECT_EQ(result.best.found, 3);
-  EXPECT_EQ(result.best.score, 0.5);
+  EXPECT_EQ(result.best.average, 0.5);
   EXPECT_EQ(result.best_update, 2);
   EXPECT_EQ(result.validation.steps, 30);
   EXPECT_EQ(load_checkpoint(directory / "policy.pt", "policy").counters.at("update"), 2);
@@ -371,59 +353,8 @@ TEST(TrainPolicyTest, KeepsTheBestByTheJudge) {
   EXPECT_GT(resumed.seconds, 1000) << "and was kept";
   EXPECT_EQ(resumed.best_metrics, result.best_metrics);
   EXPECT_EQ(resumed.best.found, 3);
-  EXPECT_EQ(resumed.best.score, 0.5);
+  EXPECT_EQ(resumed.best.average, 0.5);
   EXPECT_TRUE(rows[3].values.contains("train/return"));
-}
-
-struct Killed {};
-
-/// Trains in `environment`; the run ends without warning at the validation after `killed_at` updates.
-void train_in(LatentEnvironment& environment, TrainerKind kind, const std::string& directory,
-              bool resume, int killed_at) {
-  int64_t steps = 0;
-  const Judge judge{[&](Policy&, int64_t update) {
-                      if (update == killed_at) throw Killed();
-                      ++steps;
-                      return Validation{{static_cast<double>(update), 0}, {}};
-                    },
-                    [&] {
-                      EnvCounters counters;
-                      counters.steps = steps;
-                      return counters;
-                    }};
-  TrainingRun run;
-  run.trainer.trainer = kind;
-  run.trainer.policy.width = 8;
-  run.base.spec = ToyEnvironment(ToyConfig{}).spec();
-  run.trainer.cmaes.population = 8;
-  run.plan.updates = 6;
-  run.plan.validate_every = 2;
-  run.directory = directory;
-  run.resume = resume;
-  train_policy(environment, judge, run);
-}
-
-/// `make` gives a new environment for each run.
-template <class Make>
-void expect_resume_equals_not_stopping(TrainerKind kind, const Make& make) {
-  TemporaryDirectory whole;
-  train_in(*make(), kind, whole.path(), false, -1);
-  for (const int killed_at : {2, 4}) {
-    TemporaryDirectory parts;
-    EXPECT_THROW(train_in(*make(), kind, parts.path(), false, killed_at), Killed);
-    EXPECT_EQ(load_checkpoint(parts / "training.pt", "policy-training").counters.at("update"),
-              killed_at - 2);
-    train_in(*make(), kind, parts.path(), true, -1);
-    for (const char* file : {"/policy.pt", "/training.pt", "/metrics.jsonl"})
-      EXPECT_TRUE(read_file(whole.path() + file) == read_file(parts.path() + file))
-          << file << ", killed before validation " << killed_at;
-  }
-}
-
-TEST(TrainPolicyTest, StoppingAndResumingEqualsNotStopping) {
-  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce})
-    expect_resume_equals_not_stopping(kind,
-                                      [] { return std::make_unique<LatentPuzzle>(16, 2, 8); });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "controller/evaluate.h"
+#include "controller/evaluate/evaluate.h"
 
 #include <gmock/gmock.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "controller/report/report.h"
-#include "controller/trainer_config.h"
+#include "controller/evaluate/report.h"
+#include "controller/train/trainer_config.h"
 #include "core/base/files.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"

@@ -1,4 +1,4 @@
-#include "controller/iterate.h"
+#include "controller/rounds/iterate.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,15 +7,15 @@
 #include <filesystem>
 #include <set>
 
-#include "controller/training_series.h"
+#include "controller/train/training_series.h"
 #include "core/base/files.h"
 #include "core/base/metrics.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/untrained_world.h"
-#include "worldmodel/joined_episodes.h"
-#include "worldmodel/train_mdnrnn.h"
+#include "worldmodel/batch/joined_episodes.h"
+#include "worldmodel/memory/train_mdnrnn.h"
 
 namespace reverie {
 namespace {
@@ -102,13 +102,13 @@ struct Rounds {
   std::set<std::string> agents;
 };
 
-Worth worth_of(const Checkpoint& policy) {
+ValidationScore score_of(const Checkpoint& policy) {
   return {policy.scores.at("real_found"), policy.scores.at("real_score")};
 }
 
-void expect_same(const Worth& one, const Worth& other) {
+void expect_same(const ValidationScore& one, const ValidationScore& other) {
   EXPECT_EQ(one.found, other.found);
-  EXPECT_EQ(one.score, other.score);
+  EXPECT_EQ(one.average, other.average);
 }
 
 TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
@@ -121,8 +121,8 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
 
   const Checkpoint first = rounds.file("out/round-1/policy.pt", "policy");
   const Checkpoint second = rounds.file("out/round-2/policy.pt", "policy");
-  const Worth kept = worth_of(rounds.file("out/policy.pt", "policy"));
-  expect_same(kept, worth_of(second).above(worth_of(first)) ? worth_of(second) : worth_of(first));
+  const ValidationScore kept = score_of(rounds.file("out/policy.pt", "policy"));
+  expect_same(kept, score_of(second).above(score_of(first)) ? score_of(second) : score_of(first));
   expect_same(result.best, kept);
 
   const Checkpoint before = rounds.file("world.pt", "world");
@@ -143,9 +143,9 @@ TEST(IterateTest, WhatIsFoundDecidesBetweenRoundsToo) {
     Rounds rounds;
     rounds.step.seed = seed;
     const TrainingResult result = rounds.run("out");
-    const Worth first = worth_of(rounds.file("out/round-1/policy.pt", "policy"));
-    const Worth second = worth_of(rounds.file("out/round-2/policy.pt", "policy"));
-    if (second.above(first) == (second.score > first.score)) continue;
+    const ValidationScore first = score_of(rounds.file("out/round-1/policy.pt", "policy"));
+    const ValidationScore second = score_of(rounds.file("out/round-2/policy.pt", "policy"));
+    if (second.above(first) == (second.average > first.average)) continue;
     ++disagreements;
     expect_same(result.best, second.above(first) ? second : first);
   }
@@ -197,16 +197,16 @@ TEST(IterateTest, MetricsCountOnFromRoundToRound) {
   EXPECT_EQ(result.updates, 8);
   std::vector<int64_t> steps;
   MetricsRow last;
-  Worth best;
+  ValidationScore best;
   int64_t best_update = -1;
   for (const MetricsRow& row : read_metrics(rounds.directory / "out/metrics.jsonl")) {
     steps.push_back(row.step);
     EXPECT_EQ(row.values.at("round"), steps.size() > 5 ? 2 : 1);
     if (!row.values.contains("real/score")) continue;
     last = row;
-    const Worth worth{row.values.at("real/found"), row.values.at("real/score")};
-    if (!worth.above(best)) continue;
-    best = worth;
+    const ValidationScore score{row.values.at("real/found"), row.values.at("real/score")};
+    if (!score.above(best)) continue;
+    best = score;
     best_update = row.step;
   }
   EXPECT_THAT(steps, ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
@@ -232,7 +232,7 @@ TEST(IterateTest, ARoundOfSeveralPoliciesGoesOnFromTheOneItKeeps) {
   EXPECT_EQ(last.step, 16);
   EXPECT_EQ(last.values.at("validation_steps"), result.validation.steps);
   const auto file = [&](const std::string& name) { return rounds.file("out/round-1/" + name, "policy"); };
-  const bool second = worth_of(file("policy-2/policy.pt")).above(worth_of(file("policy-1/policy.pt")));
+  const bool second = score_of(file("policy-2/policy.pt")).above(score_of(file("policy-1/policy.pt")));
   EXPECT_EQ(read_file(rounds.directory / "out/round-1/last.pt"),
             read_file(rounds.directory / (second ? "out/round-1/policy-2/last.pt" : "out/round-1/policy-1/last.pt")));
 }
@@ -260,9 +260,9 @@ TEST(IterateTest, ResumingAFinishedRunGivesTheSame) {
 TEST(TrainingSeriesTest, ResumedItsFilesStayUntilItHasComeAsFar) {
   TemporaryDirectory directory;
   const auto part = [&](int number) { return directory / fmt::format("part-{}", number); };
-  const auto add = [&](TrainingSeries& series, int number, double worth) {
+  const auto add = [&](TrainingSeries& series, int number, double score) {
     TrainingResult result;
-    result.best = {worth, worth};
+    result.best = {score, score};
     result.updates = 1;
     series.add(result, part(number));
   };

@@ -2,16 +2,16 @@
 
 #include <functional>
 
-#include "controller/dream_step.h"
+#include "controller/rounds/dream_step.h"
 #include "core/base/files.h"
 #include "datasets/collect.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/temporary_directory.h"
-#include "worldmodel/latent_cache.h"
-#include "worldmodel/rollout_episodes.h"
-#include "worldmodel/train_mdnrnn.h"
-#include "worldmodel/train_vae.h"
+#include "worldmodel/batch/rollout_episodes.h"
+#include "worldmodel/encoder/latent_cache.h"
+#include "worldmodel/encoder/train_vae.h"
+#include "worldmodel/memory/train_mdnrnn.h"
 
 namespace reverie {
 namespace {

@@ -1,13 +1,13 @@
 #include <gmock/gmock.h>
 
-#include "controller/rollout.h"
-#include "controller/trained_policy.h"
+#include "controller/train/rollout.h"
+#include "controller/train/trained_policy.h"
 #include "env/translated.h"
 #include "tests/support/renamed_environment.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/tiny_policy.h"
 #include "tests/support/unary_world.h"
-#include "worldmodel/live.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/report/report.h"
+#include "controller/evaluate/report.h"
 
 #include <gmock/gmock.h>
 

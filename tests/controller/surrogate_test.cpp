@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "controller/dream_step.h"
+#include "controller/rounds/dream_step.h"
 #include "core/base/files.h"
 #include "core/cost/fitted.h"
 #include "env/rewrite/rewrite_environment.h"
@@ -77,7 +77,7 @@ struct SurrogateScene {
 /// Half of a score is the mean of sampled episodes.
 TEST(SurrogateTest, TeachesWhatLiveTeaches) {
   const auto score = [](LearningPlace place, std::shared_ptr<CostModel> cost) {
-    return SurrogateScene().train(place, std::move(cost)).best.score;
+    return SurrogateScene().train(place, std::move(cost)).best.average;
   };
   EXPECT_GT(score(LearningPlace::kLive, testing::unary_cost()), 0.95 * kBestPercent);
   EXPECT_GT(score(LearningPlace::kSurrogate, fitted_cost()), 0.95 * kBestPercent);

@@ -1,10 +1,10 @@
-#include "controller/trainer.h"
+#include "controller/train/trainer.h"
 
 #include <gmock/gmock.h>
 
-#include "controller/linear_policy.h"
-#include "controller/ppo.h"
-#include "controller/reinforce.h"
+#include "controller/train/linear_policy.h"
+#include "controller/train/ppo.h"
+#include "controller/train/reinforce.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
 #include "tests/support/temporary_directory.h"
@@ -70,24 +70,6 @@ TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
     EXPECT_FLOAT_EQ(rollout.returns().mean().item<float>(), LatentPuzzle::best_return(kRounds))
         << "seed " << seed;
   }
-}
-
-TEST_P(TrainerTest, ResumingEqualsNotStopping) {
-  LatentPuzzle puzzle(GetParam().batch, kRounds, kHorizon);
-  const auto whole = GetParam().make(puzzle.spec(), 1);
-  whole->update(puzzle, 0.0, 10);
-  TemporaryDirectory directory;
-  Checkpoint saved;
-  saved.kind = "policy-training";
-  saved.spec = ToyEnvironment(ToyConfig{}).spec();
-  whole->store(saved);
-  save_checkpoint(directory / "training.pt", saved);
-  const Metrics expected = whole->update(puzzle, 0.5, 11);
-
-  const auto resumed = GetParam().make(puzzle.spec(), 1);
-  resumed->restore(load_checkpoint(directory / "training.pt", "policy-training"));
-  EXPECT_EQ(resumed->update(puzzle, 0.5, 11), expected);
-  EXPECT_EQ(resumed->update(puzzle, 0.5, 12), whole->update(puzzle, 0.5, 12));
 }
 
 TEST(CmaEsTrainerTest, GoesOnFromAPolicy) {

@@ -1,4 +1,4 @@
-#include "controller/validation.h"
+#include "controller/validate/validation.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
-#include "tests/support/latent_puzzle.h"
 #include "tests/support/first_choice.h"
+#include "tests/support/latent_puzzle.h"
 #include "tests/support/untrained_world.h"
 
 namespace reverie {
@@ -86,9 +86,9 @@ Judged judged(bool deterministic, MeasureValidation measure, bool measurable = t
 TEST(ValidationTest, WhatIsMeasuredDecides) {
   const Judged by_cost = judged(true, MeasureValidation::kNever);
   const Judged measured = judged(true, MeasureValidation::kAlways);
-  EXPECT_GT(by_cost.validation.worth.score, 0);
-  EXPECT_NEAR(measured.validation.worth.score, by_cost.validation.worth.score / 2, 1e-9);
-  EXPECT_NEAR(measured.validation.worth.found, by_cost.validation.worth.found / 2, 1e-9);
+  EXPECT_GT(by_cost.validation.score.average, 0);
+  EXPECT_NEAR(measured.validation.score.average, by_cost.validation.score.average / 2, 1e-9);
+  EXPECT_NEAR(measured.validation.score.found, by_cost.validation.score.found / 2, 1e-9);
   for (const char* name : {"greedy", "sampled", "sampled_best"}) {
     const std::string of = name;
     EXPECT_EQ(measured.metrics.at(of + "_improvement"), by_cost.metrics.at(of + "_improvement")) << name;
@@ -109,12 +109,12 @@ TEST(ValidationTest, TheBestEpisodeOfAStartGraphIsWhatAPolicyFinds) {
     const Judged single = judged(std::make_shared<ToyEnvironment>(one), config, seed);
     const double greedy = single.metrics.at("greedy_improvement");
     const double sampled = single.metrics.at("sampled_best_improvement");
-    EXPECT_EQ(single.validation.worth.found, std::max(greedy, sampled));
-    EXPECT_EQ(single.validation.worth.score, (greedy + sampled) / 2);
+    EXPECT_EQ(single.validation.score.found, std::max(greedy, sampled));
+    EXPECT_EQ(single.validation.score.average, (greedy + sampled) / 2);
     if (greedy != sampled) greedy_is_best.insert(greedy > sampled);
     const Judged four = judged(std::make_shared<ToyEnvironment>(kToy), config, seed);
-    EXPECT_GE(four.validation.worth.found, four.metrics.at("greedy_improvement"));
-    EXPECT_GE(four.validation.worth.found, four.metrics.at("sampled_best_improvement"));
+    EXPECT_GE(four.validation.score.found, four.metrics.at("greedy_improvement"));
+    EXPECT_GE(four.validation.score.found, four.metrics.at("sampled_best_improvement"));
   }
   EXPECT_EQ(greedy_is_best.size(), 2u) << "now the one, now the other";
 }
@@ -131,8 +131,8 @@ TEST(ValidationTest, ReplayedDreamsChooseNothingAndCostRealSteps) {
   const Judged replayed = judged(std::make_shared<ToyEnvironment>(kToy), config);
   config.dreams = 0;
   const Judged without = judged(std::make_shared<ToyEnvironment>(kToy), config);
-  EXPECT_EQ(without.validation.worth.found, replayed.validation.worth.found);
-  EXPECT_EQ(without.validation.worth.score, replayed.validation.worth.score);
+  EXPECT_EQ(without.validation.score.found, replayed.validation.score.found);
+  EXPECT_EQ(without.validation.score.average, replayed.validation.score.average);
   EXPECT_LT(without.counters.steps, replayed.counters.steps);
   EXPECT_THAT(replayed.metrics, Contains(Key("invalid_action_rate")));
   EXPECT_THAT(without.metrics, Not(Contains(Key("invalid_action_rate"))));

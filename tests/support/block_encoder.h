@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "worldmodel/encoder.h"
-#include "worldmodel/entity_pool.h"
+#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/encoder/entity_pool.h"
 
 namespace reverie::testing {
 

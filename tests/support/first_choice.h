@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/policy.h"
-#include "worldmodel/choice_features.h"
+#include "controller/policy/policy.h"
+#include "worldmodel/batch/choice_features.h"
 
 namespace reverie::testing {
 

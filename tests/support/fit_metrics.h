@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "worldmodel/fit.h"
+#include "worldmodel/network/fit.h"
 
 namespace reverie::testing {
 

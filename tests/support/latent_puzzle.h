@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "worldmodel/latent.h"
-#include "worldmodel/torch.h"
+#include "worldmodel/latent/latent_environment.h"
+#include "worldmodel/network/torch.h"
 
 namespace reverie {
 

@@ -3,7 +3,7 @@
 #include "core/base/random.h"
 #include "env/environment.h"
 #include "tests/support/random_actions.h"
-#include "worldmodel/episode_source.h"
+#include "worldmodel/batch/episode_source.h"
 
 namespace reverie::testing {
 

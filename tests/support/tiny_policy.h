@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "controller/trainer_config.h"
+#include "controller/train/trainer_config.h"
 #include "core/base/files.h"
 #include "core/cost/cost_model.h"
 #include "core/ir/text.h"

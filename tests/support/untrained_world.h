@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "env/environment.h"
-#include "worldmodel/encoder.h"
-#include "worldmodel/entity_pool.h"
-#include "worldmodel/world_model.h"
+#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/encoder/entity_pool.h"
+#include "worldmodel/memory/world_model.h"
 
 namespace reverie::testing {
 

@@ -36,8 +36,25 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
      {"core/base", "core/ir", "core/exec", "core/cost", "core/onnx", "core/rules"}},
     {"env", {"core"}},
     {"datasets", {"core", "env"}},
-    {"worldmodel", {"core", "env", "datasets"}},
-    {"controller", {"core", "env", "datasets", "worldmodel"}},
+    {"worldmodel/network", {"core", "env", "datasets"}},
+    {"worldmodel/batch", {"core", "env", "datasets", "worldmodel/network"}},
+    {"worldmodel/encoder", {"core", "env", "datasets", "worldmodel/network", "worldmodel/batch"}},
+    {"worldmodel/memory",
+     {"core", "env", "datasets", "worldmodel/network", "worldmodel/batch", "worldmodel/encoder"}},
+    {"worldmodel/latent",
+     {"core", "env", "datasets", "worldmodel/network", "worldmodel/batch", "worldmodel/encoder",
+      "worldmodel/memory"}},
+    {"controller/policy", {"core", "env", "datasets", "worldmodel"}},
+    {"controller/train", {"core", "env", "datasets", "worldmodel", "controller/policy"}},
+    {"controller/modelfree",
+     {"core", "env", "datasets", "worldmodel", "controller/policy", "controller/train"}},
+    {"controller/validate",
+     {"core", "env", "datasets", "worldmodel", "controller/policy", "controller/train"}},
+    {"controller/evaluate",
+     {"core", "env", "datasets", "worldmodel", "controller/policy", "controller/train"}},
+    {"controller/rounds",
+     {"core", "env", "datasets", "worldmodel", "controller/policy", "controller/train",
+      "controller/validate"}},
     {"tools", {"core", "env", "datasets", "worldmodel", "controller"}},
 };
 
@@ -186,11 +203,15 @@ TEST(Layout, TheRuleItselfTellsRightFromWrong) {
   EXPECT_FALSE(may_include("core/rules", "core/search/search.h"));
   EXPECT_TRUE(may_include("core/rulekit", "core/rules/rule.h"));
   EXPECT_TRUE(may_include("tools", "core/rulekit/prove/prove.h"));
-  for (const char* engine :
-       {"core/rules", "core/search", "env", "datasets", "worldmodel", "controller"})
+  for (const char* engine : {"core/rules", "core/search", "env", "datasets", "worldmodel/network",
+                             "controller/evaluate"})
     EXPECT_FALSE(may_include(engine, "core/rulekit/prove/prove.h")) << engine;
   EXPECT_FALSE(may_include("core/onnx", "core/cost/cost_model.h"));
   EXPECT_FALSE(may_include("env", "datasets/episode.h"));
+  EXPECT_TRUE(may_include("controller/policy", "worldmodel/memory/world_model.h"));
+  EXPECT_TRUE(may_include("controller/rounds", "controller/validate/validation.h"));
+  EXPECT_FALSE(may_include("worldmodel/encoder", "worldmodel/memory/world_model.h"));
+  EXPECT_FALSE(may_include("controller/train", "controller/validate/validation.h"));
 }
 
 TEST(Layout, NothingElseIsVisibleAtTheTop) {

@@ -1,11 +1,11 @@
-#include "worldmodel/activations.h"
+#include "worldmodel/network/activations.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "worldmodel/entity_pool.h"
-#include "worldmodel/vector_math.h"
+#include "worldmodel/encoder/entity_pool.h"
+#include "worldmodel/network/vector_math.h"
 
 namespace reverie {
 namespace {

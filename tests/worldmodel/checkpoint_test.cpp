@@ -1,4 +1,4 @@
-#include "worldmodel/checkpoint.h"
+#include "worldmodel/network/checkpoint.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
-#include "worldmodel/choice_features.h"
+#include "worldmodel/batch/choice_features.h"
 
 #include <gtest/gtest.h>
 
 #include "env/toy/toy_environment.h"
 #include "tests/support/memory_episodes.h"
-#include "worldmodel/graph_batch.h"
+#include "worldmodel/batch/graph_batch.h"
 
 namespace reverie {
 namespace {

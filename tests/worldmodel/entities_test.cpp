@@ -6,8 +6,8 @@
 
 #include "core/base/error.h"
 #include "env/toy/toy_environment.h"
-#include "worldmodel/encoder.h"
-#include "worldmodel/vae.h"
+#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/encoder/vae.h"
 
 namespace reverie {
 namespace {

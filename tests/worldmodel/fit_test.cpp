@@ -1,4 +1,4 @@
-#include "worldmodel/fit.h"
+#include "worldmodel/network/fit.h"
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,9 @@
-#include "worldmodel/fused_mdn.h"
+#include "worldmodel/memory/fused_mdn.h"
 
 #include <gtest/gtest.h>
 
 #include "env/toy/toy_environment.h"
-#include "worldmodel/recurrence.h"
+#include "worldmodel/memory/recurrence.h"
 
 namespace reverie {
 namespace {
@@ -74,7 +74,7 @@ void expect_as_in_training(Case& c, FusedMdn& fused) {
   expect_close(output.change, expected.change);
   expect_close(output.reward, expected.reward);
   expect_close(output.end, expected.end);
-  const auto counts = CountCode::decode(c.counts(), expected.counts.argmax(-1),
+  const auto counts = CountChange::decode(c.counts(), expected.counts.argmax(-1),
                                         c.network->spec.env.max_choices);
   EXPECT_TRUE(torch::equal(output.counts, counts));
   EXPECT_FALSE(torch::equal(output.counts, c.counts()));

@@ -1,4 +1,4 @@
-#include "worldmodel/graph_batch.h"
+#include "worldmodel/batch/graph_batch.h"
 
 #include <gmock/gmock.h>
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "worldmodel/choice_features.h"
-#include "worldmodel/latent.h"
+#include "worldmodel/batch/choice_features.h"
+#include "worldmodel/latent/latent_environment.h"
 
 namespace reverie::testing {
 

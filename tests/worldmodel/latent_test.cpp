@@ -5,10 +5,10 @@
 #include "tests/support/counting_environment.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/worldmodel/latent_conformance.h"
-#include "worldmodel/dream.h"
-#include "worldmodel/live.h"
-#include "worldmodel/latent_cache.h"
-#include "worldmodel/surrogate.h"
+#include "worldmodel/encoder/latent_cache.h"
+#include "worldmodel/latent/dream.h"
+#include "worldmodel/latent/live.h"
+#include "worldmodel/latent/surrogate.h"
 
 namespace reverie {
 namespace {

@@ -12,10 +12,10 @@
 #include "tests/support/fit_metrics.h"
 #include "tests/support/memory_episodes.h"
 #include "tests/support/temporary_directory.h"
-#include "worldmodel/entity_pool.h"
-#include "worldmodel/latent_cache.h"
-#include "worldmodel/train_mdnrnn.h"
-#include "worldmodel/train_vae.h"
+#include "worldmodel/encoder/entity_pool.h"
+#include "worldmodel/encoder/latent_cache.h"
+#include "worldmodel/encoder/train_vae.h"
+#include "worldmodel/memory/train_mdnrnn.h"
 
 namespace reverie {
 namespace {
@@ -101,18 +101,6 @@ TEST_F(Learning, VLearnsTheMaskAndMBeatsCopying) {
   EXPECT_EQ(whole[0].reward_error, rows.back().reward_error);
 }
 
-/// Trains for all epochs at once, and elsewhere for a few, then resumed: bytes must be equal.
-TEST_F(Learning, StoppingAndResumingVEqualsNotStopping) {
-  vae.fit.epochs = 4;
-  train_v(first.path());
-  const auto stop = [](const FitProgress& progress) {
-    if (progress.epoch == 2) throw InputError("stopped");
-  };
-  EXPECT_THROW(train_v(second.path(), false, stop), InputError);
-  train_v(second.path(), true);
-  EXPECT_EQ(read_file(first / "encoder.pt"), read_file(second / "encoder.pt"));
-}
-
 TEST_F(Learning, WhatIsResumedTellsTheTimeAndTheBestEpochOfAll) {
   vae.fit.epochs = 3;
   FitMetrics best;
@@ -124,27 +112,6 @@ TEST_F(Learning, WhatIsResumedTellsTheTimeAndTheBestEpochOfAll) {
   const FitResult again = train_v(first.path(), true, [](const FitProgress&) { FAIL() << "it was done"; });
   EXPECT_GE(again.seconds, result.seconds / 2) << "that of the epochs before";
   EXPECT_THAT(again.best_metrics, ::testing::UnorderedElementsAreArray(best));
-}
-
-TEST_F(Learning, StoppingAndResumingMEqualsNotStopping) {
-  vae.encoder.kind = EncoderKind::kRandom;
-  train_v(first.path());
-  const auto v = encoder(first.path());
-  const LatentEpisodes episodes(data, encode_states(data, *v));
-  mdn.fit.epochs = 4;
-  mdn.growth_epochs = 1;
-  const auto train = [&](const TemporaryDirectory& directory, bool resume,
-                         std::function<void(const FitProgress&)> observe) {
-    train_mdnrnn(episodes, *v, mdn, 5, directory.path(), resume, torch::kCPU, observe);
-  };
-  train(first, false, {});
-  EXPECT_THROW(train(second, false,
-                     [](const FitProgress& progress) {
-                       if (progress.epoch == 2) throw InputError("stopped");
-                     }),
-               InputError);
-  train(second, true, {});
-  EXPECT_EQ(read_file(first / "world.pt"), read_file(second / "world.pt"));
 }
 
 TEST_F(Learning, MSpeaksOfTheActionsThatItSawInAnyRound) {

@@ -4,11 +4,11 @@
 #include <numbers>
 
 #include "env/toy/toy_environment.h"
-#include "worldmodel/count_code.h"
-#include "worldmodel/encoder.h"
-#include "worldmodel/choice_features.h"
-#include "worldmodel/mdn.h"
-#include "worldmodel/modules.h"
+#include "worldmodel/batch/choice_features.h"
+#include "worldmodel/encoder/encoder.h"
+#include "worldmodel/memory/count_change.h"
+#include "worldmodel/memory/mdn.h"
+#include "worldmodel/network/modules.h"
 
 namespace reverie {
 namespace {
@@ -53,16 +53,16 @@ TEST(Mixture, TemperatureScalesWeightsAndSpread) {
   }
 }
 
-TEST(CountCode, SmallChangesAreExactAndNoneIsNone) {
+TEST(CountChange, SmallChangesAreExactAndNoneIsNone) {
   const auto current = torch::arange(0, 40).unsqueeze(1).expand({40, 9});
   const auto change = torch::tensor({-4L, -3L, -2L, -1L, 0L, 1L, 2L, 3L, 4L});
   const auto next = (current + change).clamp_min(0);
-  EXPECT_TRUE(torch::equal(CountCode::decode(current, CountCode::encode(current, next), 50), next));
+  EXPECT_TRUE(torch::equal(CountChange::decode(current, CountChange::encode(current, next), 50), next));
 }
 
-TEST(CountCode, LargeChangesAreTheNearestEntryWithinBounds) {
+TEST(CountChange, LargeChangesAreTheNearestEntryWithinBounds) {
   const auto code = [](int64_t current, int64_t next) {
-    return CountCode::decode(torch::tensor({current}), CountCode::encode(torch::tensor({current}),
+    return CountChange::decode(torch::tensor({current}), CountChange::encode(torch::tensor({current}),
                                                                          torch::tensor({next})), 200)
         .item<int64_t>();
   };

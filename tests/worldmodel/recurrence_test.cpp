@@ -1,4 +1,4 @@
-#include "worldmodel/recurrence.h"
+#include "worldmodel/memory/recurrence.h"
 
 #include <gtest/gtest.h>
 

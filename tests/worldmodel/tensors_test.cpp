@@ -1,8 +1,8 @@
-#include "worldmodel/tensors.h"
+#include "worldmodel/network/tensors.h"
 
 #include <gmock/gmock.h>
 
-#include "worldmodel/latent.h"
+#include "worldmodel/batch/latents.h"
 
 namespace reverie {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "controller/trained_policy.h"
+#include "controller/train/trained_policy.h"
 #include "env/evaluation.h"
 #include "tools/policy/guided_options.h"
 

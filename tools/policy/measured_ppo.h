@@ -1,6 +1,6 @@
 #pragma once
 
-#include "controller/agent_ppo.h"
+#include "controller/modelfree/agent_ppo.h"
 #include "core/search/measured_search.h"
 
 namespace reverie {

@@ -7,7 +7,7 @@
 #include "core/search/rewrite_problem.h"
 #include "env/environment_problem.h"
 #include "tools/policy/policy_prior.h"
-#include "worldmodel/live.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "controller/trained_policy.h"
+#include "controller/train/trained_policy.h"
 #include "core/search/search.h"
 #include "env/rewrite/rewrite_environment.h"
 #include "tools/policy/guided_options.h"

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "env/environment_problem.h"
 #include "env/translated.h"
-#include "worldmodel/live.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {

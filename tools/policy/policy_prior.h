@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "controller/trained_policy.h"
+#include "controller/train/trained_policy.h"
 #include "core/search/prior.h"
 #include "env/environment.h"
-#include "worldmodel/latent.h"
+#include "worldmodel/batch/latents.h"
 
 namespace reverie {
 

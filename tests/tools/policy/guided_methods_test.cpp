@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "controller/evaluate.h"
+#include "controller/evaluate/evaluate.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/onnx/import.h"

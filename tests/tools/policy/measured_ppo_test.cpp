@@ -47,7 +47,7 @@ class CountedMachine {
 
 MeasuredPpoConfig small_config(bool shaped) {
   MeasuredPpoConfig config;
-  config.agent.net.network = AgentNetKind::kCandidates;
+  config.agent.net.network = ModelFreeKind::kCandidates;
   config.agent.net.width = 32;
   config.agent.ppo.learning_rate = 3e-3;
   config.shaped = shaped;

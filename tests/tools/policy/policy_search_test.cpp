@@ -7,7 +7,7 @@
 #include "tests/support/tiny_policy.h"
 #include "tests/support/unary_world.h"
 #include "tools/policy/policy_prior.h"
-#include "worldmodel/live.h"
+#include "worldmodel/latent/live.h"
 
 namespace reverie {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/search/egraph/extract.h"
 #include "core/ir/structural_hash.h"
+#include "core/search/egraph/extract.h"
 #include "tests/support/op_cost.h"
 #include "tests/support/random_graph.h"
 

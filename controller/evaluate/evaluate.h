@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/train/trained_policy.h"
+#include "core/base/config.h"
+#include "env/evaluation.h"
+
+namespace reverie {
+
+/// How a policy is compared with other methods.
+struct EvaluationConfig {
+  int64_t seeds = 3;
+  int64_t samples = 16;
+  double horizons = 1;
+  bool measure = true;
+  int64_t rounds = 30;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("seeds", seeds, "Seeds of each method that draws", at_least(1));
+    v.field("samples", samples, "Episodes that the sampled policy plays", at_least(1));
+    v.field("horizons", horizons,
+            "Episodes end after so many horizons of the environment; 2 where it is much larger than "
+            "those of training, so that one may end before the policy is done",
+            between(1, 100));
+    v.field("measure", measure, "Measure starts and results end to end, where that can be done");
+    v.field("rounds", rounds, "Interleaved rounds of these measurements", at_least(2));
+  }
+};
+
+/// One run of one method from one start state.
+struct MethodRun {
+  std::string method;
+  uint64_t seed = 0;
+  double best = 0;  ///< objective of the best feasible state; EnvSpec::worst(): none was
+  double improvement_percent = 0;
+  double seconds = 0;
+  int64_t steps = 0;
+  int64_t candidates = 0;
+  int64_t cost_lookups = 0;
+  int64_t measurements = 0;
+  std::vector<BestSoFar> trace;
+};
+
+/// The best run of a method, and what was made of it.
+struct MethodBest {
+  std::string method;
+  std::string budget;  ///< EvaluationMethod::budget
+  uint64_t seed = 0;
+  double best = 0;
+  std::vector<double> metrics;
+  Artifact artifact;
+  MeasuredResult measured;
+};
+
+struct StartReport {
+  std::string name;
+  double initial = 0;            ///< objective of the start state
+  std::vector<double> metrics;   ///< of the start state
+  std::vector<MethodRun> runs;
+  std::vector<MethodBest> best;  ///< per method, in the order of the methods; no-op first
+  CaseDescription described;
+};
+
+/// One row of the learning curves.
+struct LearningRow {
+  int64_t update = 0;
+  std::map<std::string, double> values;
+};
+
+struct EvaluationReport {
+  std::string policy_file;
+  EnvSpec spec;                        ///< of the environment
+  std::vector<std::string> sentences;  ///< the environment's
+  std::vector<StartReport> starts;
+  std::vector<LearningRow> learning;  ///< metrics of the run that trained the policy, if they lie there
+  std::map<std::string, int64_t> policy_counters;
+  EvaluationConfig config;
+};
+
+struct EvaluationInputs {
+  TrainedPolicy policy;
+  std::string directory;  ///< of the report
+  uint64_t seed = 0;
+  std::function<void(const std::string&)> say;  ///< what is being done
+};
+
+/// The policy as a method: the best state of so many episodes of the real environment, greedy or
+/// sampled ones. The environment is seen by the names that the policy knows (env/translated.h).
+EvaluationMethod policy_episodes(const EvaluationCase& start, const TrainedPolicy& policy, bool greedy,
+                                 int64_t episodes);
+
+/// Runs no-op, the policy (greedy; sampled), `further` methods and the environment's baselines on one
+/// start state. Lets the environment verify, write and measure the best of each. InputError when a
+/// result is wrong.
+StartReport evaluate_start(const EvaluationCase& start, const std::vector<EvaluationMethod>& further,
+                           const EvaluationInputs& inputs, const EvaluationConfig& config);
+
+}  // namespace reverie

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "controller/evaluate/report.h"
+#include "core/report/svg.h"
+
+namespace reverie {
+namespace {
+
+constexpr const char* kStyle = R"css(
+body{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2em auto;padding:0 1em;color:#1c1c1c}
+h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2.2em;border-bottom:1px solid #ccc}
+table{border-collapse:collapse;width:100%;font-size:.86em;font-variant-numeric:tabular-nums}
+th,td{padding:.25em .55em;text-align:right;border-bottom:1px solid #e4e4e4}
+th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #888;vertical-align:bottom}
+tr.policy{background:#eef5fb}
+td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;margin-top:1.2em}
+.note{color:#555;font-size:.9em}
+)css";
+
+constexpr const char* kLearningHead = R"html(<h2>How the policy learned</h2>
+<p class='note'>A return is the sum of an episode's rewards. <i>Training</i>: the mean over the batch
+that an update learned from; in a dream such episodes may begin in the middle. <i>Dream, whole
+episodes</i>: dreamt from the start state; <i>replayed for real</i>: the same actions in the real
+environment, without those that are invalid there. Where the two part, the policy lives on errors of
+the world model.</p>
+<div class='plots'>
+)html";std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
+
+std::string head_row(const std::vector<std::string>& heads) {
+  std::string html = "<table><thead><tr>";
+  for (const std::string& head : heads) html += "<th>" + escape_html(head) + "</th>";
+  return html + "</tr></thead><tbody>\n";
+}
+
+std::string table(const ReportTable& shown) {
+  std::string html = head_row(shown.heads);
+  for (const auto& row : shown.rows) {
+    html += row.front().starts_with("policy") ? "<tr class='policy'>" : "<tr>";
+    for (const std::string& content : row) html += cell(escape_html(content));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string place_cell(Place place, const char* equal) {
+  switch (place) {
+    case Place::kAbove: return "<td class='yes'>yes</td>";
+    case Place::kBelow: return "<td class='no'>no</td>";
+    case Place::kEqual: break;
+  }
+  return cell(equal);
+}
+
+/// How the gain of a row is shown, and where the policy stands beside another row.
+struct Judging {
+  std::string by;
+  const char* equal;
+  std::function<std::string(const ReportRow&)> gain;
+  std::function<Place(const ReportRow&, const ReportRow&)> place;
+};
+
+std::string comparison_row(const std::string& name, const PolicyComparison& found,
+                           const Judging& judging) {
+  const auto beside = [&](const ReportRow& other) {
+    return cell(judging.gain(other)) + place_cell(judging.place(found.policy, other), judging.equal);
+  };
+  return "<tr>" + cell(name) + cell(escape_html(judging.by)) +
+         cell(escape_html(found.policy.method)) + cell(judging.gain(found.policy)) +
+         (found.greedy ? beside(*found.greedy) : cell("-") + cell("-")) +
+         cell(escape_html(found.baseline.method)) + beside(found.baseline) + "</tr>\n";
+}
+
+std::string percent(const ReportRow& row) {
+  return std::isfinite(row.objective) ? fmt::format("{:.2f}", row.improvement_percent) : "-";
+}
+
+std::string measured_percent(const ReportRow& row) {
+  return fmt::format("{:.2f} <small>({:.2f} to {:.2f})</small>", row.measured.gain_percent,
+                     row.measured.gain_low, row.measured.gain_high);
+}
+
+/// Plainly, per start state: is the policy above greedy, and above the best baseline?
+std::string comparison_table(const EvaluationReport& report) {
+  const EnvSpec& spec = report.spec;
+  const Judging by_objective = {spec.objective_metric().name, "equal", percent,
+                                [&](const ReportRow& policy, const ReportRow& other) {
+                                  return place_by_objective(spec, policy, other);
+                                }};
+  const Judging by_measurement = {"measured", "intervals overlap", measured_percent,
+                                  place_by_measurement};
+  std::string html = head_row({"start", "by", "policy, better of two", "gain %", "greedy, gain %",
+                               "above greedy?", "best baseline", "gain %",
+                               "above the best baseline?"});
+  for (const StartReport& start : report.starts) {
+    const PolicyComparison found = comparison(report, start);
+    html += comparison_row(escape_html(start.name), found, by_objective);
+    if (found.policy.measured.rounds > 0) html += comparison_row("", found, by_measurement);
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string best_over_time(const EvaluationReport& report, const StartReport& start) {
+  std::vector<Series> series;
+  for (const MethodBest& best : start.best)
+    for (const MethodRun& run : start.runs) {
+      if (run.method != best.method || run.seed != best.seed || run.trace.size() < 2) continue;
+      Series one{run.method, {}, true};
+      for (const BestSoFar& point : run.trace) one.points.emplace_back(point.seconds, point.best);
+      one.points.emplace_back(run.seconds, run.best);
+      series.push_back(std::move(one));
+    }
+  const Metric& objective = report.spec.objective_metric();
+  return line_chart("Best so far over time",
+                    {.x_label = "seconds, logarithmic",
+                     .y_label = with_unit(objective.name, objective),
+                     .log_x = true}, series);
+}
+
+std::string shown_name(const ReportRow& row) { return row.method == "no-op" ? "start" : row.method; }
+
+std::string objective_bars(const EvaluationReport& report, const StartReport& start) {
+  std::vector<Bar> bars;
+  for (const ReportRow& row : report_rows(report, start))
+    if (std::isfinite(row.objective))
+      bars.push_back({shown_name(row), row.objective, row.objective, row.objective});
+  const Metric& objective = report.spec.objective_metric();
+  return bar_chart("Before and after: " + objective.name, objective.unit, bars);
+}
+
+std::string measured_bars(const EvaluationReport& report, const StartReport& start) {
+  std::vector<Bar> bars;
+  for (const ReportRow& row : report_rows(report, start))
+    if (row.measured.rounds > 0)
+      bars.push_back({shown_name(row), row.measured.median, row.measured.low, row.measured.high});
+  return bar_chart("Before and after: measured, medians with 95% intervals",
+                   report.spec.objective_metric().unit, bars);
+}
+
+std::string figure(const std::string& svg) {
+  return svg.empty() ? "" : "<figure style='margin:0'>" + svg + "</figure>\n";
+}
+
+std::string start_section(const EvaluationReport& report, const StartReport& start) {
+  std::string html = fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escape_html(start.name),
+                                 escape_html(verdict(report, start)));
+  for (const std::string& sentence : start.described.sentences)
+    html += "<p class='note'>" + escape_html(sentence) + "</p>\n";
+  html += table(report_table(report, start)) + "<div class='plots'>\n" +
+          figure(objective_bars(report, start)) + figure(measured_bars(report, start)) +
+          figure(best_over_time(report, start));
+  for (const std::string& plot : start.described.plots) html += figure(plot);
+  return html + "</div>\n";
+}
+
+
+
+Series curve(const EvaluationReport& report, const std::string& key, const std::string& name) {
+  Series series{name, {}, false};
+  for (const LearningRow& row : report.learning)
+    if (const auto found = row.values.find(key); found != row.values.end())
+      series.points.emplace_back(static_cast<double>(row.update), found->second);
+  return series;
+}
+
+std::string learning_section(const EvaluationReport& report) {
+  if (report.learning.empty()) return "";
+  const auto chart = [&](const std::string& title, const std::string& label,
+                         std::vector<Series> series, bool from_zero = false) {
+    std::erase_if(series, [](const Series& one) { return one.points.empty(); });
+    return figure(line_chart(
+        title, {.x_label = "updates of the policy", .y_label = label, .from_zero = from_zero}, series));
+  };
+  std::string html = kLearningHead;
+  html += chart("Return: dream against real", "return of an episode",
+                {curve(report, "train/return", "training"),
+                 curve(report, "real/sampled_return", "real, sampled"),
+                 curve(report, "real/greedy_return", "real, greedy"),
+                 curve(report, "real/dream_return", "dream, whole episodes"),
+                 curve(report, "real/replayed_return", "dream, replayed for real")});
+  html += chart("Improvement for real, at validation", "percent of the start's objective",
+                {curve(report, "real/greedy_improvement", "greedy"),
+                 curve(report, "real/sampled_improvement", "sampled, mean"),
+                 curve(report, "real/sampled_best_improvement", "sampled, best")});
+  html += chart("Dreamt actions that are invalid for real", "share of dreamt actions",
+                {curve(report, "real/invalid_action_rate", "invalid actions")}, true);
+  html += chart("Entropy of the policy", "nats",
+                {curve(report, "train/entropy", "entropy")}, true);
+  return html + "</div>\n";
+}
+
+}  // namespace
+
+std::string report_html(const EvaluationReport& report) {
+  std::string html = "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+                     "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+                     "<title>Reverie: evaluation</title><style>";
+  html += std::string(kStyle) + kChartStyle;
+  html += fmt::format("</style></head><body>\n<h1>Evaluation: {}</h1>\n<p class='note'>Policy "
+                      "<code>{}</code>. {}</p>\n",
+                      escape_html(report.spec.name), escape_html(report.policy_file),
+                      escape_html(preface(report)));
+  html += "<h2>Is the policy better?</h2>\n" + comparison_table(report);
+  for (const StartReport& start : report.starts) html += start_section(report, start);
+  html += learning_section(report);
+  return html + "</body></html>\n";
+}
+
+}  // namespace reverie

@@ -1,0 +1,77 @@
+#include "controller/train/reinforce.h"
+
+namespace reverie {
+
+ReinforceTrainer::ReinforceTrainer(const LatentSpec& spec, const ActorCriticConfig& net,
+                                   const ReinforceConfig& config, uint64_t seed)
+    : config_(config),
+      net_(with_torch_seed(seed, [&] { return ActorCritic(spec, net); })),
+      policy_(net_),
+      optimizer_(net_->parameters(), torch::optim::AdamOptions(config.learning_rate)),
+      baseline_(torch::zeros({spec.env.horizon})),
+      seen_(torch::zeros({spec.env.horizon})) {}
+
+void ReinforceTrainer::to_device(torch::Device device) {
+  net_->to(device);
+  baseline_ = baseline_.to(device);
+  seen_ = seen_.to(device);
+}
+
+torch::Tensor ReinforceTrainer::advantages(const Rollout& rollout) {
+  const auto alive = rollout.alive.to(torch::kFloat32);
+  const auto to_go = rewards_to_go(rollout.reward, config_.gamma);
+  const auto episodes = alive.sum(1);
+  const auto mean = (to_go * alive).sum(1) / episodes.clamp_min(1);
+  const int64_t steps = rollout.steps();
+  auto baseline = baseline_.narrow(0, 0, steps), seen = seen_.narrow(0, 0, steps);
+  const auto before = torch::where(seen > 0, baseline, mean);
+  const auto moved = config_.baseline_decay * before + (1 - config_.baseline_decay) * mean;
+  baseline.copy_(torch::where(episodes > 0, moved, baseline));
+  seen.copy_(torch::maximum(seen, (episodes > 0).to(torch::kFloat32)));
+  return to_go - before.unsqueeze(1);
+}
+
+Metrics ReinforceTrainer::update(LatentEnvironment& environment, double, uint64_t seed) {
+  Rng rng(seed);
+  Rollout rollout = play(environment, policy_, false, rng.bits(), rng);
+  const auto alive = rollout.alive.flatten().nonzero().squeeze(1);
+  const auto advantage = advantages(rollout).flatten().index_select(0, alive);
+  const Evaluation now = net_->evaluate(select_rows(flatten(rollout.observation), alive),
+                                        select_rows(flatten(rollout.actions), alive));
+  const auto normal = advantage / (advantage.std(false) + 1e-8);
+  const auto loss =
+      -(now.log_probability * normal).mean() - config_.entropy * now.entropy.mean();
+  require_finite_loss(loss.item<double>());
+  optimizer_.zero_grad();
+  loss.backward();
+  torch::nn::utils::clip_grad_norm_(net_->parameters(), config_.max_gradient);
+  optimizer_.step();
+  Metrics metrics = episode_metrics(rollout);
+  metrics.emplace_back("loss", loss.item<double>());
+  metrics.emplace_back("entropy", now.entropy.mean().item<double>());
+  return metrics;
+}
+
+void ReinforceTrainer::store_policy(Checkpoint& checkpoint) const {
+  store_module(checkpoint, "policy", *net_);
+}
+
+void ReinforceTrainer::restore_policy(const Checkpoint& checkpoint) {
+  restore_module(checkpoint, "policy", *net_);
+}
+
+void ReinforceTrainer::store(Checkpoint& checkpoint) const {
+  store_policy(checkpoint);
+  store_optimizer(checkpoint, "policy", optimizer_);
+  checkpoint.tensors["baseline"] = baseline_;
+  checkpoint.tensors["baseline_seen"] = seen_;
+}
+
+void ReinforceTrainer::restore(const Checkpoint& checkpoint) {
+  restore_policy(checkpoint);
+  restore_optimizer(checkpoint, "policy", optimizer_);
+  baseline_.copy_(stored_tensor(checkpoint, "baseline"));
+  seen_.copy_(stored_tensor(checkpoint, "baseline_seen"));
+}
+
+}  // namespace reverie

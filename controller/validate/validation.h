@@ -1,0 +1,88 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "controller/train/dream_train.h"
+#include "controller/validate/dream_check.h"
+
+namespace reverie {
+
+/// Whether validation measures end to end; automatic: where the environment's costs or rewards are measured,
+/// and whole graphs can be.
+enum class MeasureValidation { kAuto, kAlways, kNever };
+inline EnumNames<MeasureValidation> enum_names(MeasureValidation) {
+  return {{MeasureValidation::kAuto, "auto"},
+          {MeasureValidation::kAlways, "always"},
+          {MeasureValidation::kNever, "never"}};
+}
+
+struct ValidationConfig {
+  int64_t sampled = 4;
+  int64_t dreams = 2;
+  double temperature = 1;
+  MeasureValidation measure = MeasureValidation::kAuto;
+
+  template <class V> void fields(V& v) {
+    v.field("sampled", sampled, "Sampled episodes for real per start graph, beside the greedy one",
+            at_least(0));
+    v.field("dreams", dreams,
+            "Dreams whose actions are replayed for real; they tell of invalid actions and choose nothing",
+            at_least(0));
+    v.field("temperature", temperature, "Temperature of these dreams", at_least(0));
+    v.field("measure", measure,
+            "Judge by the best states measured end to end: always, never, or auto: where costs or rewards are "
+            "measured");
+  }
+};
+
+/// One number per episode, on each of so many start graphs in turn.
+struct Gains {
+  double mean = 0;
+  std::vector<double> best;  ///< of each start graph's episodes
+
+  /// Mean over start graphs of the best episode's.
+  double mean_of_best() const;
+};
+
+/// Results of a batch of real episodes.
+struct RealEpisodes {
+  double mean_return = 0;
+  Gains improvement;  ///< of the best feasible state over the start, percent of its objective
+  Gains measured;     ///< Environment::measured_gain, where asked for
+};
+
+/// Plays `episodes_per_start` episodes on every start graph, all at once. InputError where `measure` and the
+/// environment has nothing to measure.
+RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encoder> encoder,
+                           std::shared_ptr<WorldModel> world, Policy& policy, bool greedy,
+                           int64_t episodes_per_start, bool measure, Rng& rng,
+                           EnvCounters& counters);
+
+/// Judges policies in the real environment, in percent of improvement by the best states of episodes,
+/// mean over start graphs: by what the best of the greedy and the sampled episodes found, and midway between
+/// the greedy episode and the mean of the sampled ones (ValidationScore::average), by costs, or where `measure` says so by
+/// what is measured end to end. The parts of these and replayed dreams, where there are any, are reported beside it.
+class RealJudge {
+ public:
+  RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,
+            std::shared_ptr<WorldModel> world, const ValidationConfig& config, uint64_t seed);
+
+  /// Metrics with "measured" in their names are there when it measures.
+  Validation validate(Policy& policy, int64_t update);
+  const EnvCounters& counters() const { return counters_; }
+  /// The same as callbacks; valid as long as this.
+  Judge judge();
+
+ private:
+  bool measures() const;
+
+  std::shared_ptr<Environment> environment_;
+  std::shared_ptr<Encoder> encoder_;
+  std::shared_ptr<WorldModel> world_;
+  ValidationConfig config_;
+  uint64_t seed_;
+  EnvCounters counters_;
+};
+
+}  // namespace reverie

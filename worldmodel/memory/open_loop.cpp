@@ -1,0 +1,196 @@
+#include "worldmodel/memory/open_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "worldmodel/network/fit.h"
+
+namespace reverie {
+namespace {
+
+constexpr int64_t kStatesOfSpread = 2000;  // that the deviation of entities is taken over
+constexpr int kMostEpisodes = 100;
+
+/// F1 of the class where both are true; 1 where there is nothing to find and nothing was claimed.
+double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
+  const double hits = predicted.logical_and(real).sum().item<double>();
+  const double claims = predicted.sum().item<double>() + real.sum().item<double>();
+  return claims == 0 ? 1 : 2 * hits / claims;
+}
+
+/// As OpenLoopRow::change_error.
+double change_error(const torch::Tensor& predicted, const torch::Tensor& real, const torch::Tensor& copied) {
+  const double changed = real.ne(copied).sum().item<double>();
+  return changed == 0 ? 0 : predicted.ne(real).sum().item<double>() / changed;
+}
+
+double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item<double>(); }
+
+/// Deviation of what M predicts: of the latents of entities that have nodes.
+torch::Tensor spread_of(const Latents& latents) {
+  ColumnStatistics statistics(latents.z.size(1));
+  const int64_t states = latents.z.size(0), some = std::min(states, kStatesOfSpread);
+  const auto chosen = latents.entities
+                          .index_select(0, (torch::arange(some) * states / some).to(torch::kInt64))
+                          .flatten(0, 1);
+  statistics.add(chosen, chosen.ne(0).any(-1, true).expand_as(chosen));
+  return statistics.deviation();
+}
+
+/// Predictions from real states on, under the real actions.
+class OpenLoop {
+ public:
+  OpenLoop(const LatentEpisodes& data, const std::vector<int>& episodes, WorldModel& world,
+           const StartChoice& choice)
+      : world_(world),
+        batch_(to_device(data.batch(episodes), world.device())),
+        spread_(spread_of(data.latents()).to(world.device())),
+        starts_(collect_starts(data, episodes, world, choice)),
+        row_(torch::searchsorted(torch::tensor(episodes, torch::kInt64).to(world.device()),
+                                 starts_.episode)),
+        ahead_(batch_.continues().sum(1).index_select(0, row_) - starts_.steps),
+        state_(starts_.state),
+        reached_{starts_.state.latents, torch::zeros_like(starts_.reward), {}, starts_.mask},
+        real_sum_(torch::zeros_like(starts_.reward)) {}
+
+  std::vector<OpenLoopRow> run(const std::vector<int>& steps) {
+    std::vector<OpenLoopRow> rows;
+    const int last = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());
+    for (int k = 1; k <= last; ++k) {
+      step(k);
+      const auto inside = ahead_.ge(k);
+      if (!inside.any().item<bool>()) break;
+      if (std::find(steps.begin(), steps.end(), k) != steps.end())
+        rows.push_back(score(k, inside.nonzero().squeeze(1)));
+    }
+    return rows;
+  }
+
+  OpenLoopRow run_to_the_end() {
+    const auto last = ahead_.max().item<int64_t>();
+    for (int64_t k = 1; k <= last; ++k) step(k);
+    return score(0, ahead_.ge(1).nonzero().squeeze(1));
+  }
+
+ private:
+  torch::Tensor at(const torch::Tensor& x, const torch::Tensor& t) const {
+    return x.index({row_, t});
+  }
+
+  /// Goes on from k - 1 to k steps; starts that have fewer ahead stay.
+  void step(int64_t k) {
+    const auto t = (starts_.steps + (k - 1)).clamp_max(batch_.steps() - 1);
+    const LatentActions actions = map_tensors(batch_.actions, [&](const torch::Tensor& x) { return at(x, t); });
+    const auto running = ahead_.ge(k);
+    WorldPrediction next = world_.step(state_, reached_.mask, actions, 0,
+                                       torch::Generator(make_generator(0)));
+    state_.latents = next.latents;
+    next.reward = reached_.reward + next.reward;
+    next.end = torch::Tensor();
+    reached_ = choose_rows(running, next, reached_);
+    real_sum_ = real_sum_ + at(batch_.reward, t) * running;
+  }
+
+  double latent_error(const Latents& predicted, const Latents& real) const {
+    const auto miss = predicted.entities - real.entities;
+    return std::sqrt(average((miss / spread_).square()));
+  }
+
+  OpenLoopRow score(int k, const torch::Tensor& rows) const {
+    const auto take = [&](const torch::Tensor& x) { return x.index_select(0, rows); };
+    const int64_t actions = world_.spec().env.no_op();
+    const auto t = starts_.steps + (k > 0 ? torch::full_like(ahead_, k) : ahead_);
+    const auto within = t.clamp_max(batch_.steps());
+    const auto then = [&](const torch::Tensor& x) { return take(at(x, within)); };
+    const auto real_latents = map_tensors(batch_.latents, then);
+    const LatentMask real_mask = map_tensors(batch_.mask, then);
+    const LatentMask told_mask = select_rows(reached_.mask, rows), copied_mask = select_rows(starts_.mask, rows);
+    const auto counts_of = [&](const LatentMask& mask) { return mask.totals.narrow(1, 0, actions); };
+    const auto finest_of = [&](const LatentMask& mask) { return mask.by_entity.narrow(1, 0, actions); };
+    const auto real = counts_of(real_mask), counts = counts_of(told_mask), copied = counts_of(copied_mask);
+    OpenLoopRow row;
+    row.k = k;
+    row.starts = rows.size(0);
+    row.latent_error = latent_error(select_rows(reached_.latents, rows), real_latents);
+    row.latent_error_copy = latent_error(select_rows(starts_.state.latents, rows), real_latents);
+    row.reward_error = average(take(reached_.reward - real_sum_).abs());
+    row.reward_magnitude = average(take(real_sum_).abs());
+    row.count_error = average((counts - real).abs());
+    row.count_error_copy = average((copied - real).abs());
+    row.change_error = change_error(finest_of(told_mask), finest_of(real_mask), finest_of(copied_mask));
+    row.present_f1 = f1(counts > 0, real > 0);
+    row.present_f1_copy = f1(copied > 0, real > 0);
+    row.absent_f1 = f1(counts == 0, real == 0);
+    row.absent_f1_copy = f1(copied == 0, real == 0);
+    return row;
+  }
+
+  WorldModel& world_;
+  SequenceBatch batch_;
+  torch::Tensor spread_;
+  StartStates starts_;
+  torch::Tensor row_;        // of each start's episode in batch_
+  torch::Tensor ahead_;      // steps of each start after which its episode goes on
+  LatentState state_;
+  WorldPrediction reached_;  // its reward the sum so far
+  torch::Tensor real_sum_;
+};
+
+template <class Visit>
+void visit_columns(Visit&& visit) {
+  visit("latent_error", &OpenLoopRow::latent_error);
+  visit("latent_error_copy", &OpenLoopRow::latent_error_copy);
+  visit("reward_error", &OpenLoopRow::reward_error);
+  visit("reward_magnitude", &OpenLoopRow::reward_magnitude);
+  visit("count_error", &OpenLoopRow::count_error);
+  visit("count_error_copy", &OpenLoopRow::count_error_copy);
+  visit("change_error", &OpenLoopRow::change_error);
+  visit("present_f1", &OpenLoopRow::present_f1);
+  visit("present_f1_copy", &OpenLoopRow::present_f1_copy);
+  visit("absent_f1", &OpenLoopRow::absent_f1);
+  visit("absent_f1_copy", &OpenLoopRow::absent_f1_copy);
+}
+
+}  // namespace
+
+std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector<int>& episodes,
+                                   WorldModel& world, const std::vector<int>& steps,
+                                   int max_starts) {
+  REVERIE_CHECK(std::is_sorted(episodes.begin(), episodes.end()));
+  if (episodes.empty()) return {};
+  torch::NoGradGuard guard;
+  const auto some = thin(episodes, kMostEpisodes);
+  auto rows = OpenLoop(data, some, world, {.most = max_starts}).run(steps);
+  const OpenLoopRow whole =
+      OpenLoop(data, some, world, {.first_only = true, .most = max_starts}).run_to_the_end();
+  if (whole.starts > 0) rows.push_back(whole);
+  return rows;
+}
+
+Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
+  Json::Array list;
+  for (const OpenLoopRow& row : rows) {
+    Json entry = {{"k", row.k}, {"starts", row.starts}};
+    visit_columns([&](const char* name, auto member) { entry[name] = row.*member; });
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {
+  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
+                                  "starts", "latent (copy)", "reward (|sum|)", "counts (copy)", "changes",
+                                  "F1 there (copy)", "F1 none (copy)");
+  for (const OpenLoopRow& row : rows)
+    table += fmt::format("{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  "
+                         "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
+                         row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
+                         row.latent_error_copy, row.reward_error, row.reward_magnitude,
+                         row.count_error, row.count_error_copy, row.change_error, row.present_f1,
+                         row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
+  return table;
+}
+
+}  // namespace reverie

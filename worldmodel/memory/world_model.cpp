@@ -1,0 +1,94 @@
+#include "worldmodel/memory/world_model.h"
+
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace reverie {
+
+LatentState WorldModel::begin(const Latents& latents) const {
+  auto shape = latents.entities.sizes().vec();
+  shape.back() = spec().hidden;
+  const auto zeros = torch::zeros(shape, latents.z.options());
+  return {latents, zeros, zeros.clone()};
+}
+
+LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
+                                 const torch::Tensor& to_go) {
+  const Latents& latents = state.latents;
+  const auto used = latents.entities.ne(0).any(-1).sum(1, true).clamp_min(1);  // the rest is padding
+  return {latents.z, state.hidden.sum(1) / used, mask, to_go, latents.entities, state.hidden};
+}
+
+void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
+                            const LatentActions& actions) {
+  torch::NoGradGuard guard;
+  const Rows rows(actions.entity, state.latents.neighbours);
+  auto h = rows.take(state.hidden), c = rows.take(state.cell);
+  fused_.advance(network_->look(rows, state.latents, mask, actions), h, c);
+  state.hidden = rows.put(std::move(state.hidden), h);
+  state.cell = rows.put(std::move(state.cell), c);
+}
+
+/// What the network looked at and said; `output` as long as FusedMdn keeps it.
+struct MdnWorldModel::Step {
+  Rows rows;
+  MdnInput in;
+  FusedOutput output;
+
+  torch::Tensor of_acted(const torch::Tensor& x) const {
+    return x.narrow(0, 0, rows.trajectories());
+  }
+};
+
+MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mask,
+                                       const LatentActions& actions) {
+  const Rows rows(actions.entity, state.latents.neighbours);
+  const MdnInput in = network_->look(rows, state.latents, mask, actions);
+  auto h = rows.take(state.hidden), c = rows.take(state.cell);
+  const FusedOutput output = fused_.step(in, h, c);
+  state.hidden = rows.put(std::move(state.hidden), h);
+  state.cell = rows.put(std::move(state.cell), c);
+  return {rows, in, output};
+}
+
+WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
+                                    const LatentActions& actions, double temperature,
+                                    torch::Generator noise) {
+  torch::NoGradGuard guard;
+  const Step said = run(state, mask, actions);
+  const FusedOutput& output = said.output;
+  const auto change = network_->sample_change(output.change, temperature, noise);
+  WorldPrediction next;
+  next.latents = network_->with_latents(state.latents, said.rows, said.in.latent + change);
+  next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
+  next.reward = said.of_acted(output.reward) * network_->reward_scale;
+  next.end = said.of_acted(output.end) > 0;
+  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
+  return next;
+}
+
+void MdnWorldModel::store(Checkpoint& checkpoint) const {
+  checkpoint.spec = network_->spec.env;
+  checkpoint.configs["world"] = dump_config(network_->config);
+  checkpoint.counters["latent"] = network_->spec.latent;
+  store_module(checkpoint, "world", *network_);
+}
+
+std::shared_ptr<WorldModel> load_world_model(const Checkpoint& checkpoint) {
+  WorldModelConfig config;
+  if (!checkpoint.configs.contains("world"))
+    throw InputError("the {} checkpoint holds no world model; give one from train_mdnrnn",
+                     checkpoint.kind);
+  ConfigFields(config).load_text(checkpoint.configs.at("world"), "world model of the checkpoint");
+  LatentSpec spec;
+  spec.latent = static_cast<int>(checkpoint.counters.at("latent"));
+  spec.hidden = config.hidden;
+  spec.env = checkpoint.spec;
+  MdnRnn network(config, spec, load_entity_pool(checkpoint));
+  restore_module(checkpoint, "world", *network);
+  network->eval();
+  return std::make_shared<MdnWorldModel>(network);
+}
+
+}  // namespace reverie
