@@ -205,6 +205,9 @@ class Environment {
   virtual const EnvCounters& counters() const = 0;
   /// An independent instance in the same state, its counters at zero.
   virtual std::unique_ptr<Environment> fork() const = 0;
+  /// Where features depend on which actions are offered: another with these primary actions alone (names of
+  /// `spec()`, NO-OP last), in this order, to be reset before use. Null elsewhere.
+  virtual std::unique_ptr<Environment> with_actions(const std::vector<std::string>&) const { return nullptr; }
   /// The environment itself, where this one only shows another in a different way.
   virtual const Environment& unwrapped() const { return *this; }
 };

@@ -30,6 +30,10 @@ class SelectedStarts : public Environment {
   std::vector<double> gains(int primary) const override { return inner_->gains(primary); }
   double measured_gain() const override { return inner_->measured_gain(); }
   const EnvCounters& counters() const override { return inner_->counters(); }
+  std::unique_ptr<Environment> with_actions(const std::vector<std::string>& names) const override {
+    auto inner = inner_->with_actions(names);
+    return inner ? std::make_unique<SelectedStarts>(std::move(inner), starts_) : nullptr;
+  }
   const Environment& unwrapped() const override { return inner_->unwrapped(); }
   std::unique_ptr<Environment> fork() const override {
     return std::make_unique<SelectedStarts>(inner_->fork(), starts_);

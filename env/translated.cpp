@@ -228,6 +228,8 @@ std::string unknown_actions(const EnvSpec& known, const EnvSpec& real) {
 
 std::unique_ptr<Environment> translated(std::unique_ptr<Environment> environment, const EnvSpec& known) {
   require_names(known, environment->spec());
+  if (!lacking(environment->spec().actions, known.actions).empty())
+    if (auto own = environment->with_actions(known.actions)) environment = std::move(own);
   if (same_names(known, environment->spec())) return environment;
   return std::make_unique<TranslatedEnvironment>(std::move(environment), known);
 }

@@ -7,9 +7,9 @@
 
 namespace reverie {
 
-/// The environment as one sees it who knows it by the names of `known`, such as a policy: node types,
-/// feature columns, actions and targets stand in the order of `known`, whatever theirs is. Actions
-/// that `known` lacks are not offered; node types that it lacks are its `other_type`. Counts are cut
+/// The environment as one sees it who knows it by the names of `known`, such as a policy, to be reset before use:
+/// node types, feature columns, actions and targets stand in the order of `known`, whatever theirs is.
+/// Actions that `known` lacks are not offered, and features do not speak of them; node types that it lacks are its `other_type`. Counts are cut
 /// at its `max_choices`. Starts, horizon, metrics and source stay those of the environment.
 ///
 /// InputError when the environment has another name or objective, or lacks something that `known`

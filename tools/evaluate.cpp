@@ -22,7 +22,7 @@ namespace {
 
 struct ComparisonConfig : EvaluationConfig {
   bool guided = false;
-  GuidedSearchOptions guide;
+  GuideOptions guide;
   KindEvaluationConfig kinds;
 
   template <class V>

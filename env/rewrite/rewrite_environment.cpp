@@ -83,6 +83,8 @@ std::shared_ptr<const RewriteEnvironment::Shared> RewriteEnvironment::share(
         {std::move(start.name), std::move(state), std::move(regions), weight_bytes});
   }
   shared->spec.horizon = horizon;
+  shared->rule_numbers.resize(static_cast<size_t>(rules->size()));
+  std::iota(shared->rule_numbers.begin(), shared->rule_numbers.end(), 0);
   shared->config = std::move(config);
   shared->measure = std::move(measure);
   return shared;
@@ -106,6 +108,23 @@ std::unique_ptr<Environment> RewriteEnvironment::fork() const {
   auto copy = std::make_unique<RewriteEnvironment>(*this);
   copy->counters_ = {};
   return copy;
+}
+
+std::unique_ptr<Environment> RewriteEnvironment::with_actions(const std::vector<std::string>& names) const {
+  const auto rules = std::make_shared<const RuleSet>(
+      state_.rules().subset(std::span(names).first(names.size() - 1)));
+  std::vector<StartGraph> starts;
+  for (const Start& start : shared_->starts) starts.push_back({start.name, start.state.graph()});
+  RewriteEnvConfig config = shared_->config;
+  config.horizon = shared_->spec.horizon;
+  auto made = std::make_unique<RewriteEnvironment>(std::move(starts), rules, state_.shared_cost_model(),
+                                                   std::move(config), shared_->measure);
+  auto numbered = std::make_shared<Shared>(*made->shared_);
+  for (int rule = 0; rule < rules->size(); ++rule)
+    numbered->rule_numbers[static_cast<size_t>(rule)] =
+        shared_->rule_numbers[static_cast<size_t>(state_.rules().find(rules->name(rule)))];
+  made->shared_ = std::move(numbered);
+  return made;
 }
 
 void RewriteEnvironment::reset(uint64_t seed) {
@@ -342,12 +361,14 @@ Observation RewriteEnvironment::observe() const {
   return observation;
 }
 
-std::vector<RewriteStep> RewriteEnvironment::best_path() const {
-  return {path_.begin(), path_.begin() + static_cast<std::ptrdiff_t>(best_length_)};
+std::vector<RewriteStep> RewriteEnvironment::steps(size_t count) const {
+  std::vector<RewriteStep> steps(path_.begin(), path_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (RewriteStep& step : steps) step.rule = shared_->rule_numbers[static_cast<size_t>(step.rule)];
+  return steps;
 }
 
 RewriteState RewriteEnvironment::best_state() const {
-  return replay(start().state, best_path());
+  return replay(start().state, std::span(path_).first(best_length_));
 }
 
 }  // namespace reverie

@@ -85,15 +85,17 @@ class RewriteEnvironment : public Environment {
   double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
+  std::unique_ptr<Environment> with_actions(const std::vector<std::string>& names) const override;
 
   const RewriteState& state() const { return state_; }
   const Cost& initial_cost() const;
-  /// The steps that lead to state().
-  const std::vector<RewriteStep>& path() const { return path_; }
+  /// The steps that lead to state(). Rules are numbered as in the set that the first environment was made
+  /// with, whatever `with_actions` left of it.
+  std::vector<RewriteStep> path() const { return steps(path_.size()); }
   /// The cheapest state of the episode so far, built by replaying its steps.
   RewriteState best_state() const;
-  /// The steps that lead to best_state().
-  std::vector<RewriteStep> best_path() const;
+  /// The steps that lead to best_state(), likewise.
+  std::vector<RewriteStep> best_path() const { return steps(best_length_); }
 
  private:
   struct Start {
@@ -107,6 +109,7 @@ class RewriteEnvironment : public Environment {
     EnvSpec spec;
     MeasureGraph measure;
     std::vector<Start> starts;
+    std::vector<int> rule_numbers;  ///< of each rule in the first environment's set
   };
   struct Counted;
 
@@ -115,6 +118,7 @@ class RewriteEnvironment : public Environment {
                                              std::shared_ptr<CostModel> cost,
                                              RewriteEnvConfig config, MeasureGraph measure);
   const Start& start() const { return shared_->starts[start_]; }
+  std::vector<RewriteStep> steps(size_t count) const;
   int offered(int rule) const;
   bool cut() const { return regions_.count() > 1; }
   MatchPlace place_of(const Match& match) const;

@@ -95,8 +95,8 @@ std::unique_ptr<Environment> unary_environment(const std::string& rules) {
 
 TEST_F(OldPolicyTest, TakesNoRuleThatItDoesNotKnowWhereverThatStands) {
   const std::string known = testing::kUnaryRules;
-  // It gains less than the known rule there: the best gain of all rules is a feature of a node.
-  const std::string fresh = "\nrule fresh\nmatch\n  y = Exp(x)\nreplace\n  y = Tanh(x)\n";
+  // Of many matches, and of a better gain than any known rule.
+  const std::string fresh = "\nrule fresh\nmatch\n  y = Exp(x)\nreplace\n  y = Identity(x)\n";
   const auto before = unary_environment(known);
   const TrainedPolicy trained = policy_for(before->spec());
   for (const std::string& rules : {fresh + known, known + fresh}) {

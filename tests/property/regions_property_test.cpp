@@ -221,7 +221,7 @@ TEST(RegionsProperty, ChoicesComeByRegionAndThenByHowFarTheyReach) {
   for (int i = 0; i < choices; ++i) {
     const auto fork = env->fork();
     fork->step(mask.choice(merge, i));
-    const auto& taken = dynamic_cast<RewriteEnvironment&>(*fork).path().back();
+    const RewriteStep taken = dynamic_cast<RewriteEnvironment&>(*fork).path().back();
     const Match match = state.location(taken.rule, taken.location);
     const auto [low, high] =
         std::minmax({regions.of(match.nodes()[0]), regions.of(match.nodes()[1])});

@@ -7,13 +7,14 @@
 namespace reverie {
 
 std::vector<EvaluationMethod> guided_methods(const EvaluationCase& start, const TrainedPolicy& policy,
-                                             const GuidedSearchOptions& how) {
+                                             const GuideOptions& how) {
   const auto* model = dynamic_cast<const RewriteCase*>(&start);
   if (model == nullptr)
     throw InputError("evaluate.guided: a policy guides searches in the environment 'rewrite' alone");
   SearchOptions options;
   options.budget = model->context().how.taso_budget;
-  PolicySearchConfig config{.env = model->context().environment, .guided = how};
+  PolicySearchConfig config{.env = model->context().environment};
+  static_cast<GuideOptions&>(config.guided) = how;
   config.guided.search = PolicySearchKind::kBeam;
   config.guided.horizons = model->context().plan.horizons;
   return {model->method("policy beam", policy_method(policy, model->rules(), model->cost(), config),

@@ -13,13 +13,26 @@ inline EnumNames<PolicySearchKind> enum_names(PolicySearchKind) {
   return {{PolicySearchKind::kEpisodes, "episodes"}, {PolicySearchKind::kBeam, "beam"}};
 }
 
-/// Of a policy's episodes and of the beam that it guides; see run_guided_beam.
-struct GuidedSearchOptions {
-  PolicySearchKind search = PolicySearchKind::kEpisodes;
-  double horizons = 1;
+/// How a policy guides a beam; see run_guided_beam.
+struct GuideOptions {
   double gain_weight = 1;
   int64_t actions = 64;
   int64_t batch = 8;
+
+  template <class V>
+  void fields(V& v) {
+    v.field("gain_weight", gain_weight,
+            "What a percent gained is worth beside the log-probability of a way (beam)", at_least(0));
+    v.field("actions", actions, "The likeliest actions of a state are tried, so many (beam)",
+            at_least(1));
+    v.field("batch", batch, "States encoded at once, at most (beam)", at_least(1));
+  }
+};
+
+/// Of a policy's episodes and of the beam that it guides.
+struct GuidedSearchOptions : GuideOptions {
+  PolicySearchKind search = PolicySearchKind::kEpisodes;
+  double horizons = 1;
 
   template <class V>
   void fields(V& v) {
@@ -29,11 +42,7 @@ struct GuidedSearchOptions {
             "that is 0, it follows from greedy search here); 2 where the graph is much larger than those of "
             "training, so that one may end before the policy is done",
             between(1, 100));
-    v.field("gain_weight", gain_weight,
-            "What a percent gained is worth beside the log-probability of a way (beam)", at_least(0));
-    v.field("actions", actions, "The likeliest actions of a state are tried, so many (beam)",
-            at_least(1));
-    v.field("batch", batch, "States encoded at once, at most (beam)", at_least(1));
+    GuideOptions::fields(v);
   }
 };
 

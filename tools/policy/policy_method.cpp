@@ -6,6 +6,7 @@
 #include "core/search/algorithms.h"
 #include "core/search/rewrite_problem.h"
 #include "env/environment_problem.h"
+#include "env/translated.h"
 #include "tools/policy/policy_prior.h"
 #include "worldmodel/latent/live.h"
 
@@ -23,6 +24,10 @@ RewriteEnvironment environment_at(const RewriteState& start, const std::shared_p
   RewriteEnvConfig longer = config.env;
   longer.horizon = static_cast<int>(std::lround(config.guided.horizons * usual.spec().horizon));
   return with(longer);
+}
+
+const RewriteEnvironment& rewriting(const Environment& environment) {
+  return dynamic_cast<const RewriteEnvironment&>(environment.unwrapped());
 }
 
 /// One search by episodes.
@@ -76,7 +81,7 @@ class PolicySearch {
   }
 
   void look_at(const Environment& played) {
-    const auto& environment = dynamic_cast<const RewriteEnvironment&>(played.unwrapped());
+    const RewriteEnvironment& environment = rewriting(played);
     const RewriteState& state = environment.state();
     if (run_.allows_weights(state.graph().weight_bytes())) run_.note(state, environment.path());
   }
@@ -87,18 +92,16 @@ class PolicySearch {
   Rng rng_;
 };
 
-const RewriteEnvironment& rewriting(const Problem& state) {
-  return dynamic_cast<const RewriteEnvironment&>(environment_problem(state).environment());
-}
-
 /// A beam over an environment's actions, as a part of a run over rewrites from the same start.
 class GuidedBeam {
  public:
-  GuidedBeam(RewriteRun& run, const RewriteEnvironment& start)
+  GuidedBeam(RewriteRun& run, const Environment& start)
       : run_(run),
         options_(options_within(run)),
         beam_(std::make_shared<const EnvironmentProblem>(start, bound()), options_,
-              [this](const Problem& state, std::span<const Move>) { note(rewriting(state)); }) {}
+              [this](const Problem& state, std::span<const Move>) {
+                note(rewriting(environment_problem(state).environment()));
+              }) {}
 
   void search(const BeamGuide& guide) {
     run_guided_beam(beam_, guide);
@@ -128,7 +131,7 @@ class GuidedBeam {
   EnvironmentProblem::Allowed bound() const {
     if (options_.max_weight_growth <= 0) return nullptr;
     return [limit = run_.weight_limit()](const Environment& state) {
-      return dynamic_cast<const RewriteEnvironment&>(state).state().graph().weight_bytes() <= limit;
+      return rewriting(state).state().graph().weight_bytes() <= limit;
     };
   }
 
@@ -159,10 +162,11 @@ SearchResult guided_search(const TrainedPolicy& trained, const RewriteState& sta
                            const SearchOptions& options, const std::shared_ptr<const RuleSet>& rules,
                            const std::shared_ptr<CostModel>& cost, const PolicySearchConfig& config) {
   RewriteRun run(start, options);
-  const RewriteEnvironment environment = environment_at(start, rules, cost, config);
-  const PolicyPrior prior(trained, environment.spec(), config.guided.actions);
+  const auto environment =
+      translated(environment_at(start, rules, cost, config).fork(), trained.spec());
+  const PolicyPrior prior(trained, environment->spec(), config.guided.actions);
   if (options.greedy_first) begin_greedily(run);
-  GuidedBeam(run, environment).search(
+  GuidedBeam(run, *environment).search(
       {.prior = prior, .gain_weight = config.guided.gain_weight, .batch = config.guided.batch});
   if (!run.out_of_time()) finish_greedily(run);
   return run.finish();

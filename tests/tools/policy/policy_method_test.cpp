@@ -184,6 +184,27 @@ TEST_F(PolicyMethodTest, RefusesOtherRules) {
   EXPECT_THROW(policy_method(trained_, other, tiny_.cost, {tiny_.env})(foreign, {}), InputError);
 }
 
+/// A rule that the policy doesn't know stands before those that it knows: it is not applied, and the
+/// steps are told by the numbers of all rules.
+TEST_F(PolicyMethodTest, SearchesWhereThereAreMoreRules) {
+  RuleSet more = RuleSet::parse("rule twice\nmatch\n  y = Relu(x)\nreplace\n  y = Relu(Relu(x))\n", "test");
+  more.append(*tiny_.rules);
+  const auto rules = std::make_shared<const RuleSet>(std::move(more));
+  const RewriteState start(tiny_.graph, rules, tiny_.cost);
+  ASSERT_GT(start.location_count(0), 0);
+  for (const PolicySearchKind kind : {PolicySearchKind::kEpisodes, PolicySearchKind::kBeam}) {
+    PolicySearchConfig config{.env = tiny_.env};
+    config.guided.search = kind;
+    SearchOptions options;
+    options.budget = 20;
+    options.greedy_first = options.finish = false;
+    const SearchResult result = policy_method(trained_, rules, tiny_.cost, config)(start, options);
+    EXPECT_LT(result.best_cost.runtime, result.initial_cost.runtime);
+    EXPECT_EQ(replay(start, result.rewrites).cost(), result.best_cost);
+    for (const RewriteStep& step : result.rewrites) EXPECT_NE(step.rule, 0);
+  }
+}
+
 /// Cut into regions.
 TinyPolicy tiny_with_regions() {
   TinyPolicy tiny;
