@@ -37,6 +37,8 @@ struct Case {
   std::function<std::unique_ptr<Training>()> make;
   std::vector<int> stops;
   std::vector<std::string> files;  ///< that must be equal
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 };
 
 ToyConfig toy(bool several_entities) {
@@ -75,7 +77,7 @@ class FitM : public Training {
   explicit FitM(bool several_entities)
       : environment_(toy(several_entities)),
         data_(testing::random_episodes(environment_, 60, 1)),
-        encoder_(std::make_shared<GraphEncoder>(EncoderConfig{EncoderKind::kRandom, 8, 16, 2}, data_.spec())),
+        encoder_(with_torch_seed(3, [&] { return std::make_shared<GraphEncoder>(untrained(), data_.spec()); })),
         episodes_(data_, encode_states(data_, *encoder_)) {
     config_.model.hidden = 24;
     config_.model.mixtures = 3;
@@ -90,6 +92,8 @@ class FitM : public Training {
   }
 
  private:
+  static EncoderConfig untrained() { return {EncoderKind::kRandom, 8, 16, 2}; }
+
   ToyEnvironment environment_;
   MemoryEpisodes data_;
   std::shared_ptr<GraphEncoder> encoder_;
