@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -98,7 +99,7 @@ struct CollectResult {
   int64_t bytes = 0;        ///< written now
   double seconds = 0;       ///< now
   double mean_improvement_percent = 0;  ///< best feasible state against the first
-  double best_improvement_percent = 0;
+  double best_improvement_percent = std::numeric_limits<double>::lowest();
   EnvCounters counters;  ///< work done now; files do not tell of look-ups and measurements
 };
 

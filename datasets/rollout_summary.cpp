@@ -25,7 +25,8 @@ void include(EpisodeGroup& group, const EnvSpec& spec, const Episode& episode, d
   group.steps += static_cast<int64_t>(episode.steps.size());
   group.mean_return += total;
   group.mean_improvement_percent += improvement;
-  group.best_improvement_percent = std::max(group.best_improvement_percent, improvement);
+  group.best_improvement_percent =
+      group.episodes == 1 ? improvement : std::max(group.best_improvement_percent, improvement);
 }
 
 void finish(EpisodeGroup& group) {
