@@ -41,7 +41,7 @@ struct AdaptTable {
   Network network;             ///< at the first decision
   std::string budget;          ///< for a person: "400 s on one GPU"
   std::vector<double> rates;   ///< ascending
-  int decisions = 0;
+  int decisions = 0;           ///< of a job at most: its budget may end before
   int final_epochs = 3;        ///< the result is the mean accuracy of so many last epochs
   std::vector<EpochRecord> curve;  ///< before the first decision
   JobStop start;               ///< at the first decision; `epochs` is 0
@@ -49,7 +49,8 @@ struct AdaptTable {
   bool operator==(const AdaptTable&) const = default;
 
   /// Adds a run, to its sequence where there is one: `states` of the job at the first decision (which sets the
-  /// start of an empty table) and after each decision.
+  /// start of an empty table) and after each decision, the last when it is over. InputError where it begins in
+  /// another state than those before.
   void add(uint64_t seed, std::span<const JobState> states);
 };
 
@@ -66,9 +67,9 @@ void write_table(const std::string& path, const AdaptTable& table);
 /// At a decision a job stands where the first recorded sequence that begins with its decisions stood; at its end
 /// that of its own sequence counts. Of n runs of a sequence, in the order of their seeds, seed s picks run
 /// mix64(s) mod n; so tables whose sequences have runs with the same seeds show the same training throughout.
-/// Jobs of all seeds begin in the same state. InputError where rates are not ascending, a sequence is not as long
-/// as `decisions`, is recorded twice or cannot be taken, a run does not fit it, or the sequence that goes on without
-/// a change from one of its decisions is missing: a job must be able to do that.
+/// Jobs of all seeds begin in the same state. InputError where rates are not ascending, a sequence is too long, is
+/// recorded twice, cannot be taken or begins with a whole other one, a run does not fit it, or no sequence goes on without
+/// a change from one of its decisions to an end: a job must be able to do that.
 std::unique_ptr<JobSource> table_source(AdaptTable table);
 
 }  // namespace reverie

@@ -30,6 +30,8 @@ const MadeUpTraining kTwoRates{.rates = {0.001, 0.01}, .runs = 2};
 const MadeUpTraining kResidual{.network = residual_network(), .rates = {0.001, 0.01}, .scenario = "residual"};
 const MadeUpTraining kLong{.decisions = 3, .runs = 2, .scenario = "long"};
 
+const MadeUpTraining kShort{.decisions = 3, .scenario = "short", .cost = 1e-4};
+
 std::unique_ptr<Environment> translation(std::unique_ptr<Environment> environment) {
   const EnvSpec known = reversed(environment->spec());
   return translated(std::move(environment), known);
@@ -42,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
         EnvironmentCase{"adapt_of_two_scenarios", [] { return made_up({kTwoRates, kResidual}); }, 20, false},
         EnvironmentCase{"adapt_of_more_decisions", [] { return made_up({kSmall, kLong}, AdaptReward::kPublished); },
                         20, false},
+        EnvironmentCase{"adapt_whose_budget_may_end_early", [] { return made_up({kShort, kSmall}); }, 20, false},
         EnvironmentCase{"adapt_from_some_starts",
                         [] { return select_starts(made_up({kSmall, kLong}), {1}); }, 20, false},
         EnvironmentCase{"adapt_translated", [] { return translation(made_up({kTwoRates, kResidual})); }, 20, false}),

@@ -18,6 +18,7 @@ struct MadeUpTraining {
   int decisions = 2;
   int runs = 1;  ///< of each sequence, with seeds 10, 11, ...
   std::string scenario = "made-up";
+  double cost = 1e-5;  ///< of a multiply-add in an epoch, as a share of the budget; a job may end early
 };
 
 inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1) {
@@ -29,22 +30,23 @@ inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1)
   state.curve.push_back({before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
 }
 
-/// One step of the job: the decision, then two epochs, or four after the last.
+/// One step of the job: the decision, then two epochs, and two more where it is the last or the budget is spent.
 inline JobState after_made_up(const MadeUpTraining& training, JobState state, uint64_t seed,
                               const std::optional<ChangeAtRate>& decision) {
   state.network = after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
   state.decisions.push_back(decision);
-  state.epoch_share = 1e-5 * static_cast<double>(state.network.multiply_adds());
-  state.over = static_cast<int>(state.decisions.size()) == training.decisions;
-  for (int epoch = 0; epoch < (state.over ? 4 : 2); ++epoch)
-    train_made_up_epoch(state, seed, epoch == 0 && decision ? 1 - 5 * decision->rate : 1);
+  state.epoch_share = training.cost * static_cast<double>(state.network.multiply_adds());
+  train_made_up_epoch(state, seed, decision ? 1 - 5 * decision->rate : 1);
+  train_made_up_epoch(state, seed);
+  state.over = static_cast<int>(state.decisions.size()) == training.decisions || state.spent >= 1;
+  for (int epoch = 0; epoch < (state.over ? 2 : 0); ++epoch) train_made_up_epoch(state, seed);
   return state;
 }
 
 inline JobState made_up_start(const MadeUpTraining& training) {
   JobState state;
   state.network = training.network;
-  state.epoch_share = 1e-5 * static_cast<double>(state.network.multiply_adds());
+  state.epoch_share = training.cost * static_cast<double>(state.network.multiply_adds());
   for (int epoch = 0; epoch < 3; ++epoch) train_made_up_epoch(state, 0);
   return state;
 }
