@@ -131,7 +131,9 @@ void append_cifar(LabelledImages& images, const std::string& path, const BlockSh
 }
 
 ImageData read_all(const std::string& folder, const BlockShape& shape, int classes) {
-  ImageData data{.shape = shape, .classes = classes};
+  ImageData data;
+  data.shape = shape;
+  data.classes = classes;
   if (find_idx(folder, "train-images-idx3-ubyte")) {
     data.train = read_idx(folder, "train", shape, classes);
     data.test = read_idx(folder, "t10k", shape, classes);

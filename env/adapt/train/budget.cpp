@@ -1,0 +1,35 @@
+#include "env/adapt/train/budget.h"
+
+namespace reverie {
+namespace {
+
+constexpr double kRounding = 1e-9;  // what sums of shares may be off by
+
+}  // namespace
+
+Budget::Budget(const TrainingConfig& config, double first_epoch) : config_(config) {
+  if (config.unit == BudgetUnit::kFlops) share_ = 1 / (config.budget * first_epoch);
+}
+
+bool Budget::charge(double work) {
+  double share = share_of(work);
+  if (config_.unit == BudgetUnit::kSeconds) {
+    share = clock_.seconds() / config_.budget;
+    start_clock();
+  }
+  const bool lasts = spent_ + share <= 1 + kRounding;
+  spent_ += share;
+  if (spent_ >= 1 - kRounding) end();
+  return lasts;
+}
+
+void Budget::measure(double spent_before, double work) {
+  if (config_.unit == BudgetUnit::kSeconds) share_ = (spent_ - spent_before) * throughput() / work;
+}
+
+void Budget::restore(double spent, double share) {
+  spent_ = spent;
+  share_ = share;
+}
+
+}  // namespace reverie
