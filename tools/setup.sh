@@ -18,6 +18,7 @@ packages=(
   libhdf5-dev libyaml-cpp-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libdnnl-dev libgtest-dev libgmock-dev libbenchmark-dev
   libz3-dev coinor-libcbc-dev libeigen3-dev python3
+  dataset-fashion-mnist
 )
 
 [[ -z $ort ]] || { command -v node && command -v npm; } >/dev/null || packages+=(nodejs npm)
