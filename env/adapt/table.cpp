@@ -28,7 +28,8 @@ Key key_of(std::span<const std::optional<ChangeAtRate>> decisions) {
 }
 
 JobStop stop_of(const JobState& state, size_t epochs_before) {
-  return {static_cast<int>(state.curve.size() - epochs_before), state.spent, state.throughput, state.epoch_share};
+  return {static_cast<int>(state.curve.size() - epochs_before), state.spent, state.throughput,
+          state.epoch_share};
 }
 
 void check_curve(const std::vector<EpochRecord>& curve) {
@@ -45,13 +46,15 @@ void check_curve(const std::vector<EpochRecord>& curve) {
 void check_stop(const JobStop& stop) {
   if (!(stop.spent >= 0 && stop.spent <= 1) || !(stop.throughput > 0) || !(stop.epoch_share >= 0) ||
       !std::isfinite(stop.throughput + stop.epoch_share))
-    throw InputError("a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 or "
-                     "more");
+    throw InputError(
+        "a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 or "
+        "more");
 }
 
 void check_run(const RecordedRun& run, size_t decisions) {
   if (run.stops.size() != decisions)
-    throw InputError("it has {} stops; a run has one after each of its {} decisions", run.stops.size(), decisions);
+    throw InputError("it has {} stops; a run has one after each of its {} decisions", run.stops.size(),
+                     decisions);
   check_curve(run.curve);
   int before = 0;
   for (const JobStop& stop : run.stops) {
@@ -65,7 +68,8 @@ void check_run(const RecordedRun& run, size_t decisions) {
 
 void check_decisions(const AdaptTable& table, const Decisions& decisions) {
   if (decisions.empty() || std::ssize(decisions) > table.decisions)
-    throw InputError("it has {} decisions; a sequence of this table has 1 to {}", decisions.size(), table.decisions);
+    throw InputError("it has {} decisions; a sequence of this table has 1 to {}", decisions.size(),
+                     table.decisions);
   Network network = table.network;
   for (const auto& decision : decisions) {
     if (decision && std::ranges::count(table.rates, decision->rate) == 0)
@@ -91,7 +95,8 @@ void check_header(const AdaptTable& table) {
   if (table.scenario.empty()) throw InputError("'scenario' is empty; give it a name");
   if (table.decisions < 1) throw InputError("'decisions' is {}; give at least 1", table.decisions);
   if (table.final_epochs < 1) throw InputError("'final_epochs' is {}; give at least 1", table.final_epochs);
-  if (table.rates.empty() || std::ranges::adjacent_find(table.rates, std::greater_equal()) != table.rates.end() ||
+  if (table.rates.empty() ||
+      std::ranges::adjacent_find(table.rates, std::greater_equal()) != table.rates.end() ||
       !(table.rates.front() > 0))
     throw InputError("'rates' must be one or more numbers above 0, ascending");
   table.network.shapes();
@@ -106,7 +111,8 @@ class IndexedTable {
     check_header(table_);
     for (size_t i = 0; i < table_.sequences.size(); ++i)
       with_context(fmt::format("sequence {}", i + 1), [&] { index(i); });
-    if (table_.sequences.empty()) throw InputError("'sequences' is empty; give at least that without changes");
+    if (table_.sequences.empty())
+      throw InputError("'sequences' is empty; give at least that without changes");
     for (size_t i = 0; i < table_.sequences.size(); ++i)
       with_context(fmt::format("sequence {}", i + 1), [&] { check_ways_on(table_.sequences[i].decisions); });
   }
@@ -145,12 +151,15 @@ class IndexedTable {
   void check_ways_on(const Decisions& decisions) const {
     for (size_t length = 0; length < decisions.size(); ++length) {
       Decisions goes_on(decisions.begin(), decisions.begin() + static_cast<ptrdiff_t>(length));
-      if (length > 0 && ends(goes_on)) throw InputError("it goes on after decision {}, where another ends", length);
+      if (length > 0 && ends(goes_on))
+        throw InputError("it goes on after decision {}, where another ends", length);
       do goes_on.push_back(std::nullopt);
       while (find(goes_on) != nullptr && !ends(goes_on));
       if (find(goes_on) == nullptr)
-        throw InputError("a sequence that begins with its first {} decisions and then goes on without a change is "
-                         "missing; record it, too", length);
+        throw InputError(
+            "a sequence that begins with its first {} decisions and then goes on without a change is "
+            "missing; record it, too",
+            length);
     }
   }
 
@@ -172,7 +181,8 @@ class TableJob : public TrainingJob {
   void decide(const std::optional<ChangeAtRate>& decision) override {
     if (state_.over) throw InputError("the job is over; start another");
     if (!table_->has(state_.decisions, decision))
-      throw InputError("scenario '{}': {} was not recorded here; take what is offered", table_->table().scenario,
+      throw InputError("scenario '{}': {} was not recorded here; take what is offered",
+                       table_->table().scenario,
                        decision ? std::string(name_of(decision->change.kind)) : "to go on");
     state_.network =
         after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
@@ -236,9 +246,12 @@ void AdaptTable::add(uint64_t seed, std::span<const JobState> states) {
   }
   decisions = std::max(decisions, static_cast<int>(states.size()) - 1);
   if (first.network != network || first.curve != curve || stop_of(first, curve.size()) != start)
-    throw InputError("scenario '{}': a job with seed {} begins in another state than those before", scenario, seed);
-  RecordedRun run{seed, {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()), states.back().curve.end()},
-                  {}};
+    throw InputError("scenario '{}': a job with seed {} begins in another state than those before",
+                     scenario, seed);
+  RecordedRun run{
+      seed,
+      {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()), states.back().curve.end()},
+      {}};
   for (const JobState& state : states.subspan(1)) run.stops.push_back(stop_of(state, curve.size()));
   auto place = std::ranges::find(sequences, states.back().decisions, &RecordedSequence::decisions);
   if (place == sequences.end()) place = sequences.insert(place, {states.back().decisions, {}});

@@ -10,8 +10,8 @@
 
 namespace reverie::testing {
 
-/// How a made-up training goes: an epoch takes a share of the budget by its multiply-adds, and the accuracy rises
-/// towards a limit by the parameters; what was just put in costs some of it.
+/// How a made-up training goes: an epoch takes a share of the budget by its multiply-adds, and the
+/// accuracy rises towards a limit by the parameters; what was just put in costs some of it.
 struct MadeUpTraining {
   Network network = small_network();
   std::vector<double> rates = {0.01};
@@ -24,13 +24,16 @@ struct MadeUpTraining {
 inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1) {
   const double size = std::log(static_cast<double>(state.network.parameters()));
   const double before = kept * (state.curve.empty() ? 0.1 : state.curve.back().accuracy);
-  const double noise = Rng(hash_combine(seed, state.network.hash())).fork(state.curve.size()).uniform(-0.01, 0.01);
+  const double noise =
+      Rng(hash_combine(seed, state.network.hash())).fork(state.curve.size()).uniform(-0.01, 0.01);
   const double limit = 1 - 3 / size;
   state.spent = std::min(1.0, state.spent + state.epoch_share);
-  state.curve.push_back({before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
+  state.curve.push_back(
+      {before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
 }
 
-/// One step of the job: the decision, then two epochs, and two more where it is the last or the budget is spent.
+/// One step of the job: the decision, then two epochs, and two more where it is the last or the budget
+/// is spent.
 inline JobState after_made_up(const MadeUpTraining& training, JobState state, uint64_t seed,
                               const std::optional<ChangeAtRate>& decision) {
   state.network = after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
@@ -67,7 +70,8 @@ inline AdaptTable made_up_table(const MadeUpTraining& training) {
   table.scenario = training.scenario;
   table.budget = "as long as it takes";
   table.rates = training.rates;
-  std::function<void(std::vector<JobState>, uint64_t)> record = [&](std::vector<JobState> states, uint64_t seed) {
+  std::function<void(std::vector<JobState>, uint64_t)> record = [&](std::vector<JobState> states,
+                                                                    uint64_t seed) {
     if (states.back().over) {
       table.add(seed, states);
       return;
@@ -78,7 +82,8 @@ inline AdaptTable made_up_table(const MadeUpTraining& training) {
       record(std::move(longer), seed);
     }
   };
-  for (int run = 0; run < training.runs; ++run) record({made_up_start(training)}, 10 + static_cast<uint64_t>(run));
+  for (int run = 0; run < training.runs; ++run)
+    record({made_up_start(training)}, 10 + static_cast<uint64_t>(run));
   return table;
 }
 
