@@ -59,7 +59,7 @@ struct TrainingConfig {
   double rate = 0.01;
   std::vector<double> rates = {0.001, 0.003, 0.01};
   double decay = 0.9;
-  double noise = 0;
+  double noise = 0.5;
   Restart restart = Restart::kChange;
   uint64_t seed = 1;
 
@@ -80,7 +80,9 @@ struct TrainingConfig {
     v.field("rate", rate, "Learning rate that training begins with", rates_range);
     v.field("rates", rates, "Learning rates that a change can come with, ascending", rates_range);
     v.field("decay", decay, "What an epoch multiplies the learning rate by", between(0, 1));
-    v.field("noise", noise, "Widening: how unequally readers share out a weight among copies",
+    v.field("noise", noise,
+            "Widening: how unequally readers share out a weight among copies; 0: a copy learns what "
+            "its original does",
             between(0, 0.5));
     v.field("restart", restart, "When Adam's moments begin anew");
     v.field("seed", seed,
