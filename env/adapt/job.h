@@ -50,7 +50,7 @@ class TrainingJob {
 };
 
 /// Where jobs come from: real training, or a table of recorded ones. A scenario is a network, data and a
-/// schedule; its jobs differ by seed.
+/// schedule; its jobs differ by seed, from their first decision on. Safe for concurrent use.
 class JobSource {
  public:
   virtual ~JobSource() = default;
@@ -66,7 +66,7 @@ class JobSource {
   virtual const std::vector<double>& rates() const = 0;
   /// Equal seeds give equal jobs, under equal decisions.
   virtual bool deterministic() const = 0;
-  /// A job at its first decision.
+  /// A job at its first decision; those of all seeds are in the same state.
   virtual std::unique_ptr<TrainingJob> start(uint64_t seed) const = 0;
 };
 

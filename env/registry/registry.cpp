@@ -1,12 +1,14 @@
 #include "env/registry/registry.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "core/base/config.h"
 #include "core/base/error.h"
+#include "env/registry/adapt_kind.h"
 #include "env/registry/rewrite_kind.h"
 
 namespace reverie {
@@ -65,7 +67,7 @@ std::unique_ptr<EvaluationCases> EnvironmentKind::evaluation(const EnvironmentCo
 const std::vector<const EnvironmentKind*>& environment_kinds() {
   static const ToyKind toy;
   static const KnapsackKind knapsack;
-  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &toy, &knapsack};
+  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &adapt_kind(), &toy, &knapsack};
   return kinds;
 }
 
@@ -86,6 +88,14 @@ EnvironmentConfig environment_from(const std::string& yaml) {
 
 MadeEnvironment make_environment(const EnvironmentConfig& config) {
   return environment_kind(config.kind).make(config);
+}
+
+std::string file_word(const std::string& method) {
+  std::string word;
+  for (const char c : method)
+    if (std::isalnum(static_cast<unsigned char>(c))) word += c;
+    else if (c == ' ') word += '-';
+  return word;
 }
 
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken) {

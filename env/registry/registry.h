@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "env/adapt/adapt_config.h"
 #include "env/environment.h"
 #include "env/evaluation.h"
 #include "env/rewrite/rewrite_config.h"
@@ -20,16 +21,18 @@ struct EnvironmentConfig {
   std::vector<std::string> inputs;
   int horizon = 0;
   RewriteConfig rewrite;
+  AdaptConfig adapt;
   ToyConfig toy;
   KnapsackConfig knapsack;
 
   template <class V>
   void fields(V& v) {
-    v.field("kind", kind, "Which environment: rewrite, toy or knapsack");
+    v.field("kind", kind, "Which environment: rewrite, adapt, toy or knapsack");
     v.field("inputs", inputs, "Files that it begins from, such as ONNX models");
     v.field("horizon", horizon, "Steps after which an episode ends; 0: as many as the environment finds right",
             at_least(0));
     v.section("rewrite", rewrite, "Rewriting of tensor graphs");
+    v.section("adapt", adapt, "Adapting a network while it trains");
     v.section("toy", toy, "A row of blocks with a known optimum, for tests");
     v.section("knapsack", knapsack, "The knapsack problem, for tests");
   }
@@ -38,10 +41,12 @@ struct EnvironmentConfig {
 /// What an evaluation takes that only one kind knows; each kind has a section of its own.
 struct KindEvaluationConfig {
   RewriteEvaluationConfig rewrite;
+  AdaptEvaluationConfig adapt;
 
   template <class V>
   void fields(V& v) {
     v.section("rewrite", rewrite, "Searches to compare with, and checks, in rewriting");
+    v.section("adapt", adapt, "What to compare with in adaptation");
   }
 };
 
@@ -98,6 +103,9 @@ EnvironmentConfig environment_from(const std::string& yaml);
 
 /// That of the configuration's kind.
 MadeEnvironment make_environment(const EnvironmentConfig& config);
+
+/// What a method is called in names of files: "policy (greedy)" is "policy-greedy".
+std::string file_word(const std::string& method);
 
 /// The file's name without directory and ending, made unique among those that are `taken`.
 std::string graph_name(const std::string& path, const std::vector<std::string>& taken);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cctype>
 #include <set>
 #include <utility>
 
@@ -39,14 +38,6 @@ MethodResult result_of(SearchResult found) {
   result.solution = std::make_shared<RewriteSolution>(std::move(found.best), found.best_cost,
                                                       std::move(found.rewrites));
   return result;
-}
-
-std::string file_word(const std::string& method) {
-  std::string word;
-  for (const char c : method)
-    if (std::isalnum(static_cast<unsigned char>(c))) word += c;
-    else if (c == ' ') word += '-';
-  return word;
 }
 
 Json cost_json(const Cost& cost) {

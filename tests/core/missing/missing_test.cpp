@@ -5,6 +5,7 @@
 #include "core/cost/measured.h"
 #include "core/rulekit/prove/prove.h"
 #include "core/search/search.h"
+#include "env/adapt/training_source.h"
 #include "tests/support/random_graph.h"
 
 /// What stands in for libraries that a build does without; linked here in place of what uses them.
@@ -33,6 +34,10 @@ TEST(WithoutOneDnn, TheProcessorIsNamedAndMeasuresNothing) {
 
 TEST(WithoutEigen, CostsAreFittedToNothing) {
   EXPECT_THAT(refusal([] { FittedCost(make_cost_model("roofline:t4"), {}); }), HasSubstr("need Eigen"));
+}
+
+TEST(WithoutLibTorch, NoNetworkIsTrained) {
+  EXPECT_THAT(refusal([] { make_training_source({}, "scenario", {}); }), HasSubstr("needs LibTorch"));
 }
 
 TEST(WithoutZ3, ProofsByAxiomsAreRefusedAndThoseOverTheFieldAreNot) {

@@ -1,0 +1,218 @@
+#include "env/adapt/adapt_environment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "env/adapt/features.h"
+
+namespace reverie {
+namespace {
+
+constexpr double kHighestAccuracy = 0.99;
+constexpr int kGoOn = 0;
+enum Metrics { kAccuracyMetric, kParametersMetric, kEpochsMetric };
+
+/// Endings of actions by rate, ascending.
+std::vector<std::string> rate_words(size_t rates) {
+  switch (rates) {
+    case 1: return {""};
+    case 2: return {" at low rate", " at high rate"};
+    case 3: return {" at low rate", " at middle rate", " at high rate"};
+    default: throw InputError("a scenario of `adapt` has {} rates; give 1 to 3", rates);
+  }
+}
+
+size_t common_rates(const std::vector<AdaptStart>& starts) {
+  const size_t rates = starts.front().source->rates().size();
+  for (const AdaptStart& start : starts)
+    if (start.source->rates().size() != rates)
+      throw InputError("scenario '{}' has {} learning rates and '{}' has {}; give all equally many",
+                       starts.front().source->scenario(), rates, start.source->scenario(),
+                       start.source->rates().size());
+  return rates;
+}
+
+std::vector<StartState> start_states(const std::vector<AdaptStart>& starts) {
+  std::vector<StartState> states;
+  for (const AdaptStart& start : starts) {
+    const std::string scenario = start.source->scenario();
+    std::string name = scenario;
+    for (int i = 2; std::ranges::count(states, name, &StartState::name) > 0; ++i)
+      name = fmt::format("{}-{}", scenario, i);
+    states.push_back({name, start.source->fingerprint()});
+  }
+  return states;
+}
+
+std::string sources_of(const std::vector<AdaptStart>& starts) {
+  std::vector<std::string> names;
+  for (const AdaptStart& start : starts)
+    if (std::ranges::count(names, start.source->name()) == 0) names.push_back(start.source->name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+int horizon_of(const std::vector<AdaptStart>& starts, int horizon) {
+  int decisions = 0;
+  for (const AdaptStart& start : starts) decisions = std::max(decisions, start.source->decisions());
+  if (horizon > 0 && horizon < decisions)
+    throw InputError("env.horizon is {}, and jobs have {} decisions; leave it out", horizon, decisions);
+  return std::max(horizon, decisions);
+}
+
+EnvSpec make_spec(const std::vector<AdaptStart>& starts, int horizon) {
+  EnvSpec spec;
+  spec.name = "adapt";
+  spec.node_types = job_node_types();
+  spec.node_features = job_node_features();
+  spec.edge_features = job_edge_features();
+  spec.action_features = change_features();
+  spec.actions = {"go on"};
+  for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
+    for (const std::string& rate : rate_words(common_rates(starts)))
+      spec.actions.push_back(std::string(name_of(kind)) + rate);
+  spec.actions.push_back("NO-OP");
+  spec.targets = job_targets();
+  spec.metrics = {{"accuracy", "%"}, {"parameters", ""}, {"epochs", ""}};
+  spec.objective = kAccuracyMetric;
+  spec.less_is_better = false;
+  spec.horizon = horizon_of(starts, horizon);
+  spec.starts = start_states(starts);
+  spec.source = sources_of(starts);
+  spec.deterministic = std::ranges::all_of(starts, [](const auto& start) { return start.source->deterministic(); });
+  spec.may_be_infeasible = true;
+  return spec;
+}
+
+}  // namespace
+
+AdaptEnvironment::AdaptEnvironment(std::vector<AdaptStart> starts, AdaptReward reward, int horizon)
+    : starts_(std::move(starts)), reward_(reward) {
+  if (starts_.empty()) throw InputError("`adapt` has no scenario; name at least one network or table");
+  spec_ = make_spec(starts_, horizon);
+}
+
+AdaptEnvironment::AdaptEnvironment(const AdaptEnvironment& other)
+    : starts_(other.starts_), reward_(other.reward_), spec_(other.spec_), start_(other.start_),
+      job_(other.job_ ? other.job_->copy() : nullptr), shown_(other.shown_),
+      start_accuracy_(other.start_accuracy_), changed_at_(other.changed_at_), steps_(other.steps_),
+      over_(other.over_) {}
+
+std::unique_ptr<Environment> AdaptEnvironment::fork() const {
+  return std::unique_ptr<Environment>(new AdaptEnvironment(*this));
+}
+
+void AdaptEnvironment::reset(uint64_t seed) {
+  start_ = seed % starts_.size();
+  job_ = start().source->start(seed / starts_.size());
+  shown_ = job_->state();
+  start_accuracy_ = mean_accuracy(shown_.curve, start().final_epochs);
+  changed_at_ = 0;
+  steps_ = 0;
+  over_ = false;
+  ++counters_.resets;
+}
+
+std::optional<ChangeAtRate> AdaptEnvironment::decision_of(const Action& action) const {
+  if (action.primary == kGoOn || action.primary == spec_.no_op()) return std::nullopt;
+  const std::vector<double>& rates = start().source->rates();
+  const auto number = static_cast<size_t>(action.primary - 1);
+  const ChangeKind kind = number < rates.size() ? ChangeKind::kDeepen : ChangeKind::kWiden;
+  return ChangeAtRate{{kind, action.entity - 1}, rates[number % rates.size()]};
+}
+
+void AdaptEnvironment::train_to_the_end() {
+  while (!job_->state().over) job_->decide(std::nullopt);
+}
+
+StepResult AdaptEnvironment::step(const Action& action) {
+  if (over_) throw InputError("the episode is over; reset the environment before the next step");
+  require_allowed(spec_, mask(), action);
+  const size_t epochs = job().curve.size();
+  if (action.primary == spec_.no_op()) {
+    train_to_the_end();
+  } else {
+    const std::optional<ChangeAtRate> decision = decision_of(action);
+    job_->decide(decision);
+    if (decision) changed_at_ = shown_.spent;
+    shown_ = job();
+  }
+  ++counters_.steps;
+  counters_.measurements += static_cast<int64_t>(job().curve.size() - epochs);
+  StepResult result;
+  result.terminated = job().over;
+  result.truncated = ++steps_ >= spec_.horizon && !result.terminated;
+  over_ = result.terminated || result.truncated;
+  result.reward = reward();
+  result.info = info();
+  return result;
+}
+
+/// From 0 to 1, of the job as it is.
+double AdaptEnvironment::accuracy() const { return mean_accuracy(job().curve, start().final_epochs); }
+
+double AdaptEnvironment::reward() const {
+  if (!job().over) return 0;
+  if (reward_ == AdaptReward::kAccuracy) return 100 * (accuracy() - start_accuracy_);
+  return 100 * std::tan(std::min(accuracy(), kHighestAccuracy) * std::numbers::pi / 2);
+}
+
+StepInfo AdaptEnvironment::info() const {
+  StepInfo info;
+  const JobState& state = job();
+  info.feasible = state.over;
+  info.metrics = {100 * (state.over ? accuracy() : start_accuracy_),
+                  static_cast<double>(state.network.parameters()), static_cast<double>(state.curve.size())};
+  info.best = state.over ? info.metrics[kAccuracyMetric] : spec_.worst();
+  return info;
+}
+
+ActionMask AdaptEnvironment::mask() const {
+  const auto blocks = static_cast<int>(shown_.network.blocks.size());
+  ActionMask mask(spec_.primary_actions(), blocks + 1);
+  if (shown_.over) return mask;
+  mask.at(kGoOn, 0) = 1;
+  for (int primary = 1; primary < spec_.no_op(); ++primary)
+    for (int block = 0; block < blocks; ++block) {
+      const ChangeAtRate change = *decision_of({primary, block + 1, 0});
+      if (allows(shown_.network, change.change) && start().source->offers(shown_, change))
+        mask.at(primary, block + 1) = 1;
+    }
+  return mask;
+}
+
+Observation AdaptEnvironment::observe() const {
+  Observation observation;
+  observation.graph = job_features({shown_, changed_at_, start().source->decisions()});
+  observation.mask = mask();
+  observation.state_key = state_key();
+  const size_t width = spec_.action_features.size();
+  observation.action_features.resize(observation.mask.counts.size() * width, 0);
+  for (int primary = 1; primary < spec_.no_op(); ++primary)
+    for (int n = 0; n < observation.mask.total(primary); ++n) {
+      const Action action = observation.mask.choice(primary, n);
+      const std::vector<float> row = features_of(shown_.network, *decision_of(action));
+      const auto cell = static_cast<ptrdiff_t>(width) * (primary * observation.mask.entities + action.entity);
+      std::ranges::copy(row, observation.action_features.begin() + cell);
+    }
+  return observation;
+}
+
+uint64_t AdaptEnvironment::state_key() const {
+  uint64_t key = hash_combine(start().source->fingerprint(), shown_.network.hash());
+  const auto add = [&](double number) { key = hash_combine(key, std::bit_cast<uint64_t>(number)); };
+  for (const EpochRecord& epoch : shown_.curve) add(epoch.accuracy);
+  for (const auto& decision : shown_.decisions) {
+    add(decision ? decision->rate : 0);
+    add(decision ? 2 * decision->change.block + static_cast<int>(decision->change.kind) : -1);
+  }
+  for (const double number : {shown_.spent, shown_.throughput, shown_.epoch_share, changed_at_,
+                              shown_.over ? 1.0 : 0.0})
+    add(number);
+  return key;
+}
+
+}  // namespace reverie

@@ -1,0 +1,61 @@
+#include "env/registry/adapt_kind.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "core/base/error.h"
+#include "env/adapt/table.h"
+#include "env/registry/adapt_evaluation.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kFinalEpochs = 3;
+
+AdaptStart start_of(const std::string& input, const AdaptConfig& config, std::vector<std::string>& names) {
+  const std::string ending = std::filesystem::path(input).extension().string();
+  AdaptStart start;
+  if (ending == ".json") {
+    AdaptTable table = read_table(input);
+    start.final_epochs = table.final_epochs;
+    start.source = table_source(std::move(table));
+  } else if (ending == ".yaml" || ending == ".yml") {
+    names.push_back(graph_name(input, names));
+    start.final_epochs = kFinalEpochs;
+    start.source = make_training_source(load_network(input), names.back(), config.train);
+  } else {
+    throw InputError("{}: `adapt` takes networks (NAME.yaml) and tables (NAME.json)", input);
+  }
+  if (config.final_epochs > 0) start.final_epochs = config.final_epochs;
+  return start;
+}
+
+class AdaptKind : public EnvironmentKind {
+ public:
+  std::string_view name() const override { return "adapt"; }
+  std::string_view inputs() const override { return "networks as YAML, or tables as JSON"; }
+
+  MadeEnvironment make(const EnvironmentConfig& config) const override {
+    if (config.inputs.empty())
+      throw InputError("no scenario: name at least one network (NAME.yaml) or table (NAME.json)");
+    std::vector<AdaptStart> starts;
+    std::vector<std::string> names;
+    for (const std::string& input : config.inputs) starts.push_back(start_of(input, config.adapt, names));
+    return {std::make_unique<AdaptEnvironment>(std::move(starts), config.adapt.reward, config.horizon), {}};
+  }
+
+  /// Jobs end by themselves: a longer horizon changes nothing.
+  std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config, const KindEvaluationConfig& how,
+                                              const EvaluationPlan&) const override {
+    return adapt_cases(make(config), how.adapt);
+  }
+};
+
+}  // namespace
+
+const EnvironmentKind& adapt_kind() {
+  static const AdaptKind kind;
+  return kind;
+}
+
+}  // namespace reverie
