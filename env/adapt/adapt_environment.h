@@ -21,6 +21,9 @@ inline EnumNames<AdaptReward> enum_names(AdaptReward) {
   return {{AdaptReward::kAccuracy, "accuracy"}, {AdaptReward::kPublished, "published"}};
 }
 
+/// The published reward of an accuracy from 0 to 1.
+double published_reward(double accuracy);
+
 /// A scenario, and of how many last epochs the accuracy counts, as their mean; at least 1.
 struct AdaptStart {
   std::shared_ptr<const JobSource> source;
