@@ -23,6 +23,9 @@ inline EnumNames<Restart> enum_names(Restart) {
   return {{Restart::kChange, "change"}, {Restart::kPublished, "published"}};
 }
 
+/// A step at a greater learning rate could be beyond float32.
+inline constexpr double kMostRate = 1e30;
+
 /// Processors that come and go.
 struct ExtraConfig {
   double from = 0, until = 1, factor = 1;
@@ -59,6 +62,7 @@ struct TrainingConfig {
 
   template <class V>
   void fields(V& v) {
+    const ConfigRange rates_range{0, kMostRate, true};
     v.field("data", data, "Folder with the files of MNIST, Fashion-MNIST or CIFAR-10");
     v.field("train_images", train_images, "Images to train on; 0: all", at_least(0));
     v.field("test_images", test_images, "Images to measure accuracy on; 0: all", at_least(0));
@@ -69,8 +73,8 @@ struct TrainingConfig {
     v.field("decisions", decisions, "Decisions of a job", at_least(1));
     v.field("every", every, "Epochs from a decision to the next", at_least(1));
     v.section("extra", extra, "Extra processors");
-    v.field("rate", rate, "Learning rate that training begins with", above(0));
-    v.field("rates", rates, "Learning rates that a change can come with, ascending", above(0));
+    v.field("rate", rate, "Learning rate that training begins with", rates_range);
+    v.field("rates", rates, "Learning rates that a change can come with, ascending", rates_range);
     v.field("decay", decay, "What an epoch multiplies the learning rate by", between(0, 1));
     v.field("noise", noise, "Widening: how unequally readers share out a weight among copies", between(0, 0.5));
     v.field("restart", restart, "When Adam's moments begin anew");
@@ -96,10 +100,11 @@ class RealJob : public TrainingJob {
 /// LibTorch, whatever the caller's setting is, which it puts back. Under seconds it trains on `extra.factor` threads
 /// while it has extra processors.
 ///
-/// Where the network grew with extra processors and they go before the end, the job goes on with the network it had
-/// before, and its weights from then; decisions stay in its history. The larger network's outputs on the training
-/// images, charged as a pass forward, are its soft targets (Hinton, Vinyals and Dean 2015, section 2):
-/// temperature 2, share of the loss 0.75, a quarter of that after each epoch.
+/// Where the network grew with extra processors and they go before the end, the epoch is broken off there. The job goes
+/// on with the network it had before it grew, with its weights from then; decisions stay in its history. The larger
+/// network's outputs on the training images, charged as a pass forward, are soft targets (Hinton, Vinyals and Dean
+/// 2015, section 2): temperature 2, share of the loss 0.75, a quarter of that after each epoch. The learning rate goes
+/// on, Adam's moments begin anew.
 class TrainingSource : public JobSource {
  public:
   /// A job before its first epoch; `JobSource::start` trains it to its first decision.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "env/adapt/network_onnx.h"
 #include "env/adapt/table.h"
 #include "env/registry/adapt_evaluation.h"
 
@@ -19,12 +20,13 @@ AdaptStart start_of(const std::string& input, const AdaptConfig& config, std::ve
     AdaptTable table = read_table(input);
     start.final_epochs = table.final_epochs;
     start.source = table_source(std::move(table));
-  } else if (ending == ".yaml" || ending == ".yml") {
+  } else if (ending == ".yaml" || ending == ".yml" || ending == ".onnx") {
     names.push_back(graph_name(input, names));
+    const Network network = ending == ".onnx" ? network_from_onnx(input) : load_network(input);
     start.final_epochs = kFinalEpochs;
-    start.source = make_training_source(load_network(input), names.back(), config.train);
+    start.source = make_training_source(network, names.back(), config.train);
   } else {
-    throw InputError("{}: `adapt` takes networks (NAME.yaml) and tables (NAME.json)", input);
+    throw InputError("{}: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)", input);
   }
   if (config.final_epochs > 0) start.final_epochs = config.final_epochs;
   return start;
@@ -33,11 +35,11 @@ AdaptStart start_of(const std::string& input, const AdaptConfig& config, std::ve
 class AdaptKind : public EnvironmentKind {
  public:
   std::string_view name() const override { return "adapt"; }
-  std::string_view inputs() const override { return "networks as YAML, or tables as JSON"; }
+  std::string_view inputs() const override { return "networks as YAML or ONNX, or tables as JSON"; }
 
   MadeEnvironment make(const EnvironmentConfig& config) const override {
     if (config.inputs.empty())
-      throw InputError("no scenario: name at least one network (NAME.yaml) or table (NAME.json)");
+      throw InputError("no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
     std::vector<AdaptStart> starts;
     std::vector<std::string> names;
     for (const std::string& input : config.inputs) starts.push_back(start_of(input, config.adapt, names));

@@ -1,11 +1,6 @@
 #include "env/adapt/train/budget.h"
 
 namespace reverie {
-namespace {
-
-constexpr double kRounding = 1e-9;  // what sums of shares may be off by
-
-}  // namespace
 
 Budget::Budget(const TrainingConfig& config, double first_epoch) : config_(config) {
   if (config.unit == BudgetUnit::kFlops) share_ = 1 / (config.budget * first_epoch);
@@ -19,7 +14,7 @@ bool Budget::charge(double work) {
   }
   const bool lasts = spent_ + share <= 1 + kRounding;
   spent_ += share;
-  if (spent_ >= 1 - kRounding) end();
+  if (reached(1)) end();
   return lasts;
 }
 

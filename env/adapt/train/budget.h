@@ -14,8 +14,12 @@ class Budget {
   /// Share, 0 to 1.
   double spent() const { return spent_; }
   bool over() const { return spent_ >= 1; }
+  /// Whether so much is spent, to what sums of shares may be off by.
+  bool reached(double share) const { return spent_ >= share - kRounding; }
   /// Whether the extra processors are there.
-  bool extra() const { return config_.extra.factor > 1 && spent_ >= config_.extra.from && spent_ < config_.extra.until; }
+  bool extra() const {
+    return config_.extra.factor > 1 && reached(config_.extra.from) && !(reached(config_.extra.until) || over());
+  }
   double throughput() const { return extra() ? config_.extra.factor : 1; }
   int threads() const { return config_.unit == BudgetUnit::kSeconds ? static_cast<int>(throughput()) : 1; }
   /// Share that the work takes with the processors of now. Of seconds by what the last `measure` said; 0 before.
@@ -33,6 +37,8 @@ class Budget {
   void restore(double spent, double share);
 
  private:
+  static constexpr double kRounding = 1e-9;
+
   TrainingConfig config_;
   double spent_ = 0;
   double share_ = 0;  ///< of the budget for one multiply-add at throughput 1

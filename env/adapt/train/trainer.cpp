@@ -102,7 +102,7 @@ void TrainerJob::update_state() {
 bool TrainerJob::at_decision() const {
   const auto taken = std::ssize(state_.decisions);
   if (state_.over || taken >= setup_->config.decisions) return false;
-  if (taken == 0) return state_.spent >= setup_->config.from;
+  if (taken == 0) return budget_.reached(setup_->config.from);
   return std::ssize(state_.curve) >= epochs_at_decision_ + setup_->config.every;
 }
 
@@ -114,8 +114,8 @@ void TrainerJob::decide(const std::optional<ChangeAtRate>& decision) {
 void TrainerJob::take(const std::optional<ChangeAtRate>& decision) {
   if (state_.over) throw InputError("the budget is spent: no decision can be taken");
   if (!at_decision()) throw InputError("the job stands at no decision: train it on first");
-  if (decision && !(std::isfinite(decision->rate) && decision->rate > 0))
-    throw InputError("a learning rate of {} is none: take one above 0", decision->rate);
+  if (decision && !(decision->rate > 0 && decision->rate <= kMostRate))
+    throw InputError("a learning rate of {} is none: take one above 0, of at most {}", decision->rate, kMostRate);
   Network next = after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
   if (decision) {
     const ThreadsOfCaller threads;
@@ -146,17 +146,22 @@ void TrainerJob::set_threads() const {
   if (const int threads = budget_.threads(); threads != at::get_num_threads()) at::set_num_threads(threads);
 }
 
-bool TrainerJob::epoch_fits() const {
-  if (setup_->config.unit == BudgetUnit::kSeconds) return true;
+bool TrainerJob::processors_left(const Budget& budget) const { return smaller_ && !budget.extra() && !budget.over(); }
+
+bool TrainerJob::charge(Budget& budget, double factor, int64_t images) const {
+  const double work = factor * static_cast<double>(state_.network.multiply_adds() * images);
+  return budget.charge(work) && !processors_left(budget);
+}
+
+bool TrainerJob::budget_ends_within_epoch() const {
+  if (setup_->config.unit == BudgetUnit::kSeconds) return false;
   Budget ahead = budget_;
-  const auto work = static_cast<double>(state_.network.multiply_adds());
-  const auto charge = [&](double factor) {
-    return [&, factor](int64_t begin, int64_t end) {
-      return ahead.charge(factor * work * static_cast<double>(end - begin));
-    };
+  const auto pass = [&](double factor) {
+    return [&, factor](int64_t begin, int64_t end) { return charge(ahead, factor, end - begin); };
   };
-  return in_pieces(setup_->train.count(), setup_->config.batch, charge(kForwardAndBackward)) &&
-         in_pieces(setup_->test.count(), kEvaluationBatch, charge(kForward));
+  return !(in_pieces(setup_->train.count(), setup_->config.batch, pass(kForwardAndBackward)) &&
+           in_pieces(setup_->test.count(), kEvaluationBatch, pass(kForward))) &&
+         !processors_left(ahead);
 }
 
 void TrainerJob::epoch() {
@@ -164,21 +169,22 @@ void TrainerJob::epoch() {
   if (config.restart == Restart::kPublished && !state_.decisions.empty())
     adam_ = Adam(weights_.parameters(), config.rate);
   budget_.start_clock();
-  EpochRecord record;
   const double before = budget_.spent();
   std::optional<WeightedNetwork> kept;
   if (config.unit == BudgetUnit::kSeconds) kept = weights_;
-  if (epoch_fits() && train(record) && evaluate(record)) {
+  EpochRecord record;
+  if (budget_ends_within_epoch()) {
+    budget_.end();
+  } else if (train(record) && evaluate(record)) {
     record.spent = budget_.spent();
     budget_.measure(before, epoch_work());
     state_.curve.push_back(record);
     adam_.rate *= config.decay;
     if (teacher_ && (teacher_->share *= kSoftDecay) < kLeastSoftShare) teacher_.reset();
-    if (smaller_ && !budget_.extra() && !budget_.over()) make_smaller();
-  } else {
-    budget_.end();
-    if (kept) weights_ = std::move(*kept);
+  } else if (budget_.over() && kept) {
+    weights_ = std::move(*kept);
   }
+  if (processors_left(budget_)) make_smaller();
   update_state();
 }
 
@@ -186,7 +192,6 @@ bool TrainerJob::train(EpochRecord& record) {
   const auto& [pixels, labels] = setup_->train;
   const int64_t count = setup_->train.count();
   const auto order = shuffled(count, Rng(seed_).fork(kOrderStream).fork(state_.curve.size()));
-  const auto work = kForwardAndBackward * static_cast<double>(state_.network.multiply_adds());
   const std::vector<torch::Tensor> parameters = weights_.parameters();
   return in_pieces(count, setup_->config.batch, [&](int64_t begin, int64_t end) {
     set_threads();
@@ -202,7 +207,7 @@ bool TrainerJob::train(EpochRecord& record) {
     const double share = static_cast<double>(end - begin) / static_cast<double>(count);
     record.loss += value * share;
     record.train_accuracy += correct_in(logits, batch_labels) / static_cast<double>(count);
-    return budget_.charge(work * static_cast<double>(end - begin));
+    return charge(budget_, kForwardAndBackward, end - begin);
   });
 }
 
@@ -218,25 +223,24 @@ torch::Tensor TrainerJob::loss(const torch::Tensor& logits, const torch::Tensor&
 bool TrainerJob::evaluate(EpochRecord& record) {
   const torch::NoGradGuard guard;
   const int64_t count = setup_->test.count();
-  const auto work = kForward * static_cast<double>(state_.network.multiply_adds());
   return in_pieces(count, kEvaluationBatch, [&](int64_t begin, int64_t end) {
     set_threads();
     const auto logits = weights_.forward(inputs_of(setup_->test.pixels.slice(0, begin, end)), Pass::kEvaluate);
     record.accuracy +=
         correct_in(logits, setup_->test.labels.slice(0, begin, end)) / static_cast<double>(count);
-    return budget_.charge(work * static_cast<double>(end - begin));
+    return charge(budget_, kForward, end - begin);
   });
 }
 
 void TrainerJob::make_smaller() {
   const torch::NoGradGuard guard;
-  const auto work = kForward * static_cast<double>(state_.network.multiply_adds());
   std::vector<torch::Tensor> targets;
   in_pieces(setup_->train.count(), kEvaluationBatch, [&](int64_t begin, int64_t end) {
     set_threads();
     const auto logits = weights_.forward(inputs_of(setup_->train.pixels.slice(0, begin, end)), Pass::kEvaluate);
     targets.push_back(torch::softmax(logits / kTemperature, 1));
-    return budget_.charge(work * static_cast<double>(end - begin));
+    charge(budget_, kForward, end - begin);
+    return !budget_.over();
   });
   if (budget_.over()) return;
   teacher_ = {OwnTensor(torch::cat(targets)), kSoftShare};

@@ -68,7 +68,11 @@ class TrainerJob : public RealJob {
 
   bool at_decision() const;
   void epoch();
-  bool epoch_fits() const;
+  bool budget_ends_within_epoch() const;
+  /// Whether the network has to shrink now.
+  bool processors_left(const Budget& budget) const;
+  /// False where the network cannot go on after it.
+  bool charge(Budget& budget, double factor, int64_t images) const;
   bool train(EpochRecord& record);
   torch::Tensor loss(const torch::Tensor& logits, const torch::Tensor& labels, const torch::Tensor& rows) const;
   bool evaluate(EpochRecord& record);

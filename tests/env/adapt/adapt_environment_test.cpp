@@ -85,6 +85,32 @@ TEST(AdaptEnvironment, TheMaskOffersWhatTheNetworkAllows) {
   EXPECT_THAT(mask.of(4), ElementsAre(0, 1, 0, 1, 0, 1, 0, 0));
 }
 
+/// A table's jobs, with every change on offer.
+class OffersAll : public JobSource {
+ public:
+  std::string name() const override { return table_->name(); }
+  std::string scenario() const override { return table_->scenario(); }
+  uint64_t fingerprint() const override { return table_->fingerprint(); }
+  int decisions() const override { return table_->decisions(); }
+  bool offers(const JobState&, const ChangeAtRate&) const override { return true; }
+  const std::vector<double>& rates() const override { return table_->rates(); }
+  bool deterministic() const override { return table_->deterministic(); }
+  std::unique_ptr<TrainingJob> start(uint64_t seed) const override { return table_->start(seed); }
+
+ private:
+  std::unique_ptr<JobSource> table_ = table_source(made_up_table(kSmall));
+};
+
+TEST(AdaptEnvironment, NoMaskOffersWhatTheNetworkForbids) {
+  AdaptEnvironment env({{std::make_shared<OffersAll>(), 3}}, AdaptReward::kAccuracy);
+  env.reset(0);
+  EXPECT_EQ(env.mask(), [] {
+    const auto usual = made_up({kSmall});
+    usual->reset(0);
+    return usual->mask();
+  }());
+}
+
 TEST(AdaptEnvironment, AnActionChangesTheBlockOfItsEntity) {
   const auto env = made_up({kTwoRates});
   env->reset(0);
@@ -151,14 +177,19 @@ TEST(AdaptEnvironment, NoOpTrainsToTheEndWithoutAChange) {
   EXPECT_EQ(end.info, same.info);
 }
 
-TEST(AdaptEnvironment, TheSeedPicksTheRunAndNotTheStart) {
+TEST(AdaptEnvironment, TheSeedPicksTheScenarioAndThenTheRun) {
   const auto env = made_up({kLong, kSmall});
+  const auto source = table_source(made_up_table(kLong));
   std::set<double> starts, ends;
   for (uint64_t seed = 0; seed < 20; seed += 2) {
     env->reset(seed);
     starts.insert(env->info().metrics[0]);
     env->step({kDeepen, 1, 0});
     ends.insert(env->step({kNoOp, 0, 0}).info.best);
+    const auto job = source->start(seed / 2);
+    job->decide(env->job().decisions[0]);
+    while (!job->state().over) job->decide(std::nullopt);
+    EXPECT_EQ(env->job(), job->state());
   }
   EXPECT_EQ(starts.size(), 1u);
   EXPECT_EQ(ends.size(), 2u);
@@ -180,6 +211,10 @@ TEST(AdaptEnvironment, TheImageShowsTheJob) {
   const Observation next = env->observe();
   EXPECT_FLOAT_EQ(column(next, spec, 0, "decision"), 0.5);
   EXPECT_FLOAT_EQ(column(next, spec, 0, "budget since change"), env->job().spent - spent);
+  const auto other = made_up({kSmall});
+  other->reset(0);
+  other->step({kGoOn, 0, 0});
+  EXPECT_FLOAT_EQ(column(other->observe(), spec, 0, "budget since change"), other->job().spent) << "no change yet";
   EXPECT_EQ(column(next, spec, 3, "age"), 0);
   EXPECT_EQ(column(next, spec, 1, "age"), 1);
   const size_t columns = spec.node_features.size(), of_job = next.graph.graph_targets.size();

@@ -75,9 +75,9 @@ TEST_F(AdaptKindTest, TheConfigurationSaysHowManyEpochsCount) {
 
 TEST_F(AdaptKindTest, SaysWhatIsWrongWithAnInput) {
   config_.inputs = {};
-  EXPECT_EQ(error(), "no scenario: name at least one network (NAME.yaml) or table (NAME.json)");
-  config_.inputs = {"model.onnx"};
-  EXPECT_EQ(error(), "model.onnx: `adapt` takes networks (NAME.yaml) and tables (NAME.json)");
+  EXPECT_EQ(error(), "no scenario: name at least one network (NAME.yaml, NAME.onnx) or table (NAME.json)");
+  config_.inputs = {"model.pt"};
+  EXPECT_EQ(error(), "model.pt: `adapt` takes networks (NAME.yaml, NAME.onnx) and tables (NAME.json)");
   config_.inputs = {directory_ / "none.json"};
   EXPECT_THAT(error(), HasSubstr("none.json"));
 }
