@@ -63,6 +63,8 @@ class AdaptEnvironment : public Environment {
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
+  /// Its scenarios.
+  const std::vector<AdaptStart>& starts() const { return starts_; }
   /// Where the job stands: at its end after NO-OP, too.
   const JobState& job() const { return job_->state(); }
   /// The decision that an action is, in the state that is observed; nullopt: no change.
