@@ -17,9 +17,11 @@ struct AdaptConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("reward", reward, "accuracy: points gained since the first decision; published: 100 tan(a pi / 2)");
+    v.field("reward", reward,
+            "accuracy: points gained since the first decision; published: 100 tan(a pi / 2)");
     v.field("final_epochs", final_epochs,
-            "The result is the mean accuracy of so many last epochs; 0: as a table says, else 3", at_least(0));
+            "The result is the mean accuracy of so many last epochs; 0: as a table says, else 3",
+            at_least(0));
     v.section("train", train, "How networks are trained, where they are no table");
   }
 };
@@ -31,7 +33,8 @@ struct AdaptEvaluationConfig {
   template <class V>
   void fields(V& v) {
     v.field("fixed", fixed,
-            "A fixed sequence to compare with, a decision each: 'go on', or an action and a block, 'deepen: conv1'; "
+            "A fixed sequence to compare with, a decision each: 'go on', or an action and a block, "
+            "'deepen: conv1'; "
             "empty: none");
   }
 };

@@ -82,7 +82,8 @@ EnvSpec make_spec(const std::vector<AdaptStart>& starts, int horizon) {
   spec.horizon = horizon_of(starts, horizon);
   spec.starts = start_states(starts);
   spec.source = sources_of(starts);
-  spec.deterministic = std::ranges::all_of(starts, [](const auto& start) { return start.source->deterministic(); });
+  spec.deterministic =
+      std::ranges::all_of(starts, [](const auto& start) { return start.source->deterministic(); });
   spec.may_be_infeasible = true;
   return spec;
 }

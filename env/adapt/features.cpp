@@ -32,7 +32,8 @@ double slope(const std::vector<EpochRecord>& curve) {
   if (count < 2) return 0;
   const auto first = curve.end() - count;
   double mean = 0, with = 0, without = 0;
-  for (auto epoch = first; epoch != curve.end(); ++epoch) mean += epoch->accuracy / static_cast<double>(count);
+  for (auto epoch = first; epoch != curve.end(); ++epoch)
+    mean += epoch->accuracy / static_cast<double>(count);
   for (ptrdiff_t i = 0; i < count; ++i) {
     const double x = static_cast<double>(i) - static_cast<double>(count - 1) / 2;
     with += x * (first[i].accuracy - mean);
@@ -74,8 +75,8 @@ class FeatureWriter {
     const std::vector<float> none(job.size(), 0);
     for (int block = 0; block < static_cast<int>(network_.blocks.size()); ++block) {
       const double share = static_cast<double>(network_.multiply_adds(block)) / std::max(1.0, all_);
-      add_node(static_cast<int>(network_.blocks[static_cast<size_t>(block)].kind), block_row(block, share), none,
-               share);
+      add_node(static_cast<int>(network_.blocks[static_cast<size_t>(block)].kind), block_row(block, share),
+               none, share);
       add_edges(block);
     }
     features_.graph_targets = job;
@@ -154,7 +155,9 @@ const std::vector<std::string>& job_edge_features() {
   return names;
 }
 
-GraphFeatures job_features(const JobView& view) { return FeatureWriter(view.state.network).write(job_row(view)); }
+GraphFeatures job_features(const JobView& view) {
+  return FeatureWriter(view.state.network).write(job_row(view));
+}
 
 const std::vector<std::string>& change_features() {
   static const std::vector<std::string> names = {"log multiply-add ratio", "log parameter ratio", "log rate"};

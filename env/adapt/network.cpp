@@ -15,8 +15,8 @@ bool is_pool(const Block& block) {
 BlockShape conv_or_pool_shape(const Block& block, const BlockShape& in) {
   const auto extent = [&](int size) {
     if (size + 2 * block.padding < block.kernel)
-      throw InputError("its input is {} x {} with padding {}, smaller than its kernel of {}", in.height, in.width,
-                       block.padding, block.kernel);
+      throw InputError("its input is {} x {} with padding {}, smaller than its kernel of {}", in.height,
+                       in.width, block.padding, block.kernel);
     return (size + 2 * block.padding - block.kernel) / block.stride + 1;
   };
   return {block.width, extent(in.height), extent(in.width)};
@@ -32,7 +32,8 @@ void check_numbers(const Block& block) {
 BlockShape shape_of(const Block& block, const BlockShape& in) {
   check_numbers(block);
   if (is_pool(block) && block.width != in.channels)
-    throw InputError("it is a pool of width {} behind {} channels; a pool keeps them", block.width, in.channels);
+    throw InputError("it is a pool of width {} behind {} channels; a pool keeps them", block.width,
+                     in.channels);
   switch (block.kind) {
     case BlockKind::kLinear:
     case BlockKind::kGlobalPool: return {block.width, 1, 1};
@@ -114,8 +115,9 @@ uint64_t Network::hash() const {
   for (const int extent : {image.channels, image.height, image.width}) add(extent);
   for (const Block& block : blocks) {
     hash = hash_combine(hash, hash_string(block.name));
-    for (const int number : {static_cast<int>(block.kind), block.width, block.kernel, block.stride, block.padding,
-                             int{block.batch_norm}, int{block.relu}, block.from, block.add, block.origin, block.age})
+    for (const int number :
+         {static_cast<int>(block.kind), block.width, block.kernel, block.stride, block.padding,
+          int{block.batch_norm}, int{block.relu}, block.from, block.add, block.origin, block.age})
       add(number);
   }
   return hash;
@@ -151,7 +153,8 @@ std::vector<int> tied_with_image(const Network& network, int block) {
   const int own = group[static_cast<size_t>(width_giver(network, block) + 1)];
   std::vector<int> members;
   for (size_t i = 0; i < count; ++i)
-    if (group[i] == own && (i == 0 || !is_pool(network.blocks[i - 1]))) members.push_back(static_cast<int>(i) - 1);
+    if (group[i] == own && (i == 0 || !is_pool(network.blocks[i - 1])))
+      members.push_back(static_cast<int>(i) - 1);
   return members;
 }
 
@@ -198,7 +201,8 @@ void widen(Network& network, int index) {
   }
   for (Block& block : network.blocks)
     if (is_pool(block))
-      block.width = block.from < 0 ? network.image.channels : network.blocks[static_cast<size_t>(block.from)].width;
+      block.width =
+          block.from < 0 ? network.image.channels : network.blocks[static_cast<size_t>(block.from)].width;
 }
 
 }  // namespace
@@ -212,7 +216,8 @@ std::vector<int> tied(const Network& network, int block) {
 bool allows(const Network& network, const Change& change) {
   if (change.block < 0 || change.block >= static_cast<int>(network.blocks.size())) return false;
   if (is_pool(network.blocks[static_cast<size_t>(change.block)])) return false;
-  return change.kind == ChangeKind::kDeepen ? may_deepen(network, change.block) : may_widen(network, change.block);
+  return change.kind == ChangeKind::kDeepen ? may_deepen(network, change.block)
+                                            : may_widen(network, change.block);
 }
 
 Network changed(const Network& network, const Change& change) {

@@ -12,9 +12,10 @@ enum class BlockKind : uint8_t { kConv, kLinear, kMaxPool, kAveragePool, kGlobal
 
 /// A part of a network that is changed as one.
 ///
-/// conv: convolution with a bias, batch normalisation where `batch_norm`, plus the output of `add` where there is one,
-/// ReLU where `relu`, in this order. linear: of the flattened input, ReLU where `relu`. Pools have neither
-/// weights nor activation; the global pool is the mean over height and width.
+/// conv: convolution with a bias, batch normalisation where `batch_norm`, plus the output of `add`
+/// where there is one, ReLU where `relu`, in this order. linear: of the flattened input, ReLU where
+/// `relu`. Pools have neither weights nor activation; the global pool is the mean over height and
+/// width.
 struct Block {
   std::string name;
   BlockKind kind = BlockKind::kConv;
@@ -59,11 +60,12 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-/// From YAML: `image: [1, 28, 28]`, and `blocks`, each a map of its kind and width (`conv: 8`, `linear: 10`,
-/// `max_pool: 2`, `average_pool: 2`, `global_pool: true`) with what differs from the defaults: `name`, `kernel`,
-/// `stride`, `padding` (default: half the kernel, rounded down), `batch_norm`, `relu` (default: true but for the
-/// last block), `from` and `add` (names of earlier blocks; `from: image`), and of a changed network `origin` and
-/// `age` (numbers). Names are unique. InputError with `source`, the block and what is wrong.
+/// From YAML: `image: [1, 28, 28]`, and `blocks`, each a map of its kind and width (`conv: 8`, `linear:
+/// 10`, `max_pool: 2`, `average_pool: 2`, `global_pool: true`) with what differs from the defaults:
+/// `name`, `kernel`, `stride`, `padding` (default: half the kernel, rounded down), `batch_norm`, `relu`
+/// (default: true but for the last block), `from` and `add` (names of earlier blocks; `from: image`),
+/// and of a changed network `origin` and `age` (numbers). Names are unique. InputError with `source`,
+/// the block and what is wrong.
 Network parse_network(const std::string& yaml, const std::string& source);
 Network load_network(const std::string& path);
 std::string to_yaml(const Network& network);
@@ -72,28 +74,30 @@ std::string to_yaml(const Network& network);
 enum class ChangeKind : uint8_t { kDeepen, kWiden };
 std::string_view name_of(ChangeKind kind);
 
-/// Deepen: a new block of the same width behind `block`, as the identity; it needs a ReLU there, as it ends in
-/// one itself, and an odd kernel. Everything that read `block` reads the new one. A second time it goes between the
-/// two. It has the block's kernel and batch normalisation, stride 1, half the kernel as padding and no addition.
-/// Widen: `block` gets twice the channels or units, copies of its own, and with it every block whose output is
-/// added to it, directly or over others.
+/// Deepen: a new block of the same width behind `block`, as the identity; it needs a ReLU there, as it
+/// ends in one itself, and an odd kernel. Everything that read `block` reads the new one. A second time
+/// it goes between the two. It has the block's kernel and batch normalisation, stride 1, half the
+/// kernel as padding and no addition. Widen: `block` gets twice the channels or units, copies of its
+/// own, and with it every block whose output is added to it, directly or over others.
 struct Change {
   ChangeKind kind = ChangeKind::kDeepen;
   int block = 0;
   bool operator==(const Change&) const = default;
 };
 
-/// The blocks that a widening of `block` makes wider: those that are tied to it by additions, itself included,
-/// pools between them left out, ascending.
+/// The blocks that a widening of `block` makes wider: those that are tied to it by additions, itself
+/// included, pools between them left out, ascending.
 std::vector<int> tied(const Network& network, int block);
-/// Whether the change can be made. Pools and the output block are never changed, but a linear output block with
-/// a ReLU can be deepened, as published; of tied blocks the first stands for all when they are widened.
+/// Whether the change can be made. Pools and the output block are never changed, but a linear output
+/// block with a ReLU can be deepened, as published; of tied blocks the first stands for all when they
+/// are widened.
 bool allows(const Network& network, const Change& change);
-/// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for what was put in
-/// or widened. InputError where it is not allowed.
+/// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for what
+/// was put in or widened. InputError where it is not allowed.
 Network changed(const Network& network, const Change& change);
 
-/// The network that a job goes on with after a decision: every block is one decision older, then the change is made.
+/// The network that a job goes on with after a decision: every block is one decision older, then the
+/// change is made.
 Network after_decision(const Network& network, const std::optional<Change>& change);
 
 }  // namespace reverie

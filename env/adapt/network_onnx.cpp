@@ -66,8 +66,9 @@ class NetworkImport {
     if (op == "BatchNormalization") return batch_norm(node);
     if (op == "Relu") return relu(node);
     if (op == "Add") return addition(node);
-    throw InputError("`adapt` knows no such operator; it takes convolutions, batch normalisation, ReLU, pools, "
-                     "Flatten, linear layers and residual additions");
+    throw InputError(
+        "`adapt` knows no such operator; it takes convolutions, batch normalisation, ReLU, pools, "
+        "Flatten, linear layers and residual additions");
   }
 
   const Attributes& attributes(NodeId node) const { return graph_.attributes(node); }
@@ -86,7 +87,8 @@ class NetworkImport {
   int add(NodeId node, Block block) {
     block.from = read(input(node));
     if (block.kind != BlockKind::kConv && block.kind != BlockKind::kLinear)
-      block.width = block.from < 0 ? network_.image.channels : network_.blocks[static_cast<size_t>(block.from)].width;
+      block.width =
+          block.from < 0 ? network_.image.channels : network_.blocks[static_cast<size_t>(block.from)].width;
     block.origin = static_cast<int>(network_.blocks.size());
     const auto& names = graph_.names(node);
     block.name = free_name(names && !names->node.empty() ? names->node : "block");
@@ -112,7 +114,8 @@ class NetworkImport {
     const Attributes& given = attributes(node);
     const Shape& weight = graph_.type(input(node, 1)).shape;
     if (given.integer("group") != 1) throw InputError("it has groups; `adapt` takes none");
-    if (!all_equal(given.integers("dilations"), 1)) throw InputError("it is dilated; `adapt` takes no dilation");
+    if (!all_equal(given.integers("dilations"), 1))
+      throw InputError("it is dilated; `adapt` takes no dilation");
     const std::vector<int64_t>& pads = given.integers("pads");
     if (!all_equal(pads, pads.front())) throw InputError("its padding must be equal on all sides");
     Block block = made(BlockKind::kConv, weight[0], square({weight.begin() + 2, weight.end()}, "kernel"),
@@ -125,9 +128,10 @@ class NetworkImport {
     const Attributes& given = attributes(node);
     if (!all_equal(given.integers("pads"), 0) || given.integer("ceil_mode") != 0)
       throw InputError("it is padded; `adapt` takes pools without padding");
-    if (!all_equal(given.integers("dilations", {}), 1)) throw InputError("it is dilated; `adapt` takes no dilation");
-    return add(node, made(graph_.op(node).name == "MaxPool" ? BlockKind::kMaxPool : BlockKind::kAveragePool, 0,
-                          square(given.integers("kernel_shape"), "window"),
+    if (!all_equal(given.integers("dilations", {}), 1))
+      throw InputError("it is dilated; `adapt` takes no dilation");
+    return add(node, made(graph_.op(node).name == "MaxPool" ? BlockKind::kMaxPool : BlockKind::kAveragePool,
+                          0, square(given.integers("kernel_shape"), "window"),
                           square(given.integers("strides"), "strides")));
   }
 
@@ -135,7 +139,8 @@ class NetworkImport {
     require_plain(node);
     const Attributes& given = attributes(node);
     const bool bias = has_input(node, 2);
-    if (given.integer("transA", 0) != 0 || given.number("alpha", 1) != 1 || (bias && given.number("beta", 1) != 1))
+    if (given.integer("transA", 0) != 0 || given.number("alpha", 1) != 1 ||
+        (bias && given.number("beta", 1) != 1))
       throw InputError("its first matrix must not be transposed, nor its result be scaled");
     if (graph_.type(input(node)).rank() != 2 || graph_.type(input(node, 1)).rank() != 2)
       throw InputError("it must be of two matrices; flatten its input");
@@ -177,7 +182,8 @@ class NetworkImport {
 
   int addition(NodeId node) {
     const ValueId one = input(node), other = input(node, 1);
-    if (graph_.is_constant(one) || graph_.is_constant(other)) return biased(graph_.is_constant(one) ? other : one);
+    if (graph_.is_constant(one) || graph_.is_constant(other))
+      return biased(graph_.is_constant(one) ? other : one);
     const int first = read(one), second = read(other);
     const ValueId later = first > second ? one : other;
     Block* block = open(later);

@@ -13,11 +13,12 @@
 namespace reverie {
 namespace {
 
-constexpr std::array<std::pair<BlockKind, const char*>, 5> kKinds = {{{BlockKind::kConv, "conv"},
-                                                                      {BlockKind::kLinear, "linear"},
-                                                                      {BlockKind::kMaxPool, "max_pool"},
-                                                                      {BlockKind::kAveragePool, "average_pool"},
-                                                                      {BlockKind::kGlobalPool, "global_pool"}}};
+constexpr std::array<std::pair<BlockKind, const char*>, 5> kKinds = {
+    {{BlockKind::kConv, "conv"},
+     {BlockKind::kLinear, "linear"},
+     {BlockKind::kMaxPool, "max_pool"},
+     {BlockKind::kAveragePool, "average_pool"},
+     {BlockKind::kGlobalPool, "global_pool"}}};
 constexpr char kImage[] = "image";
 
 const char* word_of(BlockKind kind) { return kKinds[static_cast<size_t>(kind)].second; }
@@ -156,9 +157,11 @@ class NetworkReader {
       block.width = whole_number(node, kind);
       return;
     }
-    block.width = block.from < 0 ? network_.image.channels : shapes_[static_cast<size_t>(block.from)].channels;
+    block.width =
+        block.from < 0 ? network_.image.channels : shapes_[static_cast<size_t>(block.from)].channels;
     if (block.kind != BlockKind::kGlobalPool) block.kernel = whole_number(node, kind);
-    else if (!truth(node, kind)) throw InputError("'global_pool' must be true; leave the block out otherwise");
+    else if (!truth(node, kind))
+      throw InputError("'global_pool' must be true; leave the block out otherwise");
   }
 
   int number_of(const std::string& name) const {
@@ -184,7 +187,8 @@ class NetworkReader {
 BlockShape image_of(const YAML::Node& node) {
   if (!node || !node.IsSequence() || node.size() != 3)
     throw InputError("'image' must be [channels, height, width], such as [1, 28, 28]");
-  const BlockShape image{whole_number(node[0], kImage), whole_number(node[1], kImage), whole_number(node[2], kImage)};
+  const BlockShape image{whole_number(node[0], kImage), whole_number(node[1], kImage),
+                         whole_number(node[2], kImage)};
   if (image.channels < 1 || image.height < 1 || image.width < 1)
     throw InputError("'image' has an extent below 1; each must be 1 or more");
   return image;
@@ -212,8 +216,8 @@ class NetworkWriter {
   std::string write() {
     const BlockShape& image = network_.image;
     out_ << YAML::BeginMap << YAML::Key << kImage << YAML::Value << YAML::Flow
-         << std::vector<int>{image.channels, image.height, image.width} << YAML::Key << "blocks" << YAML::Value
-         << YAML::BeginSeq;
+         << std::vector<int>{image.channels, image.height, image.width} << YAML::Key << "blocks"
+         << YAML::Value << YAML::BeginSeq;
     for (size_t i = 0; i < network_.blocks.size(); ++i) write(static_cast<int>(i));
     out_ << YAML::EndSeq << YAML::EndMap;
     return std::string(out_.c_str()) + "\n";

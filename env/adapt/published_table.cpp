@@ -40,7 +40,8 @@ int block_of(const Network& network, int action) {
 Decisions decisions_of(Network network, const std::vector<int>& actions) {
   Decisions decisions;
   for (const int action : actions) {
-    if (action < 0 || action > kGoOn) throw InputError("there is no action {}; actions are 0 to {}", action, kGoOn);
+    if (action < 0 || action > kGoOn)
+      throw InputError("there is no action {}; actions are 0 to {}", action, kGoOn);
     if (action == kGoOn) {
       decisions.push_back(std::nullopt);
       continue;
@@ -58,7 +59,8 @@ std::vector<EpochRecord> curve_of(const Json& json, double begin, double budget)
   const auto train = json.at("train_accuracy").get<std::vector<double>>();
   const auto times = json.at("evaluated_at_s").get<std::vector<double>>();
   if (accuracy.empty() || train.size() < accuracy.size() || times.size() < accuracy.size())
-    throw InputError("'test_accuracy', 'train_accuracy' and 'evaluated_at_s' must have a number for each epoch");
+    throw InputError(
+        "'test_accuracy', 'train_accuracy' and 'evaluated_at_s' must have a number for each epoch");
   std::vector<EpochRecord> curve;
   for (size_t i = 0; i < accuracy.size(); ++i)
     curve.push_back({accuracy[i], train[i], 0, std::min(1.0, begin + times[i] / budget)});
@@ -79,7 +81,8 @@ RecordedSequence sequence_of(const Json& json, const AdaptTable& table, double b
   for (size_t decision = 1; decision < left.size(); ++decision)
     run.stops.push_back({static_cast<int>(decision), 1 - left[decision] / budget, 1,
                          last_epoch(run.curve, decision, begin)});
-  run.stops.push_back({static_cast<int>(run.curve.size()), 1, 1, last_epoch(run.curve, run.curve.size(), begin)});
+  run.stops.push_back(
+      {static_cast<int>(run.curve.size()), 1, 1, last_epoch(run.curve, run.curve.size(), begin)});
   const double accuracy = json.at("accuracy").get<double>();
   if (run.curve.back().accuracy != accuracy)
     throw InputError("its accuracy, {}, is not that of its last epoch", accuracy);
@@ -98,7 +101,8 @@ AdaptTable published_table(const Json& json) {
   AdaptTable table;
   table.scenario = json.at("name").get<std::string>();
   table.network = published_network(json.at("network").at("name").get<std::string>());
-  const double budget = json.at("budget_s").get<double>(), begin = json.at("adaptation_start_s").get<double>();
+  const double budget = json.at("budget_s").get<double>(),
+               begin = json.at("adaptation_start_s").get<double>();
   if (budget <= 0 || begin < 0 || begin >= budget)
     throw InputError("'adaptation_start_s' must be within 'budget_s', which is {}", budget);
   table.budget = fmt::format("{} s on one GPU", budget);

@@ -28,7 +28,8 @@ Key key_of(std::span<const std::optional<ChangeAtRate>> decisions) {
 }
 
 JobStop stop_of(const JobState& state, size_t epochs_before) {
-  return {static_cast<int>(state.curve.size() - epochs_before), state.spent, state.throughput, state.epoch_share};
+  return {static_cast<int>(state.curve.size() - epochs_before), state.spent, state.throughput,
+          state.epoch_share};
 }
 
 void check_curve(const std::vector<EpochRecord>& curve) {
@@ -45,13 +46,15 @@ void check_curve(const std::vector<EpochRecord>& curve) {
 void check_stop(const JobStop& stop) {
   if (!(stop.spent >= 0 && stop.spent <= 1) || !(stop.throughput > 0) || !(stop.epoch_share >= 0) ||
       !std::isfinite(stop.throughput + stop.epoch_share))
-    throw InputError("a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 or "
-                     "more");
+    throw InputError(
+        "a stop needs a spent share from 0 to 1, a throughput above 0 and a share of an epoch of 0 or "
+        "more");
 }
 
-void check_run(const RecordedRun& run, int decisions) {
-  if (std::ssize(run.stops) != decisions)
-    throw InputError("it has {} stops; a run has one after each of {} decisions", run.stops.size(), decisions);
+void check_run(const RecordedRun& run, size_t decisions) {
+  if (run.stops.size() != decisions)
+    throw InputError("it has {} stops; a run has one after each of its {} decisions", run.stops.size(),
+                     decisions);
   check_curve(run.curve);
   int before = 0;
   for (const JobStop& stop : run.stops) {
@@ -64,8 +67,9 @@ void check_run(const RecordedRun& run, int decisions) {
 }
 
 void check_decisions(const AdaptTable& table, const Decisions& decisions) {
-  if (std::ssize(decisions) != table.decisions)
-    throw InputError("it has {} decisions; the table has {}", decisions.size(), table.decisions);
+  if (decisions.empty() || std::ssize(decisions) > table.decisions)
+    throw InputError("it has {} decisions; a sequence of this table has 1 to {}", decisions.size(),
+                     table.decisions);
   Network network = table.network;
   for (const auto& decision : decisions) {
     if (decision && std::ranges::count(table.rates, decision->rate) == 0)
@@ -82,7 +86,7 @@ void check_sequence(const AdaptTable& table, RecordedSequence& sequence) {
     const RecordedRun& run = sequence.runs[i];
     with_context(fmt::format("seed {}", run.seed), [&] {
       if (i > 0 && sequence.runs[i - 1].seed == run.seed) throw InputError("it was recorded twice");
-      check_run(run, table.decisions);
+      check_run(run, sequence.decisions.size());
     });
   }
 }
@@ -91,7 +95,8 @@ void check_header(const AdaptTable& table) {
   if (table.scenario.empty()) throw InputError("'scenario' is empty; give it a name");
   if (table.decisions < 1) throw InputError("'decisions' is {}; give at least 1", table.decisions);
   if (table.final_epochs < 1) throw InputError("'final_epochs' is {}; give at least 1", table.final_epochs);
-  if (table.rates.empty() || std::ranges::adjacent_find(table.rates, std::greater_equal()) != table.rates.end() ||
+  if (table.rates.empty() ||
+      std::ranges::adjacent_find(table.rates, std::greater_equal()) != table.rates.end() ||
       !(table.rates.front() > 0))
     throw InputError("'rates' must be one or more numbers above 0, ascending");
   table.network.shapes();
@@ -106,42 +111,60 @@ class IndexedTable {
     check_header(table_);
     for (size_t i = 0; i < table_.sequences.size(); ++i)
       with_context(fmt::format("sequence {}", i + 1), [&] { index(i); });
-    for (const RecordedSequence& sequence : table_.sequences) check_ways_on(sequence.decisions);
-    if (table_.sequences.empty()) throw InputError("'sequences' is empty; give at least that without changes");
+    if (table_.sequences.empty())
+      throw InputError("'sequences' is empty; give at least that without changes");
+    for (size_t i = 0; i < table_.sequences.size(); ++i)
+      with_context(fmt::format("sequence {}", i + 1), [&] { check_ways_on(table_.sequences[i].decisions); });
   }
 
   const AdaptTable& table() const { return table_; }
+  /// The first that begins with them; null where none does.
   const RecordedSequence* find(const Decisions& decisions) const {
-    const auto found = first_.find(key_of(decisions));
-    return found == first_.end() ? nullptr : &table_.sequences[found->second];
+    const auto found = begun_.find(key_of(decisions));
+    return found == begun_.end() ? nullptr : &table_.sequences[found->second.first];
   }
+  /// Whether a recorded job is over after them.
+  bool ends(const Decisions& decisions) const { return begun_.at(key_of(decisions)).ends; }
   bool has(const Decisions& decisions, const std::optional<ChangeAtRate>& next) const {
     Key key = key_of(decisions);
     append(key, next);
-    return first_.contains(key);
+    return begun_.contains(key);
   }
 
  private:
+  struct Begun {
+    size_t first = 0;   ///< the first sequence that begins so
+    bool ends = false;  ///< and whether one ends so
+  };
+
   void index(size_t number) {
     check_sequence(table_, table_.sequences[number]);
     const Decisions& decisions = table_.sequences[number].decisions;
-    for (size_t length = 1; length < decisions.size(); ++length)
-      first_.emplace(key_of(std::span(decisions).first(length)), number);
-    if (!first_.emplace(key_of(decisions), number).second) throw InputError("it was recorded before");
+    for (size_t length = 1; length <= decisions.size(); ++length)
+      begun_.try_emplace(key_of(std::span(decisions).first(length)), Begun{number, false});
+    bool& ends = begun_.at(key_of(decisions)).ends;
+    if (ends) throw InputError("it was recorded before");
+    ends = true;
   }
 
+  /// From each of its decisions a job can go on without a change until one ends.
   void check_ways_on(const Decisions& decisions) const {
     for (size_t length = 0; length < decisions.size(); ++length) {
       Decisions goes_on(decisions.begin(), decisions.begin() + static_cast<ptrdiff_t>(length));
-      goes_on.resize(decisions.size());
-      if (!first_.contains(key_of(goes_on)))
-        throw InputError("the sequence that makes {} decisions as a recorded one and then no change is missing; "
-                         "record it, too", length);
+      if (length > 0 && ends(goes_on))
+        throw InputError("it goes on after decision {}, where another ends", length);
+      do goes_on.push_back(std::nullopt);
+      while (find(goes_on) != nullptr && !ends(goes_on));
+      if (find(goes_on) == nullptr)
+        throw InputError(
+            "a sequence that begins with its first {} decisions and then goes on without a change is "
+            "missing; record it, too",
+            length);
     }
   }
 
   AdaptTable table_;
-  std::map<Key, size_t> first_;  // of what begins so
+  std::map<Key, Begun> begun_;
 };
 
 class TableJob : public TrainingJob {
@@ -158,7 +181,8 @@ class TableJob : public TrainingJob {
   void decide(const std::optional<ChangeAtRate>& decision) override {
     if (state_.over) throw InputError("the job is over; start another");
     if (!table_->has(state_.decisions, decision))
-      throw InputError("scenario '{}': {} was not recorded here; take what is offered", table_->table().scenario,
+      throw InputError("scenario '{}': {} was not recorded here; take what is offered",
+                       table_->table().scenario,
                        decision ? std::string(name_of(decision->change.kind)) : "to go on");
     state_.network =
         after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
@@ -169,7 +193,7 @@ class TableJob : public TrainingJob {
     state_.curve = table_->table().curve;
     state_.curve.insert(state_.curve.end(), run.curve.begin(), run.curve.begin() + stop.epochs);
     stand_at(stop);
-    state_.over = std::ssize(state_.decisions) == table_->table().decisions;
+    state_.over = table_->ends(state_.decisions);
   }
 
   std::unique_ptr<TrainingJob> copy() const override { return std::make_unique<TableJob>(*this); }
@@ -219,12 +243,15 @@ void AdaptTable::add(uint64_t seed, std::span<const JobState> states) {
     network = first.network;
     curve = first.curve;
     start = stop_of(first, first.curve.size());
-    decisions = static_cast<int>(states.size()) - 1;
   }
+  decisions = std::max(decisions, static_cast<int>(states.size()) - 1);
   if (first.network != network || first.curve != curve || stop_of(first, curve.size()) != start)
-    throw InputError("scenario '{}': a job with seed {} begins in another state than those before", scenario, seed);
-  RecordedRun run{seed, {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()), states.back().curve.end()},
-                  {}};
+    throw InputError("scenario '{}': a job with seed {} begins in another state than those before",
+                     scenario, seed);
+  RecordedRun run{
+      seed,
+      {states.back().curve.begin() + static_cast<ptrdiff_t>(curve.size()), states.back().curve.end()},
+      {}};
   for (const JobState& state : states.subspan(1)) run.stops.push_back(stop_of(state, curve.size()));
   auto place = std::ranges::find(sequences, states.back().decisions, &RecordedSequence::decisions);
   if (place == sequences.end()) place = sequences.insert(place, {states.back().decisions, {}});

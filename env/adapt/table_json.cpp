@@ -78,7 +78,8 @@ ChangeAtRate change_from(const Json& json, const Network& network) {
     if (block == nullptr) continue;
     const auto name = block->get<std::string>();
     const auto found = std::ranges::find(network.blocks, name, &Block::name);
-    if (found == network.blocks.end()) throw InputError("a decision changes '{}', and no block is called so then", name);
+    if (found == network.blocks.end())
+      throw InputError("a decision changes '{}', and no block is called so then", name);
     return {{kind, static_cast<int>(found - network.blocks.begin())}, json.at("rate").get<double>()};
   }
   throw InputError("a decision must be null or an object with 'deepen' or 'widen'");

@@ -81,7 +81,8 @@ Action early_choice(const Environment& environment) {
   std::vector<Action> changes;
   for (int entity = 1; entity < mask.entities; ++entity)
     for (const int primary : {1, 1 + rates})
-      if (mask.at(primary, entity) > 0 && !job.network.added(entity - 1)) changes.push_back({primary, entity, 0});
+      if (mask.at(primary, entity) > 0 && !job.network.added(entity - 1))
+        changes.push_back({primary, entity, 0});
   if (changes.empty()) return {0, 0, 0};
   return changes[job.decisions.size() % changes.size()];
 }
@@ -118,9 +119,10 @@ NamedDecision named_decision(const std::string& text, const EnvSpec& spec) {
   decision.primary = static_cast<int>(found - spec.actions.begin());
   const bool needs_block = decision.action != kGoOn;
   if (decision.primary == spec.no_op() || needs_block == decision.block.empty())
-    throw InputError("evaluate.adapt.fixed: '{}' is no decision; give '{}', or one of {} with a block, such as "
-                     "'{}: conv1'", text, kGoOn,
-                     fmt::join(spec.actions.begin() + 1, spec.actions.end() - 1, ", "), spec.actions[1]);
+    throw InputError(
+        "evaluate.adapt.fixed: '{}' is no decision; give '{}', or one of {} with a block, such as "
+        "'{}: conv1'",
+        text, kGoOn, fmt::join(spec.actions.begin() + 1, spec.actions.end() - 1, ", "), spec.actions[1]);
   return decision;
 }
 
@@ -148,7 +150,8 @@ std::string text_of(const JobState& job, Network network, bool rates) {
       continue;
     }
     const Change& change = decision->change;
-    text += fmt::format("{} {}", name_of(change.kind), network.blocks[static_cast<size_t>(change.block)].name);
+    text +=
+        fmt::format("{} {}", name_of(change.kind), network.blocks[static_cast<size_t>(change.block)].name);
     if (rates) text += fmt::format(" at {}", decision->rate);
     network = changed(network, change);
   }
@@ -181,7 +184,8 @@ class AdaptCase : public EvaluationCase {
     return job_of(a).decisions == job_of(b).decisions && job_of(a).curve == job_of(b).curve;
   }
 
-  Artifact write(const Solution& solution, const std::string& method, const std::string& directory) const override {
+  Artifact write(const Solution& solution, const std::string& method,
+                 const std::string& directory) const override {
     create_directory(directory + "/networks");
     Artifact artifact;
     artifact.file = fmt::format("networks/{}.{}.yaml", name(), file_word(method));
@@ -204,10 +208,11 @@ class AdaptCase : public EvaluationCase {
       said.details.push_back({{"decisions", decisions.back()}, {"accuracy_of_epochs", accuracies(job)}});
       if (job.over) curves.push_back(curve_of(method.method, job));
     }
-    said.sentences = {fmt::format("{}: {} epochs and {:.0f} % of the budget before the first decision; accuracy "
-                                  "{:.2f} % then, with {} parameters.",
-                                  name(), first.curve.size(), 100 * first.spent,
-                                  begun->info().objective(spec()), first.network.parameters())};
+    said.sentences = {
+        fmt::format("{}: {} epochs and {:.0f} % of the budget before the first decision; accuracy "
+                    "{:.2f} % then, with {} parameters.",
+                    name(), first.curve.size(), 100 * first.spent, begun->info().objective(spec()),
+                    first.network.parameters())};
     said.columns = {{"decisions", decisions}, {"parameters", parameters}, {"epochs", epochs}};
     said.plots = {line_chart("Accuracy of each method's best run",
                              {.x_label = "share of the budget, %", .y_label = "accuracy, %"}, curves)};
@@ -245,7 +250,8 @@ class AdaptCase : public EvaluationCase {
   static Series curve_of(const std::string& method, const JobState& job) {
     Series curve;
     curve.name = method;
-    for (const EpochRecord& epoch : job.curve) curve.points.emplace_back(100 * epoch.spent, 100 * epoch.accuracy);
+    for (const EpochRecord& epoch : job.curve)
+      curve.points.emplace_back(100 * epoch.spent, 100 * epoch.accuracy);
     return curve;
   }
 

@@ -47,7 +47,8 @@ class AdaptKind : public EnvironmentKind {
   }
 
   /// Jobs end by themselves: a longer horizon changes nothing.
-  std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config, const KindEvaluationConfig& how,
+  std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config,
+                                              const KindEvaluationConfig& how,
                                               const EvaluationPlan&) const override {
     return adapt_cases(make(config), how.adapt);
   }

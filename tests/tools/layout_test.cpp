@@ -192,6 +192,9 @@ TEST(Layout, TheRuleItselfTellsRightFromWrong) {
     EXPECT_FALSE(may_include(engine, "core/rulekit/prove/prove.h")) << engine;
   EXPECT_FALSE(may_include("core/onnx", "core/cost/cost_model.h"));
   EXPECT_FALSE(may_include("env", "datasets/episode.h"));
+  EXPECT_TRUE(may_include("env/adapt/train", "env/adapt/job.h"));
+  EXPECT_FALSE(may_include("env", "env/adapt/train/module.h"));
+  EXPECT_FALSE(may_include("env/adapt/train", "worldmodel/torch.h"));
 }
 
 TEST(Layout, NothingElseIsVisibleAtTheTop) {

@@ -17,7 +17,8 @@ Adam::Adam(const std::vector<torch::Tensor>& parameters, double rate) : rate(rat
   }
 }
 
-void Adam::step(const std::vector<torch::Tensor>& parameters, const std::vector<torch::Tensor>& gradients) {
+void Adam::step(const std::vector<torch::Tensor>& parameters,
+                const std::vector<torch::Tensor>& gradients) {
   const torch::NoGradGuard guard;
   ++steps;
   const auto count = static_cast<double>(steps);

@@ -11,9 +11,10 @@ class Adam {
  public:
   Adam(const std::vector<torch::Tensor>& parameters, double rate);
 
-  /// Moves the parameters it was made for, against gradients in their order; undefined ones are of parameters that the
-  /// loss does not depend on.
-  void step(const std::vector<torch::Tensor>& parameters, const std::vector<torch::Tensor>& gradients);
+  /// Moves the parameters it was made for, against gradients in their order; undefined ones are of
+  /// parameters that the loss does not depend on.
+  void step(const std::vector<torch::Tensor>& parameters,
+            const std::vector<torch::Tensor>& gradients);
 
   double rate;
   int64_t steps = 0;

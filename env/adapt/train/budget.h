@@ -18,11 +18,15 @@ class Budget {
   bool reached(double share) const { return spent_ >= share - kRounding; }
   /// Whether the extra processors are there.
   bool extra() const {
-    return config_.extra.factor > 1 && reached(config_.extra.from) && !(reached(config_.extra.until) || over());
+    return config_.extra.factor > 1 && reached(config_.extra.from) &&
+           !(reached(config_.extra.until) || over());
   }
   double throughput() const { return extra() ? config_.extra.factor : 1; }
-  int threads() const { return config_.unit == BudgetUnit::kSeconds ? static_cast<int>(throughput()) : 1; }
-  /// Share that the work takes with the processors of now. Of seconds by what the last `measure` said; 0 before.
+  int threads() const {
+    return config_.unit == BudgetUnit::kSeconds ? static_cast<int>(throughput()) : 1;
+  }
+  /// Share that the work takes with the processors of now. Of seconds by what the last `measure`
+  /// said; 0 before.
   double share_of(double work) const { return share_ * work / throughput(); }
 
   /// Of seconds: the time until the next charge counts from now.

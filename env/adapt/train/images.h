@@ -32,10 +32,11 @@ struct ImageSelection {
 };
 
 /// From a folder that holds either the four files of MNIST in IDX format, gzipped (".gz") or not
-/// (train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte; LeCun et al.,
-/// "The MNIST database"), or the six binary files of CIFAR-10 (data_batch_1.bin to data_batch_5.bin, test_batch.bin;
-/// Krizhevsky 2009). InputError, one line, names the file: none of them there, no such format, sizes that disagree,
-/// labels of `classes` or more, images of another shape than `shape`, or fewer than are wanted.
+/// (train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte,
+/// t10k-labels-idx1-ubyte; LeCun et al., "The MNIST database"), or the six binary files of CIFAR-10
+/// (data_batch_1.bin to data_batch_5.bin, test_batch.bin; Krizhevsky 2009). InputError, one line,
+/// names the file: none of them there, no such format, sizes that disagree, labels of `classes` or
+/// more, images of another shape than `shape`, or fewer than are wanted.
 ImageData load_images(const std::string& folder, const BlockShape& shape, int classes,
                       const ImageSelection& selection);
 

@@ -11,8 +11,9 @@
 namespace reverie {
 namespace {
 
-// Little-endian: the magic word with the version, the length of the header in 8 bytes, the header as JSON, the tensors'
-// float32 values one after the other, CRC-32C of everything before in 4 bytes.
+// Little-endian: the magic word with the version, the length of the header in 8 bytes, the header
+// as JSON, the tensors' float32 values one after the other, CRC-32C of everything before in 4
+// bytes.
 constexpr std::string_view kMagic = "REVJOB1\n";
 constexpr size_t kPrefix = kMagic.size() + sizeof(uint64_t);
 
@@ -31,7 +32,8 @@ T value_at(std::string_view bytes, size_t at) {
 Json json_of(const std::vector<EpochRecord>& curve) {
   Json::Array records;
   for (const EpochRecord& epoch : curve)
-    records.push_back(std::vector<double>{epoch.accuracy, epoch.train_accuracy, epoch.loss, epoch.spent});
+    records.push_back(
+        std::vector<double>{epoch.accuracy, epoch.train_accuracy, epoch.loss, epoch.spent});
   return records;
 }
 
@@ -64,7 +66,8 @@ Decisions decisions_of(const Json& json) {
   for (const Json& entry : json.array()) {
     decisions.emplace_back();
     if (entry.is_null()) continue;
-    const ChangeKind kind = entry.at("widen").get<bool>() ? ChangeKind::kWiden : ChangeKind::kDeepen;
+    const ChangeKind kind =
+        entry.at("widen").get<bool>() ? ChangeKind::kWiden : ChangeKind::kDeepen;
     decisions.back() = {{kind, entry.at("block").get<int>()}, entry.at("rate").get<double>()};
   }
   return decisions;
@@ -72,10 +75,11 @@ Decisions decisions_of(const Json& json) {
 
 /// Header and values of a file's bytes.
 std::pair<std::string_view, std::string_view> parts_of(std::string_view file) {
-  if (!file.starts_with(kMagic)) throw InputError("is no saved job of this version of reverie: name another file");
+  if (!file.starts_with(kMagic))
+    throw InputError("is no saved job of this version of reverie: name another file");
   constexpr size_t kChecksum = sizeof(uint32_t);
-  if (file.size() < kPrefix + kChecksum ||
-      value_at<uint32_t>(file, file.size() - kChecksum) != crc32c(file.substr(0, file.size() - kChecksum)))
+  if (file.size() < kPrefix + kChecksum || value_at<uint32_t>(file, file.size() - kChecksum) !=
+                                               crc32c(file.substr(0, file.size() - kChecksum)))
     throw InputError("is damaged: begin the job again");
   file.remove_suffix(kChecksum);
   const auto length = value_at<uint64_t>(file, kMagic.size());
@@ -104,8 +108,11 @@ std::string TrainerJob::header() const {
 void TrainerJob::read_header(const std::string& text) {
   const Json json = Json::parse(text);
   if (json.at("setup").get<uint64_t>() != setup_->fingerprint)
-    throw InputError("the job is of another network, data or configuration: give it those, or begin again");
-  const auto network = [](const Json& yaml) { return parse_network(yaml.get<std::string>(), "network"); };
+    throw InputError(
+        "the job is of another network, data or configuration: give it those, or begin again");
+  const auto network = [](const Json& yaml) {
+    return parse_network(yaml.get<std::string>(), "network");
+  };
   seed_ = json.at("seed").get<uint64_t>();
   state_.network = network(json.at("network"));
   state_.curve = curve_of(json.at("curve"));
@@ -119,7 +126,8 @@ void TrainerJob::read_header(const std::string& text) {
   if (const Json* smaller = json.find("smaller"))
     smaller_ = {network(*smaller), WeightedNetwork(network(*smaller), rng)};
   if (const Json* teacher = json.find("teacher"))
-    teacher_ = {OwnTensor(torch::empty({setup_->train.count(), state_.network.classes()})), teacher->get<double>()};
+    teacher_ = {OwnTensor(torch::empty({setup_->train.count(), state_.network.classes()})),
+                teacher->get<double>()};
   update_state();
 }
 
@@ -150,7 +158,8 @@ void TrainerJob::save(const std::string& path) const {
   write_file(path, file);
 }
 
-std::unique_ptr<TrainerJob> TrainerJob::load(std::shared_ptr<const TrainingSetup> setup, const std::string& path) {
+std::unique_ptr<TrainerJob> TrainerJob::load(std::shared_ptr<const TrainingSetup> setup,
+                                             const std::string& path) {
   return with_context(path, [&] {
     const std::string file = read_file(path);
     auto [head, values] = parts_of(file);

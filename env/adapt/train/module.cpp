@@ -14,32 +14,36 @@ namespace {
 
 constexpr double kEpsilon = 1e-5, kMomentum = 0.1;  // of batch normalisation
 
-constexpr std::array kMembers = {std::pair{&BlockWeights::weight, "weight"}, std::pair{&BlockWeights::bias, "bias"},
-                                 std::pair{&BlockWeights::scale, "scale"},   std::pair{&BlockWeights::shift, "shift"},
-                                 std::pair{&BlockWeights::mean, "mean"},
-                                 std::pair{&BlockWeights::variance, "variance"}};
+constexpr std::array kMembers = {
+    std::pair{&BlockWeights::weight, "weight"}, std::pair{&BlockWeights::bias, "bias"},
+    std::pair{&BlockWeights::scale, "scale"},   std::pair{&BlockWeights::shift, "shift"},
+    std::pair{&BlockWeights::mean, "mean"},     std::pair{&BlockWeights::variance, "variance"}};
 constexpr size_t kLearned = 4;  // of the members, the first
 
 bool has_weights(const Block& block) {
   return block.kind == BlockKind::kConv || block.kind == BlockKind::kLinear;
 }
 
-OwnTensor parameter(torch::Tensor tensor) { return OwnTensor(std::move(tensor).set_requires_grad(true)); }
+OwnTensor parameter(torch::Tensor tensor) {
+  return OwnTensor(std::move(tensor).set_requires_grad(true));
+}
 
 torch::Tensor uniform(torch::IntArrayRef sizes, double bound, Rng& rng) {
   auto tensor = torch::empty(sizes);
   float* const values = tensor.data_ptr<float>();
-  std::generate_n(values, tensor.numel(), [&] { return static_cast<float>(rng.uniform(-bound, bound)); });
+  std::generate_n(values, tensor.numel(),
+                  [&] { return static_cast<float>(rng.uniform(-bound, bound)); });
   return tensor;
 }
 
 std::vector<int64_t> weight_sizes(const Block& block, const BlockShape& in) {
-  if (block.kind == BlockKind::kLinear) return {block.width, int64_t{in.channels} * in.height * in.width};
+  if (block.kind == BlockKind::kLinear)
+    return {block.width, int64_t{in.channels} * in.height * in.width};
   return {block.width, in.channels, block.kernel, block.kernel};
 }
 
-void add_normalisation(BlockWeights& weights, torch::Tensor scale, torch::Tensor shift, torch::Tensor mean,
-                       torch::Tensor variance) {
+void add_normalisation(BlockWeights& weights, torch::Tensor scale, torch::Tensor shift,
+                       torch::Tensor mean, torch::Tensor variance) {
   weights.scale = parameter(std::move(scale));
   weights.shift = parameter(std::move(shift));
   weights.mean = OwnTensor(std::move(mean));
@@ -50,13 +54,14 @@ BlockWeights random_weights(const Block& block, const BlockShape& in, Rng& rng) 
   BlockWeights weights;
   if (!has_weights(block)) return weights;
   const std::vector<int64_t> sizes = weight_sizes(block, in);
-  const int64_t inputs = std::accumulate(sizes.begin() + 1, sizes.end(), int64_t{1}, std::multiplies<>());
+  const int64_t inputs =
+      std::accumulate(sizes.begin() + 1, sizes.end(), int64_t{1}, std::multiplies<>());
   const double bound = 1 / std::sqrt(static_cast<double>(inputs));
   weights.weight = parameter(uniform(sizes, bound, rng));
   weights.bias = parameter(uniform({block.width}, bound, rng));
   if (block.kind == BlockKind::kConv && block.batch_norm)
-    add_normalisation(weights, torch::ones(block.width), torch::zeros(block.width), torch::zeros(block.width),
-                      torch::ones(block.width));
+    add_normalisation(weights, torch::ones(block.width), torch::zeros(block.width),
+                      torch::zeros(block.width), torch::ones(block.width));
   return weights;
 }
 
@@ -77,9 +82,10 @@ BlockWeights identity(const Block& block, const torch::Tensor& read) {
   weights.weight = parameter(weight);
   weights.bias = parameter(torch::zeros(block.width));
   if (block.kind == BlockKind::kConv && block.batch_norm) {
-    const auto [variance, mean] = torch::var_mean(read.to(torch::kDouble), {0, 2, 3}, /*unbiased=*/false);
-    add_normalisation(weights, (variance + kEpsilon).sqrt().to(torch::kFloat), mean.to(torch::kFloat),
-                      mean.to(torch::kFloat), variance.to(torch::kFloat));
+    const auto [variance, mean] =
+        torch::var_mean(read.to(torch::kDouble), {0, 2, 3}, /*unbiased=*/false);
+    add_normalisation(weights, (variance + kEpsilon).sqrt().to(torch::kFloat),
+                      mean.to(torch::kFloat), mean.to(torch::kFloat), variance.to(torch::kFloat));
   }
   return weights;
 }
@@ -97,29 +103,24 @@ torch::Tensor taken(const torch::Tensor& tensor, int64_t dimension, const Source
   return sources.empty() ? tensor.clone() : tensor.index_select(dimension, torch::tensor(sources));
 }
 
-/// [out, in, ...] with every input twice, its weights shared out between the two.
+/// [out, in, ...] with all inputs once more behind themselves, each weight shared out between the
+/// two. Flattened inputs are in the order of their channels, so that this is the same for them.
 torch::Tensor shared_out(const torch::Tensor& weight, double noise, Rng& rng) {
   const auto share = uniform(weight.sizes(), noise, rng) + 0.5;
   return torch::cat({weight * share, weight * (1 - share)}, 1);
 }
 
-BlockWeights widened(const BlockWeights& old, const Block& block, const BlockShape& old_read, const Sources& read,
-                     const Sources& given, double noise, Rng& rng) {
+BlockWeights widened(const BlockWeights& old, const Sources& read, const Sources& given,
+                     double noise, Rng& rng) {
   BlockWeights weights;
   for (const auto& [member, unused] : kMembers) {
     const torch::Tensor& tensor = (old.*member).value;
     if (tensor.defined()) (weights.*member).value = taken(tensor.detach(), 0, given);
   }
-  if (!read.empty()) {
-    auto weight = weights.weight.value;
-    const auto sizes = weight.sizes().vec();
-    if (block.kind == BlockKind::kLinear)
-      weight = weight.view({sizes[0], old_read.channels, old_read.height, old_read.width});
-    weight = shared_out(weight, noise, rng);
-    weights.weight.value = block.kind == BlockKind::kLinear ? weight.flatten(1) : weight;
-  }
+  if (!read.empty()) weights.weight.value = shared_out(weights.weight.value, noise, rng);
   for (size_t i = 0; i < kLearned; ++i)
-    if (auto& tensor = (weights.*kMembers[i].first).value; tensor.defined()) tensor.set_requires_grad(true);
+    if (auto& tensor = (weights.*kMembers[i].first).value; tensor.defined())
+      tensor.set_requires_grad(true);
   return weights;
 }
 
@@ -138,19 +139,21 @@ OwnTensor::OwnTensor(const OwnTensor& other) {
 WeightedNetwork::WeightedNetwork(Network network, Rng& rng) : network_(std::move(network)) {
   const std::vector<BlockShape> shapes = network_.shapes();
   for (size_t i = 0; i < shapes.size(); ++i)
-    weights_.push_back(random_weights(network_.blocks[i], shape_read(network_, shapes, static_cast<int>(i)), rng));
+    weights_.push_back(
+        random_weights(network_.blocks[i], shape_read(network_, shapes, static_cast<int>(i)), rng));
 }
 
-torch::Tensor WeightedNetwork::convolve(int index, const torch::Tensor& input, const torch::Tensor* added, Pass pass) {
+torch::Tensor WeightedNetwork::convolve(int index, const torch::Tensor& input,
+                                        const torch::Tensor* added, Pass pass) {
   const Block& block = network_.blocks[static_cast<size_t>(index)];
   const BlockWeights& own = weights(index);
   auto result = torch::conv2d(input, own.weight.value, own.bias.value, block.stride, block.padding);
   if (block.batch_norm) {
     const bool running = pass != Pass::kStatistics;
-    result = torch::batch_norm(result, own.scale.value, own.shift.value,
-                               running ? own.mean.value : torch::Tensor(),
-                               running ? own.variance.value : torch::Tensor(), pass != Pass::kEvaluate, kMomentum,
-                               kEpsilon, /*cudnn_enabled=*/false);
+    result = torch::batch_norm(
+        result, own.scale.value, own.shift.value, running ? own.mean.value : torch::Tensor(),
+        running ? own.variance.value : torch::Tensor(), pass != Pass::kEvaluate, kMomentum,
+        kEpsilon, /*cudnn_enabled=*/false);
   }
   return added == nullptr ? result : result + *added;
 }
@@ -170,8 +173,12 @@ std::vector<torch::Tensor> WeightedNetwork::outputs(const torch::Tensor& images,
         result = torch::linear(input.flatten(1), weights_[i].weight.value, weights_[i].bias.value);
         result = result.view({result.size(0), block.width, 1, 1});
         break;
-      case BlockKind::kMaxPool: result = torch::max_pool2d(input, block.kernel, block.stride); break;
-      case BlockKind::kAveragePool: result = torch::avg_pool2d(input, block.kernel, block.stride); break;
+      case BlockKind::kMaxPool:
+        result = torch::max_pool2d(input, block.kernel, block.stride);
+        break;
+      case BlockKind::kAveragePool:
+        result = torch::avg_pool2d(input, block.kernel, block.stride);
+        break;
       case BlockKind::kGlobalPool: result = input.mean({2, 3}, /*keepdim=*/true); break;
     }
     results.push_back(has_weights(block) && block.relu ? result.relu_() : result);
@@ -187,7 +194,8 @@ std::vector<torch::Tensor> WeightedNetwork::parameters() const {
   std::vector<torch::Tensor> all;
   for (const BlockWeights& block : weights_)
     for (size_t i = 0; i < kLearned; ++i)
-      if (const auto& tensor = (block.*kMembers[i].first).value; tensor.defined()) all.push_back(tensor);
+      if (const auto& tensor = (block.*kMembers[i].first).value; tensor.defined())
+        all.push_back(tensor);
   return all;
 }
 
@@ -198,11 +206,10 @@ void WeightedNetwork::each(const std::function<void(const std::string&, torch::T
         visit(network_.blocks[i].name + "." + name, tensor);
 }
 
-WeightedNetwork WeightedNetwork::changed(const Network& changed, const torch::Tensor& calibration, double noise,
-                                         Rng& rng) {
+WeightedNetwork WeightedNetwork::changed(const Network& changed, const torch::Tensor& calibration,
+                                         double noise, Rng& rng) {
   const torch::NoGradGuard guard;
   const std::vector<torch::Tensor> given = outputs(calibration, Pass::kStatistics);
-  const std::vector<BlockShape> old_shapes = network_.shapes();
   WeightedNetwork result;
   result.network_ = changed;
   std::vector<Sources> sources;
@@ -217,9 +224,9 @@ WeightedNetwork WeightedNetwork::changed(const Network& changed, const torch::Te
     }
     const int width = network_.blocks[static_cast<size_t>(old)].width;
     sources.push_back(block.width == width ? Sources() : doubled(width));
-    result.weights_.push_back(has_weights(block) ? widened(weights(old), block, shape_read(network_, old_shapes, old),
-                                                           read, sources.back(), noise, rng)
-                                                 : BlockWeights());
+    result.weights_.push_back(has_weights(block)
+                                  ? widened(weights(old), read, sources.back(), noise, rng)
+                                  : BlockWeights());
   }
   return result;
 }

@@ -24,7 +24,8 @@ struct OwnTensor {
   OwnTensor& operator=(OwnTensor&&) = default;
 };
 
-/// Of a convolution or linear block; of pools all are undefined, and without batch normalisation the last four.
+/// Of a convolution or linear block; of pools all are undefined, and without batch normalisation
+/// the last four.
 struct BlockWeights {
   OwnTensor weight;          ///< [out, in, kernel, kernel]; linear: [out, in x height x width]
   OwnTensor bias;            ///< [out]
@@ -34,16 +35,16 @@ struct BlockWeights {
 
 /// How batch normalisation (Ioffe and Szegedy 2015; epsilon 1e-5) sees a batch.
 enum class Pass {
-  kTrain,      ///< its statistics, which move the running ones by a tenth
+  kTrain,       ///< its statistics, which move the running ones by a tenth
   kStatistics,  ///< its statistics, the running ones stay
-  kEvaluate    ///< the running statistics
+  kEvaluate     ///< the running statistics
 };
 
 /// A network with weights. A value: a copy shares none. Not for concurrent use.
 class WeightedNetwork {
  public:
-  /// Weights and biases uniform within 1 / sqrt(inputs of a unit), as LibTorch begins; scale 1, shift 0, running mean
-  /// 0 and variance 1.
+  /// Weights and biases uniform within 1 / sqrt(inputs of a unit), as LibTorch begins; scale 1,
+  /// shift 0, running mean 0 and variance 1.
   WeightedNetwork(Network network, Rng& rng);
 
   const Network& network() const { return network_; }
@@ -56,20 +57,24 @@ class WeightedNetwork {
   /// Calls `visit` with every tensor and its name, "<block>.<member>".
   void each(const std::function<void(const std::string& name, torch::Tensor& tensor)>& visit);
 
-  /// With what it computes kept (Chen, Goodfellow and Shlens 2016): to the sum of rounding errors, with running
-  /// statistics for every input, with those of the batch on `calibration`, images like those of `forward`.
+  /// With what it computes kept (Chen, Goodfellow and Shlens 2016): to the sum of rounding errors,
+  /// with running statistics for every input, with those of the batch on `calibration`, images like
+  /// those of `forward`.
   ///
-  /// A deepening puts in a convolution or linear layer that is the identity. Its batch normalisation has the mean and
-  /// variance that go into it on `calibration`, sqrt(variance + epsilon) as scale and the mean as shift. A widening
-  /// copies each unit of the block and of those tied to it, batch normalisation included. A weight w that reads a
-  /// unit becomes (1/2 + e) w for the unit and (1/2 - e) w for its copy, e uniform within `noise` (0 to 1/2): with 0
-  /// a unit and its copy get the same gradients and stay the same.
-  WeightedNetwork changed(const Network& changed, const torch::Tensor& calibration, double noise, Rng& rng);
+  /// A deepening puts in a convolution or linear layer that is the identity. Its batch
+  /// normalisation has the mean and variance that go into it on `calibration`, sqrt(variance +
+  /// epsilon) as scale and the mean as shift. A widening copies each unit of the block and of those
+  /// tied to it, batch normalisation included. A weight w that reads a unit becomes (1/2 + e) w for
+  /// the unit and (1/2 - e) w for its copy, e uniform within `noise` (0 to 1/2): with 0 a unit and
+  /// its copy get the same gradients and stay the same.
+  WeightedNetwork changed(const Network& changed, const torch::Tensor& calibration, double noise,
+                          Rng& rng);
 
  private:
   WeightedNetwork() = default;
   std::vector<torch::Tensor> outputs(const torch::Tensor& images, Pass pass);
-  torch::Tensor convolve(int block, const torch::Tensor& input, const torch::Tensor* added, Pass pass);
+  torch::Tensor convolve(int block, const torch::Tensor& input, const torch::Tensor* added,
+                         Pass pass);
 
   Network network_;
   std::vector<BlockWeights> weights_;  ///< of each block

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 
 #include "core/base/error.h"
@@ -43,7 +42,8 @@ double correct_in(const torch::Tensor& logits, const torch::Tensor& labels) {
   return static_cast<double>(logits.argmax(1).eq(labels).sum().item<int64_t>());
 }
 
-/// Calls `use` with the first and the last but one of every `size` of `count`, until it returns false.
+/// Calls `use` with the first and the last but one of every `size` of `count`, until it returns
+/// false.
 template <class Use>
 bool in_pieces(int64_t count, int64_t size, Use&& use) {
   for (int64_t begin = 0; begin < count; begin += size)
@@ -53,7 +53,8 @@ bool in_pieces(int64_t count, int64_t size, Use&& use) {
 
 uint64_t fingerprint_of(const Network& network, TrainingConfig config, const ImageData& data) {
   config.data.clear();
-  return hash_combine(hash_combine(network.hash(), data.fingerprint()), hash_string(dump_config(config)));
+  return hash_combine(hash_combine(network.hash(), data.fingerprint()),
+                      hash_string(dump_config(config)));
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ ImageTensors::ImageTensors(const LabelledImages& images, const BlockShape& shape
     : pixels(torch::tensor(images.pixels).view({-1, shape.channels, shape.height, shape.width})),
       labels(torch::tensor(images.labels).to(torch::kLong)) {}
 
-TrainingSetup::TrainingSetup(const Network& network, const TrainingConfig& config, const ImageData& data)
+TrainingSetup::TrainingSetup(const Network& network, const TrainingConfig& config,
+                             const ImageData& data)
     : network(network),
       config(config),
       train(data.train, data.shape),
@@ -79,11 +81,21 @@ TrainerJob::TrainerJob(std::shared_ptr<const TrainingSetup> setup, uint64_t seed
       state_{setup_->network, {}, {}},
       budget_(setup_->config, epoch_work()),
       weights_([&] {
-        Rng rng = Rng(seed).fork(kWeightStream);
+        Rng rng = stream(kWeightStream);
         return WeightedNetwork(setup_->network, rng);
       }()),
       adam_(weights_.parameters(), setup_->config.rate) {
   update_state();
+}
+
+TrainerJob::TrainerJob(const TrainerJob& at_first, uint64_t seed) : TrainerJob(at_first) {
+  REVERIE_CHECK(state_.decisions.empty());
+  seed_ = seed;
+}
+
+/// Up to the first decision all jobs are the same.
+Rng TrainerJob::stream(uint64_t which) const {
+  return Rng(state_.decisions.empty() ? setup_->config.seed : seed_).fork(which);
 }
 
 double TrainerJob::epoch_work() const {
@@ -115,15 +127,19 @@ void TrainerJob::take(const std::optional<ChangeAtRate>& decision) {
   if (state_.over) throw InputError("the budget is spent: no decision can be taken");
   if (!at_decision()) throw InputError("the job stands at no decision: train it on first");
   if (decision && !(decision->rate > 0 && decision->rate <= kMostRate))
-    throw InputError("a learning rate of {} is none: take one above 0, of at most {}", decision->rate, kMostRate);
-  Network next = after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
+    throw InputError("a learning rate of {} is none: take one above 0, of at most {}",
+                     decision->rate, kMostRate);
+  Network next =
+      after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
   if (decision) {
     const ThreadsOfCaller threads;
-    set_threads();
-    if (budget_.extra() && setup_->config.extra.until < 1 && !smaller_) smaller_ = {state_.network, weights_};
+    at::set_num_threads(budget_.threads());
+    if (budget_.extra() && setup_->config.extra.until < 1 && !smaller_)
+      smaller_ = {state_.network, weights_};
     const int64_t images = std::min(kCalibrationImages, setup_->train.count());
     Rng rng = Rng(seed_).fork(kNoiseStream).fork(state_.decisions.size());
-    weights_ = weights_.changed(next, inputs_of(setup_->train.pixels.slice(0, 0, images)), setup_->config.noise, rng);
+    weights_ = weights_.changed(next, inputs_of(setup_->train.pixels.slice(0, 0, images)),
+                                setup_->config.noise, rng);
     adam_ = Adam(weights_.parameters(), decision->rate);
   }
   if (smaller_) smaller_->network = after_decision(smaller_->network, std::nullopt);
@@ -142,22 +158,27 @@ void TrainerJob::go_on(const AfterEpoch& after) {
   }
 }
 
-void TrainerJob::set_threads() const {
-  if (const int threads = budget_.threads(); threads != at::get_num_threads()) at::set_num_threads(threads);
+bool TrainerJob::ready() const {
+  if (const int threads = budget_.threads(); threads != at::get_num_threads())
+    at::set_num_threads(threads);
+  return !processors_left(budget_);
 }
 
-bool TrainerJob::processors_left(const Budget& budget) const { return smaller_ && !budget.extra() && !budget.over(); }
+bool TrainerJob::processors_left(const Budget& budget) const {
+  return smaller_ && !budget.extra() && !budget.over();
+}
 
 bool TrainerJob::charge(Budget& budget, double factor, int64_t images) const {
-  const double work = factor * static_cast<double>(state_.network.multiply_adds() * images);
-  return budget.charge(work) && !processors_left(budget);
+  return budget.charge(factor * static_cast<double>(state_.network.multiply_adds() * images));
 }
 
 bool TrainerJob::budget_ends_within_epoch() const {
   if (setup_->config.unit == BudgetUnit::kSeconds) return false;
   Budget ahead = budget_;
   const auto pass = [&](double factor) {
-    return [&, factor](int64_t begin, int64_t end) { return charge(ahead, factor, end - begin); };
+    return [&, factor](int64_t begin, int64_t end) {
+      return !processors_left(ahead) && charge(ahead, factor, end - begin);
+    };
   };
   return !(in_pieces(setup_->train.count(), setup_->config.batch, pass(kForwardAndBackward)) &&
            in_pieces(setup_->test.count(), kEvaluationBatch, pass(kForward))) &&
@@ -191,19 +212,21 @@ void TrainerJob::epoch() {
 bool TrainerJob::train(EpochRecord& record) {
   const auto& [pixels, labels] = setup_->train;
   const int64_t count = setup_->train.count();
-  const auto order = shuffled(count, Rng(seed_).fork(kOrderStream).fork(state_.curve.size()));
+  const auto order = shuffled(count, stream(kOrderStream).fork(state_.curve.size()));
   const std::vector<torch::Tensor> parameters = weights_.parameters();
   return in_pieces(count, setup_->config.batch, [&](int64_t begin, int64_t end) {
-    set_threads();
+    if (!ready()) return false;
     const auto rows = order.slice(0, begin, end);
     const auto batch_labels = labels.index_select(0, rows);
     const auto logits = weights_.forward(inputs_of(pixels.index_select(0, rows)), Pass::kTrain);
     const auto batch_loss = loss(logits, batch_labels, rows);
     const auto value = batch_loss.item<double>();
     if (!std::isfinite(value))
-      throw InputError("the training loss is {} in epoch {} at learning rate {:g}: take a smaller rate", value,
-                       state_.curve.size() + 1, adam_.rate);
-    adam_.step(parameters, torch::autograd::grad({batch_loss}, parameters, {}, {}, false, /*allow_unused=*/true));
+      throw InputError(
+          "the training loss is {} in epoch {} at learning rate {:g}: take a smaller rate", value,
+          state_.curve.size() + 1, adam_.rate);
+    adam_.step(parameters, torch::autograd::grad({batch_loss}, parameters, {}, {}, false,
+                                                 /*allow_unused=*/true));
     const double share = static_cast<double>(end - begin) / static_cast<double>(count);
     record.loss += value * share;
     record.train_accuracy += correct_in(logits, batch_labels) / static_cast<double>(count);
@@ -224,8 +247,9 @@ bool TrainerJob::evaluate(EpochRecord& record) {
   const torch::NoGradGuard guard;
   const int64_t count = setup_->test.count();
   return in_pieces(count, kEvaluationBatch, [&](int64_t begin, int64_t end) {
-    set_threads();
-    const auto logits = weights_.forward(inputs_of(setup_->test.pixels.slice(0, begin, end)), Pass::kEvaluate);
+    if (!ready()) return false;
+    const auto logits =
+        weights_.forward(inputs_of(setup_->test.pixels.slice(0, begin, end)), Pass::kEvaluate);
     record.accuracy +=
         correct_in(logits, setup_->test.labels.slice(0, begin, end)) / static_cast<double>(count);
     return charge(budget_, kForward, end - begin);
@@ -235,12 +259,12 @@ bool TrainerJob::evaluate(EpochRecord& record) {
 void TrainerJob::make_smaller() {
   const torch::NoGradGuard guard;
   std::vector<torch::Tensor> targets;
+  at::set_num_threads(budget_.threads());
   in_pieces(setup_->train.count(), kEvaluationBatch, [&](int64_t begin, int64_t end) {
-    set_threads();
-    const auto logits = weights_.forward(inputs_of(setup_->train.pixels.slice(0, begin, end)), Pass::kEvaluate);
+    const auto logits =
+        weights_.forward(inputs_of(setup_->train.pixels.slice(0, begin, end)), Pass::kEvaluate);
     targets.push_back(torch::softmax(logits / kTemperature, 1));
-    charge(budget_, kForward, end - begin);
-    return !budget_.over();
+    return charge(budget_, kForward, end - begin);
   });
   if (budget_.over()) return;
   teacher_ = {OwnTensor(torch::cat(targets)), kSoftShare};

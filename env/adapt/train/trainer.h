@@ -34,13 +34,17 @@ struct TrainingSetup {
   uint64_t fingerprint;  ///< of all three, but for the name of the data's folder
 };
 
-/// The inputs of a network for some images: from -1 to 1, with 0.5 as mean and deviation of pixels from 0 to 1.
+/// The inputs of a network for some images: from -1 to 1, with 0.5 as mean and deviation of pixels
+/// from 0 to 1.
 torch::Tensor inputs_of(const torch::Tensor& pixels);
 
 /// A job that trains with LibTorch (see TrainingSource).
 class TrainerJob : public RealJob {
  public:
+  /// Before its first epoch.
   TrainerJob(std::shared_ptr<const TrainingSetup> setup, uint64_t seed);
+  /// As `at_first`, a job of another seed that no decision was taken in.
+  TrainerJob(const TrainerJob& at_first, uint64_t seed);
 
   const JobState& state() const override { return state_; }
   void decide(const std::optional<ChangeAtRate>& decision) override;
@@ -50,7 +54,8 @@ class TrainerJob : public RealJob {
   void save(const std::string& path) const override;
 
   /// As saved; errors as of TrainingSource::load.
-  static std::unique_ptr<TrainerJob> load(std::shared_ptr<const TrainingSetup> setup, const std::string& path);
+  static std::unique_ptr<TrainerJob> load(std::shared_ptr<const TrainingSetup> setup,
+                                          const std::string& path);
 
   const WeightedNetwork& weights() const { return weights_; }
 
@@ -66,19 +71,22 @@ class TrainerJob : public RealJob {
     double share;       ///< of the loss
   };
 
+  Rng stream(uint64_t which) const;
   bool at_decision() const;
   void epoch();
   bool budget_ends_within_epoch() const;
   /// Whether the network has to shrink now.
   bool processors_left(const Budget& budget) const;
-  /// False where the network cannot go on after it.
+  /// Sets the threads of the next minibatch; false where processors left.
+  bool ready() const;
+  /// False where the budget ended before it.
   bool charge(Budget& budget, double factor, int64_t images) const;
   bool train(EpochRecord& record);
-  torch::Tensor loss(const torch::Tensor& logits, const torch::Tensor& labels, const torch::Tensor& rows) const;
+  torch::Tensor loss(const torch::Tensor& logits, const torch::Tensor& labels,
+                     const torch::Tensor& rows) const;
   bool evaluate(EpochRecord& record);
   void make_smaller();
   void update_state();
-  void set_threads() const;
   double epoch_work() const;
   std::string header() const;
   void read_header(const std::string& text);

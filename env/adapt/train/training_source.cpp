@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "core/base/error.h"
 #include "env/adapt/train/trainer.h"
@@ -14,23 +15,30 @@ void check_schedule(const TrainingConfig& config) {
   if (config.rates.empty() || !std::ranges::is_sorted(config.rates, std::ranges::less_equal()))
     throw InputError("rates must be ascending, each once; give them in that order");
   if (config.restart == Restart::kPublished && config.rates != std::vector{config.rate})
-    throw InputError("with restart=published every rate after a change is that of the beginning; set rates=[{:g}]",
-                     config.rate);
+    throw InputError(
+        "with restart=published every rate after a change is that of the beginning; set "
+        "rates=[{:g}]",
+        config.rate);
   if (config.extra.from >= config.extra.until)
-    throw InputError("extra.from ({:g}) must be less than extra.until ({:g})", config.extra.from, config.extra.until);
+    throw InputError("extra.from ({:g}) must be less than extra.until ({:g})", config.extra.from,
+                     config.extra.until);
   if (seconds && config.extra.factor != std::floor(config.extra.factor))
-    throw InputError("with unit=seconds extra.factor is a number of threads; {:g} is no whole number",
-                     config.extra.factor);
+    throw InputError(
+        "with unit=seconds extra.factor is a number of threads; {:g} is no whole number",
+        config.extra.factor);
   if (seconds && config.from == 0)
-    throw InputError("with unit=seconds from must be above 0: how long an epoch takes is known after the first");
+    throw InputError(
+        "with unit=seconds from must be above 0: how long an epoch takes is known after the first");
 }
 
 void check_batches(const TrainingSetup& setup) {
   const int64_t images = setup.train.count();
   if (images % setup.config.batch == 1)
-    throw InputError("{} training images in batches of {} leave a batch of one, which has no variance; take another "
-                     "batch or number of images",
-                     images, setup.config.batch);
+    throw InputError(
+        "{} training images in batches of {} leave a batch of one, which has no variance; take "
+        "another "
+        "batch or number of images",
+        images, setup.config.batch);
 }
 
 class LibTorchSource : public TrainingSource {
@@ -51,26 +59,39 @@ class LibTorchSource : public TrainingSource {
   }
 
   std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
-    return with_context(scenario_, [&] {
-      auto job = begin(seed);
-      job->go_on();
-      if (job->state().over)
-        throw InputError("the budget ends before the first decision: give more of it, or set from to less than {:g}",
-                         setup_->config.from);
-      return job;
-    });
+    std::call_once(begun_, [&] { with_context(scenario_, [&] { train_to_first(); }); });
+    return std::make_unique<TrainerJob>(*at_first_, seed);
   }
-  std::unique_ptr<RealJob> begin(uint64_t seed) const override { return std::make_unique<TrainerJob>(setup_, seed); }
-  std::unique_ptr<RealJob> load(const std::string& path) const override { return TrainerJob::load(setup_, path); }
+  std::unique_ptr<RealJob> begin(uint64_t seed) const override {
+    return std::make_unique<TrainerJob>(setup_, seed);
+  }
+  std::unique_ptr<RealJob> load(const std::string& path) const override {
+    return TrainerJob::load(setup_, path);
+  }
 
  private:
+  void train_to_first() const {
+    auto job = std::make_unique<TrainerJob>(setup_, 0);
+    job->go_on();
+    if (job->state().over)
+      throw InputError(
+          "the budget ends before the first decision: give more of it, or set from to less than "
+          "{:g}",
+          setup_->config.from);
+    at_first_ = std::move(job);
+  }
+
   std::shared_ptr<const TrainingSetup> setup_;
   std::string scenario_;
+  mutable std::once_flag begun_;
+  mutable std::unique_ptr<const TrainerJob>
+      at_first_;  ///< of which every job is a copy; made when the first is wanted
 };
 
 }  // namespace
 
-std::unique_ptr<TrainingSource> make_training_source(const Network& network, const std::string& scenario,
+std::unique_ptr<TrainingSource> make_training_source(const Network& network,
+                                                     const std::string& scenario,
                                                      const TrainingConfig& config) {
   return with_context(scenario, [&] {
     check_schedule(config);

@@ -21,7 +21,8 @@ using ::testing::ElementsAre;
 std::unique_ptr<AdaptEnvironment> made_up(const std::vector<MadeUpTraining>& trainings,
                                           AdaptReward reward = AdaptReward::kAccuracy, int final_epochs = 3) {
   std::vector<AdaptStart> starts;
-  for (const MadeUpTraining& training : trainings) starts.push_back({table_source(made_up_table(training)), final_epochs});
+  for (const MadeUpTraining& training : trainings)
+    starts.push_back({table_source(made_up_table(training)), final_epochs});
   return std::make_unique<AdaptEnvironment>(std::move(starts), reward);
 }
 
@@ -30,28 +31,37 @@ const MadeUpTraining kTwoRates{.rates = {0.001, 0.01}, .runs = 2};
 const MadeUpTraining kResidual{.network = residual_network(), .rates = {0.001, 0.01}, .scenario = "residual"};
 const MadeUpTraining kLong{.decisions = 3, .runs = 2, .scenario = "long"};
 
+const MadeUpTraining kShort{.decisions = 3, .scenario = "short", .cost = 1e-4};
+
 std::unique_ptr<Environment> translation(std::unique_ptr<Environment> environment) {
   const EnvSpec known = reversed(environment->spec());
   return translated(std::move(environment), known);
 }
 
+/// Jobs end by themselves, before the horizon truncates them.
+EnvironmentCase ends_by_itself(const std::string& name, std::function<std::unique_ptr<Environment>()> make) {
+  return {name, std::move(make), 20, false};
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Adapt, EnvironmentConformance,
     ::testing::Values(
-        EnvironmentCase{"adapt", [] { return made_up({kSmall}); }, 20, false},
-        EnvironmentCase{"adapt_of_two_scenarios", [] { return made_up({kTwoRates, kResidual}); }, 20, false},
-        EnvironmentCase{"adapt_of_more_decisions", [] { return made_up({kSmall, kLong}, AdaptReward::kPublished); },
-                        20, false},
-        EnvironmentCase{"adapt_from_some_starts",
-                        [] { return select_starts(made_up({kSmall, kLong}), {1}); }, 20, false},
-        EnvironmentCase{"adapt_translated", [] { return translation(made_up({kTwoRates, kResidual})); }, 20, false}),
+        ends_by_itself("adapt", [] { return made_up({kSmall}); }),
+        ends_by_itself("adapt_of_two_scenarios", [] { return made_up({kTwoRates, kResidual}); }),
+        ends_by_itself("adapt_of_published_reward", [] { return made_up({kLong}, AdaptReward::kPublished); }),
+        ends_by_itself("adapt_whose_budget_may_end_early", [] { return made_up({kShort, kSmall}); }),
+        ends_by_itself("adapt_from_some_starts",
+                       [] { return select_starts(made_up({kSmall, kLong}), {1}); }),
+        ends_by_itself("adapt_translated",
+                       [] { return translation(made_up({kTwoRates, kResidual})); })),
     environment_case_name);
 
 enum Primary { kGoOn, kDeepen, kWiden, kNoOp };  // with one rate
 
 double column(const Observation& observation, const EnvSpec& spec, int node, const std::string& name) {
   const auto at = std::ranges::find(spec.node_features, name) - spec.node_features.begin();
-  return observation.graph.nodes.at(static_cast<size_t>(node) * spec.node_features.size() + static_cast<size_t>(at));
+  return observation.graph.nodes.at(static_cast<size_t>(node) * spec.node_features.size() +
+                                    static_cast<size_t>(at));
 }
 
 TEST(AdaptEnvironment, ActionsAreNamedByRates) {
@@ -69,7 +79,8 @@ TEST(AdaptEnvironment, EachScenarioIsAStartState) {
   EXPECT_EQ(env->spec().starts[2].name, "small-2");
   EXPECT_EQ(env->spec().horizon, 3);
   EXPECT_EQ(env->spec().source, "table");
-  EXPECT_THROW(AdaptEnvironment({{table_source(made_up_table(kLong)), 1}}, AdaptReward::kAccuracy, 2), InputError);
+  EXPECT_THROW(AdaptEnvironment({{table_source(made_up_table(kLong)), 1}}, AdaptReward::kAccuracy, 2),
+               InputError);
   EXPECT_THROW(AdaptEnvironment({}, AdaptReward::kAccuracy), InputError);
 }
 
@@ -214,7 +225,8 @@ TEST(AdaptEnvironment, TheImageShowsTheJob) {
   const auto other = made_up({kSmall});
   other->reset(0);
   other->step({kGoOn, 0, 0});
-  EXPECT_FLOAT_EQ(column(other->observe(), spec, 0, "budget since change"), other->job().spent) << "no change yet";
+  EXPECT_FLOAT_EQ(column(other->observe(), spec, 0, "budget since change"), other->job().spent)
+      << "no change yet";
   EXPECT_EQ(column(next, spec, 3, "age"), 0);
   EXPECT_EQ(column(next, spec, 1, "age"), 1);
   const size_t columns = spec.node_features.size(), of_job = next.graph.graph_targets.size();
@@ -248,7 +260,8 @@ TEST(AdaptEnvironment, ActionsShowWhatTheyCost) {
   const Observation observation = env->observe();
   const Network& network = env->job().network;
   const Network wider = changed(network, {ChangeKind::kWiden, 2});
-  const auto ratio = static_cast<double>(wider.multiply_adds()) / static_cast<double>(network.multiply_adds());
+  const auto ratio =
+      static_cast<double>(wider.multiply_adds()) / static_cast<double>(network.multiply_adds());
   const size_t cell = 3 * (4 * static_cast<size_t>(observation.mask.entities) + 3);
   EXPECT_FLOAT_EQ(observation.action_features[cell], std::log(ratio));
   EXPECT_FLOAT_EQ(observation.action_features[cell + 2], -2);

@@ -83,8 +83,8 @@ TEST_F(NetworkOnnx, AProductWithABiasIsLinear) {
 TEST_F(NetworkOnnx, WhatDoesNotFitIsNamed) {
   ModelBuilder& b = builder_;
   const ValueId conv = b.conv(b.image(), "conv", 4, same(3));
-  EXPECT_THAT(refusal(b.graph().add("Sigmoid", {conv})), ::testing::AllOf(HasSubstr("net.onnx: Sigmoid"),
-                                                                         HasSubstr("knows no such operator")));
+  EXPECT_THAT(refusal(b.graph().add("Sigmoid", {conv})),
+              ::testing::AllOf(HasSubstr("net.onnx: Sigmoid"), HasSubstr("knows no such operator")));
 }
 
 TEST_F(NetworkOnnx, GroupsAndPaddedPoolsAreRefused) {
@@ -93,13 +93,15 @@ TEST_F(NetworkOnnx, GroupsAndPaddedPoolsAreRefused) {
   EXPECT_THAT(refusal(b.conv(conv, "grouped", 4, same(3, 1, 2))), HasSubstr("it has groups"));
   ModelBuilder other(ModelOptions{.image = 8, .width = 1});
   b = other;
-  EXPECT_THAT(refusal(b.max_pool(b.conv(b.image(), "conv", 4, same(3)), same(3, 2))), HasSubstr("it is padded"));
+  EXPECT_THAT(refusal(b.max_pool(b.conv(b.image(), "conv", 4, same(3)), same(3, 2))),
+              HasSubstr("it is padded"));
 }
 
 TEST_F(NetworkOnnx, AValueThatIsReadTwiceEndsItsBlock) {
   ModelBuilder& b = builder_;
   const ValueId conv = b.conv(b.image(), "conv", 4, same(3));
-  EXPECT_THAT(refusal(b.add(b.relu(conv), b.conv(conv, "next", 4, same(3)))), HasSubstr("nothing else reads"));
+  EXPECT_THAT(refusal(b.add(b.relu(conv), b.conv(conv, "next", 4, same(3)))),
+              HasSubstr("nothing else reads"));
 }
 
 }  // namespace

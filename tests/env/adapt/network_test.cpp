@@ -61,14 +61,16 @@ TEST(AdaptNetwork, AnAdditionNeedsEqualShapes) {
 TEST(AdaptNetwork, ADeepenedBlockIsReadWhereTheOldOneWas) {
   const Network network = residual_network();
   const Network deeper = changed(network, {kDeepen, kStem});
-  EXPECT_THAT(names(deeper), ElementsAre("stem", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
+  EXPECT_THAT(names(deeper),
+              ElementsAre("stem", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
   EXPECT_EQ(deeper.blocks[1].from, 0);
   EXPECT_EQ(deeper.blocks[2].from, 1);
   EXPECT_EQ(deeper.blocks[4].add, 2);
   EXPECT_EQ(deeper.shapes()[7], network.shapes()[6]);
   EXPECT_EQ(deeper.parameters() - network.parameters(), 4 * 4 * 9 + 3 * 4);
   const Network again = changed(deeper, {kDeepen, kStem});
-  EXPECT_THAT(names(again), ElementsAre("stem", "stem+2", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
+  EXPECT_THAT(names(again),
+              ElementsAre("stem", "stem+2", "stem+1", "pool", "inner", "outer", "tail", "mean", "output"));
   EXPECT_FALSE(again.added(0));
   EXPECT_TRUE(again.added(1));
   EXPECT_TRUE(again.added(2));
@@ -166,7 +168,8 @@ TEST(AdaptNetwork, YamlReadsBackAsTheSame) {
 }
 
 TEST(AdaptNetwork, YamlHasDefaults) {
-  const Network network = parse_network("{image: [1, 8, 8], blocks: [{conv: 4, kernel: 5}, {max_pool: 3}, {linear: 2}]}", "x");
+  const Network network =
+      parse_network("{image: [1, 8, 8], blocks: [{conv: 4, kernel: 5}, {max_pool: 3}, {linear: 2}]}", "x");
   EXPECT_THAT(names(network), ElementsAre("conv1", "max_pool1", "linear1"));
   EXPECT_EQ(network.blocks[0].padding, 2);
   EXPECT_TRUE(network.blocks[0].relu);
@@ -188,11 +191,14 @@ TEST(AdaptNetwork, BadYamlIsRefusedWithItsPlace) {
   EXPECT_EQ(error_of(blocks("")), "net.yaml: 'blocks' must be a list of blocks, such as - {conv: 8}");
   EXPECT_EQ(error_of(blocks("{conv: x}")), "net.yaml: block 1: 'conv' needs a whole number");
   EXPECT_EQ(error_of(blocks("{name: a}")),
-            "net.yaml: block 'a': it has no kind: give one of conv, linear, max_pool, average_pool and global_pool");
+            "net.yaml: block 'a': it has no kind: give one of conv, linear, max_pool, average_pool and "
+            "global_pool");
   EXPECT_EQ(error_of(blocks("{conv: 2, name: a, pad: 1}")),
-            "net.yaml: block 'a': a block 'conv' has no 'pad'; it may have name, from, origin, age, kernel, stride, "
+            "net.yaml: block 'a': a block 'conv' has no 'pad'; it may have name, from, origin, age, "
+            "kernel, stride, "
             "padding, batch_norm, add, relu");
-  EXPECT_EQ(error_of(blocks("{conv: 2, linear: 3}")), "net.yaml: block 1: it is both conv and linear; make two blocks of it");
+  EXPECT_EQ(error_of(blocks("{conv: 2, linear: 3}")),
+            "net.yaml: block 1: it is both conv and linear; make two blocks of it");
   EXPECT_EQ(error_of(blocks("{conv: 2, from: b}")), "net.yaml: block 1: no earlier block is called 'b'");
   EXPECT_EQ(error_of(blocks("{conv: 2, name: a}, {linear: 2, name: a}")),
             "net.yaml: block 'a': the name 'a' is taken; give another");

@@ -22,8 +22,9 @@ TEST(PublishedNetworks, HaveThePublishedSizes) {
     int64_t parameters, multiply_adds;
     int64_t added_parameters[3], added_multiply_adds[3];
   };
-  for (const Expected& expected : {Expected{"cnn1", 10602, 2335424, {9312, 9312, 110}, {8294400, 1557504, 100}},
-                                   Expected{"cnn2", 20778, 16006208, {37056, 9312, 110}, {33177600, 7225344, 100}}}) {
+  for (const Expected& expected :
+       {Expected{"cnn1", 10602, 2335424, {9312, 9312, 110}, {8294400, 1557504, 100}},
+        Expected{"cnn2", 20778, 16006208, {37056, 9312, 110}, {33177600, 7225344, 100}}}) {
     const Network network = published_network(expected.name);
     EXPECT_EQ(network.parameters(), expected.parameters);
     EXPECT_EQ(network.multiply_adds(), expected.multiply_adds);
@@ -31,7 +32,8 @@ TEST(PublishedNetworks, HaveThePublishedSizes) {
     for (int i = 0; i < 3; ++i) {
       const Network deeper = deepened(network, blocks[i]);
       EXPECT_EQ(deeper.parameters() - network.parameters(), expected.added_parameters[i]) << blocks[i];
-      EXPECT_EQ(deeper.multiply_adds() - network.multiply_adds(), expected.added_multiply_adds[i]) << blocks[i];
+      EXPECT_EQ(deeper.multiply_adds() - network.multiply_adds(), expected.added_multiply_adds[i])
+          << blocks[i];
       EXPECT_EQ(deepened(deeper, blocks[i]).parameters() - deeper.parameters(), expected.added_parameters[i]);
     }
   }
@@ -143,7 +145,8 @@ TEST(PublishedTable, PlaysThePublishedOutcomes) {
     env.reset(0);
     const StepInfo nothing = env.step({env.spec().no_op(), 0, 0}).info;
     EXPECT_NEAR(nothing.best, 100 * published.nothing, 1e-9);
-    const auto better = std::ranges::count_if(results, [&](const auto& one) { return one.first > nothing.best; });
+    const auto better =
+        std::ranges::count_if(results, [&](const auto& one) { return one.first > nothing.best; });
     EXPECT_EQ(better + 1, published.nothing_rank);
   }
 }

@@ -66,6 +66,25 @@ TEST(AdaptTable, AJobGoesAsItWasRecorded) {
   }
 }
 
+TEST(AdaptTable, ABudgetMayEndBeforeTheLastDecision) {
+  const MadeUpTraining training{.decisions = 3, .cost = 1e-4};
+  const AdaptTable table = made_up_table(training);
+  EXPECT_EQ(table.decisions, 3);
+  std::set<size_t> lengths;
+  for (const RecordedSequence& sequence : table.sequences) lengths.insert(sequence.decisions.size());
+  EXPECT_EQ(lengths, (std::set<size_t>{2, 3}));
+  const auto source = table_source(table);
+  for (const RecordedSequence& sequence : table.sequences) {
+    const auto job = source->start(0);
+    for (const auto& decision : sequence.decisions) {
+      EXPECT_FALSE(job->state().over);
+      job->decide(decision);
+    }
+    EXPECT_TRUE(job->state().over);
+    EXPECT_EQ(job->state().spent, sequence.runs[0].stops.back().spent);
+  }
+}
+
 TEST(AdaptTable, OnlyWhatWasRecordedIsOffered) {
   AdaptTable table = made_up_table({});
   std::erase_if(table.sequences, [](const RecordedSequence& sequence) {
@@ -123,14 +142,21 @@ TEST(AdaptTable, WrongTablesAreRefused) {
   EXPECT_EQ(refusal(table), "'rates' must be one or more numbers above 0, ascending");
   table = good;
   table.sequences.erase(table.sequences.begin());
-  EXPECT_EQ(refusal(table), "the sequence that makes 0 decisions as a recorded one and then no change is missing; "
-                            "record it, too");
+  EXPECT_EQ(refusal(table),
+            "sequence 1: a sequence that begins with its first 0 decisions and then goes on without a "
+            "change is missing; record it, too");
   table = good;
   table.sequences.push_back(table.sequences[1]);
   EXPECT_THAT(refusal(table), HasSubstr("it was recorded before"));
   table = good;
+  table.sequences[1].decisions.push_back(std::nullopt);
+  EXPECT_EQ(refusal(table), "sequence 2: it has 3 decisions; a sequence of this table has 1 to 2");
+  table = good;
   table.sequences[1].decisions.pop_back();
-  EXPECT_EQ(refusal(table), "sequence 2: it has 1 decisions; the table has 2");
+  EXPECT_EQ(refusal(table),
+            "sequence 2: seed 10: it has 2 stops; a run has one after each of its 1 decisions");
+  table.sequences[1].runs[0].stops.erase(table.sequences[1].runs[0].stops.begin());
+  EXPECT_EQ(refusal(table), "sequence 1: it goes on after decision 1, where another ends");
   table = good;
   table.sequences[1].runs.clear();
   EXPECT_EQ(refusal(table), "sequence 2: it has no runs; give at least one");
@@ -161,7 +187,8 @@ TEST(AdaptTable, WrongFilesAreRefusedByName) {
     return error;
   };
   reading("{");
-  EXPECT_THAT(reading("{\"format\": \"x\"}"), HasSubstr("its format is 'x'; known are reverie-adapt/1 and adapt-table/1"));
+  EXPECT_THAT(reading("{\"format\": \"x\"}"),
+              HasSubstr("its format is 'x'; known are reverie-adapt/1 and adapt-table/1"));
   Json json = table_to_json(made_up_table({}));
   json["network"] = "image: 3";
   EXPECT_THAT(reading(json.dump()), HasSubstr("network: "));
@@ -169,14 +196,17 @@ TEST(AdaptTable, WrongFilesAreRefusedByName) {
   json["start"] = Json::Array{0, 1};
   EXPECT_THAT(reading(json.dump()), HasSubstr("start: a stop has 2 numbers; it needs 4"));
   json = table_to_json(made_up_table({}));
-  json["sequences"] = Json::Array{{{"decisions", Json::Array{{{"widen", "third"}, {"rate", 0.1}}}}, {"runs", Json::Array{}}}};
-  EXPECT_THAT(reading(json.dump()), HasSubstr("sequence 1: a decision changes 'third', and no block is called so then"));
+  json["sequences"] = Json::Array{
+      {{"decisions", Json::Array{{{"widen", "third"}, {"rate", 0.1}}}}, {"runs", Json::Array{}}}};
+  EXPECT_THAT(reading(json.dump()),
+              HasSubstr("sequence 1: a decision changes 'third', and no block is called so then"));
 }
 
 TEST(AdaptTable, JobsOfATableBeginInTheSameState) {
   AdaptTable table = made_up_table({});
   const MadeUpTraining other{.network = residual_network()};
-  const std::vector<JobState> states = {made_up_start(other), after_made_up(other, made_up_start(other), 1, std::nullopt)};
+  const std::vector<JobState> states = {made_up_start(other),
+                                        after_made_up(other, made_up_start(other), 1, std::nullopt)};
   EXPECT_EQ(error_of([&] { table.add(1, states); }),
             "scenario 'made-up': a job with seed 1 begins in another state than those before");
 }

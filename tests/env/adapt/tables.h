@@ -10,41 +10,46 @@
 
 namespace reverie::testing {
 
-/// How a made-up training goes: an epoch takes a share of the budget by its multiply-adds, and the accuracy rises
-/// towards a limit by the parameters; what was just put in costs some of it.
+/// How a made-up training goes: an epoch takes a share of the budget by its multiply-adds, and the
+/// accuracy rises towards a limit by the parameters; what was just put in costs some of it.
 struct MadeUpTraining {
   Network network = small_network();
   std::vector<double> rates = {0.01};
   int decisions = 2;
   int runs = 1;  ///< of each sequence, with seeds 10, 11, ...
   std::string scenario = "made-up";
+  double cost = 1e-5;  ///< of a multiply-add in an epoch, as a share of the budget; a job may end early
 };
 
 inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1) {
   const double size = std::log(static_cast<double>(state.network.parameters()));
   const double before = kept * (state.curve.empty() ? 0.1 : state.curve.back().accuracy);
-  const double noise = Rng(hash_combine(seed, state.network.hash())).fork(state.curve.size()).uniform(-0.01, 0.01);
+  const double noise =
+      Rng(hash_combine(seed, state.network.hash())).fork(state.curve.size()).uniform(-0.01, 0.01);
   const double limit = 1 - 3 / size;
   state.spent = std::min(1.0, state.spent + state.epoch_share);
-  state.curve.push_back({before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
+  state.curve.push_back(
+      {before + 0.4 * (limit - before) + (seed == 0 ? 0 : noise), 0.5, 1 - before, state.spent});
 }
 
-/// One step of the job: the decision, then two epochs, or four after the last.
+/// One step of the job: the decision, then two epochs, and two more where it is the last or the budget
+/// is spent.
 inline JobState after_made_up(const MadeUpTraining& training, JobState state, uint64_t seed,
                               const std::optional<ChangeAtRate>& decision) {
   state.network = after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
   state.decisions.push_back(decision);
-  state.epoch_share = 1e-5 * static_cast<double>(state.network.multiply_adds());
-  state.over = static_cast<int>(state.decisions.size()) == training.decisions;
-  for (int epoch = 0; epoch < (state.over ? 4 : 2); ++epoch)
-    train_made_up_epoch(state, seed, epoch == 0 && decision ? 1 - 5 * decision->rate : 1);
+  state.epoch_share = training.cost * static_cast<double>(state.network.multiply_adds());
+  train_made_up_epoch(state, seed, decision ? 1 - 5 * decision->rate : 1);
+  train_made_up_epoch(state, seed);
+  state.over = static_cast<int>(state.decisions.size()) == training.decisions || state.spent >= 1;
+  for (int epoch = 0; epoch < (state.over ? 2 : 0); ++epoch) train_made_up_epoch(state, seed);
   return state;
 }
 
 inline JobState made_up_start(const MadeUpTraining& training) {
   JobState state;
   state.network = training.network;
-  state.epoch_share = 1e-5 * static_cast<double>(state.network.multiply_adds());
+  state.epoch_share = training.cost * static_cast<double>(state.network.multiply_adds());
   for (int epoch = 0; epoch < 3; ++epoch) train_made_up_epoch(state, 0);
   return state;
 }
@@ -65,7 +70,8 @@ inline AdaptTable made_up_table(const MadeUpTraining& training) {
   table.scenario = training.scenario;
   table.budget = "as long as it takes";
   table.rates = training.rates;
-  std::function<void(std::vector<JobState>, uint64_t)> record = [&](std::vector<JobState> states, uint64_t seed) {
+  std::function<void(std::vector<JobState>, uint64_t)> record = [&](std::vector<JobState> states,
+                                                                    uint64_t seed) {
     if (states.back().over) {
       table.add(seed, states);
       return;
@@ -76,7 +82,8 @@ inline AdaptTable made_up_table(const MadeUpTraining& training) {
       record(std::move(longer), seed);
     }
   };
-  for (int run = 0; run < training.runs; ++run) record({made_up_start(training)}, 10 + static_cast<uint64_t>(run));
+  for (int run = 0; run < training.runs; ++run)
+    record({made_up_start(training)}, 10 + static_cast<uint64_t>(run));
   return table;
 }
 

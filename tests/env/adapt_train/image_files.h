@@ -17,11 +17,12 @@ inline std::string big_endian(std::initializer_list<uint32_t> words) {
 }
 
 /// Images of one channel as two IDX files, "<stem>-images-idx3-ubyte" and its labels.
-inline void write_idx(const std::string& folder, const std::string& stem, const LabelledImages& images,
-                      const BlockShape& shape) {
+inline void write_idx(const std::string& folder, const std::string& stem,
+                      const LabelledImages& images, const BlockShape& shape) {
   const auto count = static_cast<uint32_t>(images.count());
   write_file(folder + "/" + stem + "-images-idx3-ubyte",
-             big_endian({0x803, count, static_cast<uint32_t>(shape.height), static_cast<uint32_t>(shape.width)}) +
+             big_endian({0x803, count, static_cast<uint32_t>(shape.height),
+                         static_cast<uint32_t>(shape.width)}) +
                  std::string(images.pixels.begin(), images.pixels.end()));
   write_file(folder + "/" + stem + "-labels-idx1-ubyte",
              big_endian({0x801, count}) + std::string(images.labels.begin(), images.labels.end()));

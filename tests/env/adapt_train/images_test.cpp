@@ -13,9 +13,9 @@
 namespace reverie {
 namespace {
 
+using testing::big_endian;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::big_endian;
 using testing::write_idx;
 
 constexpr BlockShape kSmall{1, 2, 3};
@@ -52,7 +52,8 @@ class IdxFolder : public ::testing::Test {
   }
 
   /// The error of loading, in one line.
-  std::string error(const BlockShape& shape = kSmall, int classes = 4, ImageSelection selection = {}) {
+  std::string error(const BlockShape& shape = kSmall, int classes = 4,
+                    ImageSelection selection = {}) {
     try {
       load_images(folder.path(), shape, classes, selection);
     } catch (const InputError& refused) {
@@ -92,7 +93,9 @@ TEST_F(IdxFolder, GzippedIsTheSame) {
 }
 
 TEST_F(IdxFolder, ASubsetDependsOnTheSeedAndKeepsLabels) {
-  const auto subset = [&](uint64_t seed) { return load_images(folder.path(), kSmall, 4, {10, 5, seed}); };
+  const auto subset = [&](uint64_t seed) {
+    return load_images(folder.path(), kSmall, 4, {10, 5, seed});
+  };
   const ImageData one = subset(1);
   EXPECT_EQ(one.train.count(), 10);
   EXPECT_EQ(one.test.count(), 5);
@@ -109,18 +112,27 @@ TEST_F(IdxFolder, ASubsetDependsOnTheSeedAndKeepsLabels) {
 }
 
 TEST_F(IdxFolder, BadFilesAreRefusedByName) {
-  EXPECT_THAT(error({1, 2, 4}), HasSubstr("train-images-idx3-ubyte: its images are 1x2x3, the network takes 1x2x4"));
-  EXPECT_THAT(error(kSmall, 3), HasSubstr("train-labels-idx1-ubyte: image 3 has label 3, the network tells classes 0 to 2"));
-  EXPECT_THAT(error(kSmall, 4, {21, 0, 0}), HasSubstr("21 training images are wanted, there are 20"));
+  EXPECT_THAT(error({1, 2, 4}),
+              HasSubstr("train-images-idx3-ubyte: its images are 1x2x3, the network takes 1x2x4"));
+  EXPECT_THAT(
+      error(kSmall, 3),
+      HasSubstr("train-labels-idx1-ubyte: image 3 has label 3, the network tells classes 0 to 2"));
+  EXPECT_THAT(error(kSmall, 4, {21, 0, 0}),
+              HasSubstr("21 training images are wanted, there are 20"));
   EXPECT_THAT(error(kSmall, 4, {0, 9, 0}), HasSubstr("9 test images are wanted, there are 8"));
   const std::string whole = read_file(folder / "t10k-images-idx3-ubyte");
   change("t10k-images-idx3-ubyte", [](std::string& bytes) { bytes.pop_back(); });
-  EXPECT_THAT(error(), HasSubstr("t10k-images-idx3-ubyte: says that it holds 48 bytes of values, but holds 47"));
+  EXPECT_THAT(
+      error(),
+      HasSubstr("t10k-images-idx3-ubyte: says that it holds 48 bytes of values, but holds 47"));
   change("t10k-images-idx3-ubyte", [](std::string& bytes) { bytes.resize(9); });
   EXPECT_THAT(error(), HasSubstr("t10k-images-idx3-ubyte: is cut off in its header"));
   write_file(folder / "t10k-images-idx3-ubyte", whole);
   change("t10k-labels-idx1-ubyte", [](std::string& bytes) { bytes[3] = 3; });
-  EXPECT_THAT(error(), HasSubstr("t10k-labels-idx1-ubyte: begins with 0x00000803, such an IDX file with 0x00000801"));
+  EXPECT_THAT(
+      error(),
+      HasSubstr(
+          "t10k-labels-idx1-ubyte: begins with 0x00000803, such an IDX file with 0x00000801"));
   write_file(folder / "t10k-labels-idx1-ubyte", big_endian({0x801, 7}) + std::string(7, '\0'));
   EXPECT_THAT(error(), HasSubstr("t10k-labels-idx1-ubyte: holds 7 labels for 8 images"));
   std::filesystem::remove(folder / "t10k-labels-idx1-ubyte");
@@ -134,7 +146,8 @@ class CifarFolder : public IdxFolder {
   static constexpr BlockShape kCifar{3, 32, 32};
   CifarFolder() {
     std::filesystem::remove(folder / "train-images-idx3-ubyte");
-    for (int batch = 1; batch <= 5; ++batch) write_file(folder / fmt::format("data_batch_{}.bin", batch), record(batch));
+    for (int batch = 1; batch <= 5; ++batch)
+      write_file(folder / fmt::format("data_batch_{}.bin", batch), record(batch));
     write_file(folder / "test_batch.bin", record(6) + record(7));
   }
   static std::string record(int label) {
@@ -155,10 +168,12 @@ TEST_F(CifarFolder, IsReadPlaneByPlane) {
 }
 
 TEST_F(CifarFolder, BadFilesAreRefusedByName) {
-  EXPECT_THAT(error({1, 28, 28}, 10), HasSubstr("data_batch_1.bin: its images are 3x32x32, the network takes 1x28x28"));
+  EXPECT_THAT(error({1, 28, 28}, 10),
+              HasSubstr("data_batch_1.bin: its images are 3x32x32, the network takes 1x28x28"));
   EXPECT_THAT(error(kCifar, 7), HasSubstr("test_batch.bin: image 1 has label 7"));
   change("data_batch_4.bin", [](std::string& bytes) { bytes += 'x'; });
-  EXPECT_THAT(error(kCifar, 10), HasSubstr("data_batch_4.bin: holds 3074 bytes, which are no records of 3073"));
+  EXPECT_THAT(error(kCifar, 10),
+              HasSubstr("data_batch_4.bin: holds 3074 bytes, which are no records of 3073"));
   std::filesystem::remove(folder / "data_batch_3.bin");
   EXPECT_THAT(error(kCifar, 10), HasSubstr("data_batch_3.bin: cannot be read"));
 }

@@ -9,15 +9,16 @@
 namespace reverie {
 namespace {
 
-/// A convolutional network with pools, residual additions over one or two blocks, with and without batch
-/// normalisation, and one to three linear blocks behind a global pool or flattened.
+/// A convolutional network with pools, residual additions over one or two blocks, with and without
+/// batch normalisation, and one to three linear blocks behind a global pool or flattened.
 class RandomNetwork {
  public:
   explicit RandomNetwork(Rng& rng) : rng_(rng) {
     network_.image = {1 + pick(3), 9, 8};
     conv(2 + pick(4));
     for (int stage = 0; stage < 3; ++stage) grow();
-    if (pick(2) == 0) add({.name = "mean", .kind = BlockKind::kGlobalPool, .width = width(), .relu = false});
+    if (pick(2) == 0)
+      add({.name = "mean", .kind = BlockKind::kGlobalPool, .width = width(), .relu = false});
     for (int i = pick(3); i > 0; --i) linear(3 + pick(5), true);
     linear(4, pick(3) == 0);
   }
@@ -35,11 +36,21 @@ class RandomNetwork {
   }
   void conv(int width, int added = -1) {
     const int kernel = 1 + 2 * pick(2);
-    add({.name = "conv", .width = width, .kernel = kernel, .padding = kernel / 2, .batch_norm = pick(4) > 0,
-         .relu = pick(5) > 0, .add = added});
+    add({.name = "conv",
+         .width = width,
+         .kernel = kernel,
+         .padding = kernel / 2,
+         .batch_norm = pick(4) > 0,
+         .relu = pick(5) > 0,
+         .add = added});
   }
   void linear(int width, bool relu) {
-    add({.name = "linear", .kind = BlockKind::kLinear, .width = width, .kernel = 1, .batch_norm = false, .relu = relu});
+    add({.name = "linear",
+         .kind = BlockKind::kLinear,
+         .width = width,
+         .kernel = 1,
+         .batch_norm = false,
+         .relu = relu});
   }
   void grow() {
     const int before = last();
@@ -51,8 +62,12 @@ class RandomNetwork {
         conv(network_.blocks[static_cast<size_t>(before)].width, before);
         break;
       default:
-        add({.name = "pool", .kind = pick(2) == 0 ? BlockKind::kMaxPool : BlockKind::kAveragePool, .width = width(),
-             .kernel = 2, .stride = 2, .relu = false});
+        add({.name = "pool",
+             .kind = pick(2) == 0 ? BlockKind::kMaxPool : BlockKind::kAveragePool,
+             .width = width(),
+             .kernel = 2,
+             .stride = 2,
+             .relu = false});
         if (network_.shapes().back().height < 2) network_.blocks.pop_back();
     }
   }
@@ -70,7 +85,8 @@ WeightedNetwork worn(const Network& network, Rng& rng) {
   WeightedNetwork weights(network, rng);
   const torch::NoGradGuard guard;
   weights.each([](const std::string& name, torch::Tensor& tensor) {
-    if (name.ends_with(".scale") || name.ends_with(".shift")) tensor.add_(torch::randn_like(tensor), 0.5);
+    if (name.ends_with(".scale") || name.ends_with(".shift"))
+      tensor.add_(torch::randn_like(tensor), 0.5);
   });
   for (int i = 0; i < 5; ++i) weights.forward(images_for(network, 16) * 2 + 0.5, Pass::kTrain);
   return weights;
@@ -96,22 +112,26 @@ TEST_P(Changes, KeepTheFunctionOfRandomNetworks) {
   std::map<std::string, int> seen;
   for (int trial = 0; trial < 60; ++trial) {
     WeightedNetwork weights = worn(RandomNetwork(rng).take(), rng);
-    const auto calibration = images_for(weights.network(), 16), others = images_for(weights.network(), 7) * 3;
+    const auto calibration = images_for(weights.network(), 16),
+               others = images_for(weights.network(), 7) * 3;
     const auto trained = weights.forward(calibration, Pass::kStatistics);
     const auto evaluated = weights.forward(others, Pass::kEvaluate);
     for (int step = 0; step < 4; ++step) {
       const std::vector<Change> choices = allowed_changes(weights.network());
       if (choices.empty()) break;
       const Change change = choices[rng.below(choices.size())];
-      const Network& old = weights.network();
-      const Block& block = old.blocks[static_cast<size_t>(change.block)];
-      ++seen[std::string(name_of(change.kind)) + (block.kind == BlockKind::kConv ? " conv" : " linear")];
+      const Network old = weights.network();
+      const Block block = old.blocks[static_cast<size_t>(change.block)];
+      ++seen[std::string(name_of(change.kind)) +
+             (block.kind == BlockKind::kConv ? " conv" : " linear")];
       if (change.kind == ChangeKind::kWiden && tied(old, change.block).size() > 1) ++seen["tied"];
       weights = weights.changed(changed(old, change), calibration, GetParam(), rng);
       EXPECT_LT(difference(weights.forward(calibration, Pass::kStatistics), trained), 1e-5)
-          << trial << " " << name_of(change.kind) << " " << block.name << "\n" << to_yaml(weights.network());
+          << trial << " " << name_of(change.kind) << " " << block.name << "\n"
+          << to_yaml(weights.network());
       EXPECT_LT(difference(weights.forward(others, Pass::kEvaluate), evaluated), 1e-5)
-          << trial << " " << name_of(change.kind) << " " << block.name << "\n" << to_yaml(weights.network());
+          << trial << " " << name_of(change.kind) << " " << block.name << "\n"
+          << to_yaml(weights.network());
     }
   }
   for (const char* kind : {"deepen conv", "widen conv", "deepen linear", "widen linear", "tied"})
@@ -128,7 +148,8 @@ blocks:
   - {name: pool, max_pool: 2}
   - {name: b, conv: 4}
   - {name: out, linear: 5}
-)", "two stages");
+)",
+                       "two stages");
 }
 
 TEST(WeightedNetwork, HasTheParametersThatTheNetworkSays) {
@@ -145,7 +166,8 @@ TEST(WeightedNetwork, ACopyHasWeightsOfItsOwn) {
   Rng rng(1);
   WeightedNetwork one(two_stages(), rng), two = one;
   const auto images = images_for(two_stages(), 4);
-  EXPECT_TRUE(torch::equal(one.forward(images, Pass::kEvaluate), two.forward(images, Pass::kEvaluate)));
+  EXPECT_TRUE(
+      torch::equal(one.forward(images, Pass::kEvaluate), two.forward(images, Pass::kEvaluate)));
   const auto before = one.forward(images, Pass::kEvaluate);
   two.forward(images, Pass::kTrain);  // moves its running statistics
   two.each([](const std::string&, torch::Tensor& tensor) {
@@ -163,10 +185,12 @@ TEST(WeightedNetwork, CopiesOfAUnitStayTheSameWithoutNoiseOnly) {
     WeightedNetwork weights(network, rng);
     weights = weights.changed(wide, images_for(network, 8), noise, rng);
     const std::vector<torch::Tensor> parameters = weights.parameters();
-    const auto loss = torch::cross_entropy_loss(weights.forward(images_for(network, 32), Pass::kTrain),
-                                                torch::randint(5, {32}, torch::kLong));
+    const auto loss =
+        torch::cross_entropy_loss(weights.forward(images_for(network, 32), Pass::kTrain),
+                                  torch::randint(5, {32}, torch::kLong));
     const auto gradient = torch::autograd::grad({loss}, {weights.weights(0).weight.value})[0];
-    EXPECT_EQ(difference(gradient.slice(0, 0, 3), gradient.slice(0, 3, 6)) < 1e-6, noise == 0) << noise;
+    EXPECT_EQ(difference(gradient.slice(0, 0, 3), gradient.slice(0, 3, 6)) < 1e-6, noise == 0)
+        << noise;
   }
 }
 

@@ -26,7 +26,8 @@ blocks:
   - {name: b, conv: 4}
   - {name: mean, global_pool: true}
   - {name: out, linear: 4}
-)", "small");
+)",
+                       "small");
 }
 
 /// Noise, and a quadrant, the label's, that is bright.
@@ -58,7 +59,9 @@ class Training : public ::testing::Test {
     config.every = 2;
   }
 
-  std::unique_ptr<TrainingSource> source() { return make_training_source(small_network(), "quadrants", config); }
+  std::unique_ptr<TrainingSource> source() {
+    return make_training_source(small_network(), "quadrants", config);
+  }
   std::unique_ptr<RealJob> begun(uint64_t seed = 1) { return source()->begin(seed); }
   std::unique_ptr<RealJob> at_first_decision(uint64_t seed = 1) {
     auto job = begun(seed);
@@ -138,14 +141,27 @@ TEST_F(Training, EqualSeedsGiveEqualBytesForAnyThreadsOfTheCaller) {
     EXPECT_EQ(bytes(*job), first);
   }
   at::set_num_threads(before);
-  EXPECT_NE(at_first_decision(7)->state(), at_first_decision(8)->state());
+}
+
+TEST_F(Training, SeedsDifferFromTheFirstDecisionOn) {
+  const auto own = source();
+  const auto one = own->start(7), two = own->start(8), again = own->start(7);
+  const auto begun = own->begin(8);
+  begun->go_on();
+  EXPECT_EQ(one->state(), two->state());
+  EXPECT_EQ(begun->state(), two->state());
+  for (auto* job : {&one, &two, &again}) (*job)->decide(deepen);
+  begun->decide(deepen);
+  EXPECT_NE(one->state().curve, two->state().curve);
+  EXPECT_EQ(bytes(*one), bytes(*again));
+  EXPECT_EQ(bytes(*begun), bytes(*two));
 }
 
 TEST_F(Training, ACopyGoesOnAsTheOriginalAndLeavesItAlone) {
   const auto original = source()->start(3);
   const auto copy = original->copy(), other = original->copy();
   const std::string before = bytes(*original);
-  other->decide(widen);
+  other->decide(std::nullopt);
   EXPECT_EQ(bytes(*original), before);
   original->decide(deepen);
   EXPECT_EQ(bytes(*copy), before);
@@ -185,7 +201,8 @@ TEST_F(Training, SavedAfterAnyEpochItGoesOnToTheSameBytes) {
   const std::string unbroken = run(0);
   const size_t epochs = header(*source()->load(folder / "job")).at("curve").array().size();
   ASSERT_GE(epochs, 8u);
-  for (size_t kill_after = 1; kill_after < epochs; ++kill_after) EXPECT_EQ(run(kill_after), unbroken) << kill_after;
+  for (size_t kill_after = 1; kill_after < epochs; ++kill_after)
+    EXPECT_EQ(run(kill_after), unbroken) << kill_after;
 }
 
 TEST_F(Training, FilesThatAreNotThisJobsAreRefused) {
@@ -233,8 +250,9 @@ TEST_F(Training, AnEpochThatTheBudgetBreaksOffIsNeitherRecordedNorKept) {
 TEST_F(Training, AnEpochTakesTheShareThatWasSaid) {
   const auto job = at_first_decision();
   EXPECT_NEAR(job->state().epoch_share, 1 / 12.0, 1e-9);
-  const double ratio = static_cast<double>(changed(small_network(), deepen.change).multiply_adds()) /
-                       static_cast<double>(small_network().multiply_adds());
+  const double ratio =
+      static_cast<double>(changed(small_network(), deepen.change).multiply_adds()) /
+      static_cast<double>(small_network().multiply_adds());
   EXPECT_GT(ratio, 1.2);
   job->take(deepen);
   EXPECT_NEAR(job->state().epoch_share, ratio / 12, 1e-9);
@@ -247,8 +265,14 @@ TEST_F(Training, DecisionsComeWhenTheScheduleSays) {
   const auto job = at_first_decision();
   EXPECT_EQ(job->state().curve.size(), 3u);  // 0.24 of 12 epochs
   const JobState before = job->state();
-  EXPECT_THAT(error([&] { job->take(ChangeAtRate{{ChangeKind::kDeepen, 1}, 0.01}); }), HasSubstr("pool"));
-  EXPECT_THAT(error([&] { job->take(ChangeAtRate{{ChangeKind::kDeepen, 0}, -1}); }), HasSubstr("learning rate of -1"));
+  EXPECT_THAT(error([&] {
+                job->take(ChangeAtRate{{ChangeKind::kDeepen, 1}, 0.01});
+              }),
+              HasSubstr("pool"));
+  EXPECT_THAT(error([&] {
+                job->take(ChangeAtRate{{ChangeKind::kDeepen, 0}, -1});
+              }),
+              HasSubstr("learning rate of -1"));
   EXPECT_EQ(job->state(), before);
   job->take(std::nullopt);
   EXPECT_THAT(error([&] { job->take(std::nullopt); }), HasSubstr("stands at no decision"));
@@ -282,6 +306,17 @@ TEST_F(Training, ExtraProcessorsMakeEpochsCheaperAndGo) {
   EXPECT_EQ(header(*job).find("teacher"), nullptr) << "it never grew";
 }
 
+TEST_F(Training, AnEpochThatEndsAsProcessorsGoIsRecorded) {
+  config.decisions = 1;
+  config.from = 0;
+  const double ratio = static_cast<double>(changed(small_network(), deepen.change).multiply_adds()) /
+                       static_cast<double>(small_network().multiply_adds());
+  config.extra = {.from = 0, .until = 3 * ratio / 12 / 4, .factor = 4};
+  const auto job = source()->start(1);
+  job->decide(deepen);
+  EXPECT_NEAR(job->state().curve.at(2).spent, config.extra.until, 1e-9);
+}
+
 TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   lend_processors();
   const auto job = at_first_decision();
@@ -310,7 +345,8 @@ TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   EXPECT_NEAR(shares[0], 0.75 * 0.25, 1e-12);
   EXPECT_NEAR(shares[1], 0.75 * 0.0625, 1e-12);
   EXPECT_EQ(shares[3], 0);
-  for (int i = 0; i < 2; ++i) EXPECT_GT(losses[static_cast<size_t>(i)], losses[static_cast<size_t>(i) + 1]);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_GT(losses[static_cast<size_t>(i)], losses[static_cast<size_t>(i) + 1]);
   EXPECT_GT(losses[0], 2) << "the squared temperature multiplies the soft part";
   const auto soft = torch::tensor(targets).view({-1, 4});
   EXPECT_TRUE(torch::allclose(soft.sum(1), torch::ones(kTrainImages)));
@@ -339,7 +375,10 @@ TEST_F(Training, TheDecisionSetsTheRateUnlessAsPublished) {
 
 TEST_F(Training, ALossThatIsNoNumberIsAnError) {
   const auto job = at_first_decision();
-  EXPECT_THAT(error([&] { job->decide(ChangeAtRate{deepen.change, 1e30}); }), HasSubstr("the training loss is"));
+  EXPECT_THAT(error([&] {
+                job->decide(ChangeAtRate{deepen.change, 1e30});
+              }),
+              HasSubstr("the training loss is"));
 }
 
 TEST_F(Training, OfSecondsItEndsInTime) {
@@ -388,13 +427,23 @@ TEST_F(Training, SettingsThatContradictEachOtherAreRefused) {
     EXPECT_THAT(message, HasSubstr("quadrants: "));
     return message;
   };
-  EXPECT_THAT(refused([](auto& c) { c.rates = {0.01, 0.003}; }), HasSubstr("rates must be ascending"));
-  EXPECT_THAT(refused([](auto& c) { c.restart = Restart::kPublished; }), HasSubstr("set rates=[0.01]"));
-  EXPECT_THAT(refused([](auto& c) { c.extra = {0.5, 0.5, 2}; }), HasSubstr("extra.from (0.5) must be less"));
-  EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.from = 0; }), HasSubstr("from must be above 0"));
-  EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.extra.factor = 1.5; }), HasSubstr("threads"));
+  EXPECT_THAT(refused([](auto& c) {
+                c.rates = {0.01, 0.003};
+              }),
+              HasSubstr("rates must be ascending"));
+  EXPECT_THAT(refused([](auto& c) { c.restart = Restart::kPublished; }),
+              HasSubstr("set rates=[0.01]"));
+  EXPECT_THAT(refused([](auto& c) {
+                c.extra = {0.5, 0.5, 2};
+              }),
+              HasSubstr("extra.from (0.5) must be less"));
+  EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.from = 0; }),
+              HasSubstr("from must be above 0"));
+  EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.extra.factor = 1.5; }),
+              HasSubstr("threads"));
   EXPECT_THAT(refused([](auto& c) { c.train_images = 97; }), HasSubstr("leave a batch of one"));
-  EXPECT_THAT(refused([](auto& c) { c.budget = 0.5; }), HasSubstr("ends before the first decision"));
+  EXPECT_THAT(refused([](auto& c) { c.budget = 0.5; }),
+              HasSubstr("ends before the first decision"));
   EXPECT_THAT(refused([](auto& c) { c.data += "/none"; }), HasSubstr("holds neither"));
 }
 

@@ -29,7 +29,9 @@ class AdaptKindTest : public ::testing::Test {
     write_table(directory_ / (name + ".json"), made_up_table(training));
     config_.inputs.push_back(directory_ / (name + ".json"));
   }
-  std::unique_ptr<EvaluationCases> cases() const { return environment_kind("adapt").evaluation(config_, how_, {}); }
+  std::unique_ptr<EvaluationCases> cases() const {
+    return environment_kind("adapt").evaluation(config_, how_, {});
+  }
   MethodResult run(const EvaluationCase& one, const std::string& name, uint64_t seed = 1) const {
     for (const EvaluationMethod& method : one.baselines())
       if (method.name == name) return method.run({seed, 0});
@@ -99,8 +101,8 @@ TEST_F(AdaptKindTest, BaselinesAreWhatTheySay) {
   const MethodResult nothing = run(one, "nothing");
   EXPECT_EQ(job(nothing).decisions, Decisions(2));
   EXPECT_EQ(nothing.work.measurements, 6);
-  EXPECT_THAT(job(run(one, "early")).decisions,
-              ElementsAre(ChangeAtRate{{ChangeKind::kDeepen, 0}, 0.001}, ChangeAtRate{{ChangeKind::kWiden, 0}, 0.001}));
+  EXPECT_THAT(job(run(one, "early")).decisions, ElementsAre(ChangeAtRate{{ChangeKind::kDeepen, 0}, 0.001},
+                                                            ChangeAtRate{{ChangeKind::kWiden, 0}, 0.001}));
   EXPECT_THAT(job(run(one, "fixed")).decisions,
               ElementsAre(std::nullopt, ChangeAtRate{{ChangeKind::kWiden, 2}, 0.01}));
   std::set<double> drawn;
@@ -135,8 +137,10 @@ TEST_F(AdaptKindTest, FixedSequencesAreChecked) {
     return std::string();
   };
   EXPECT_EQ(refusal("deepen: first"),
-            "evaluate.adapt.fixed: 'deepen: first' is no decision; give 'go on', or one of deepen at low rate, deepen "
-            "at high rate, widen at low rate, widen at high rate with a block, such as 'deepen at low rate: conv1'");
+            "evaluate.adapt.fixed: 'deepen: first' is no decision; give 'go on', or one of deepen at low "
+            "rate, deepen "
+            "at high rate, widen at low rate, widen at high rate with a block, such as 'deepen at low "
+            "rate: conv1'");
   EXPECT_THAT(refusal("NO-OP"), HasSubstr("is no decision"));
   EXPECT_THAT(refusal("go on: first"), HasSubstr("is no decision"));
   EXPECT_EQ(refusal("widen at low rate: output"),
@@ -155,7 +159,8 @@ TEST_F(AdaptKindTest, ResultsAreNetworks) {
   EXPECT_EQ(load_network(directory_ / artifact.file), job(early).network);
   const CaseDescription said = one.describe(std::vector<FinishedMethod>{{"early", early.solution, artifact},
                                                                        {"nothing", nothing.solution, {}}});
-  EXPECT_THAT(said.columns[0].second, ElementsAre("deepen first at 0.001, widen first at 0.001", "go on, go on"));
+  EXPECT_THAT(said.columns[0].second,
+              ElementsAre("deepen first at 0.001, widen first at 0.001", "go on, go on"));
   EXPECT_THAT(said.plots, SizeIs(1));
   EXPECT_THAT(said.sentences[0], HasSubstr("one: 3 epochs"));
 }
