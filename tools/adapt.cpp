@@ -64,7 +64,8 @@ Scenario scenario_of(const Options& options, const Config& config) {
   environment.inputs = {options.source};
   environment.adapt = config.adapt;
   AdaptEvaluationConfig how;
-  if (options.method.starts_with(kFixed)) how.fixed = fixed_decisions(options.method.substr(sizeof(kFixed) - 1));
+  if (options.method.starts_with(kFixed))
+    how.fixed = fixed_decisions(options.method.substr(sizeof(kFixed) - 1));
   MadeEnvironment made = make_environment(environment);
   AdaptStart start = dynamic_cast<const AdaptEnvironment&>(*made.environment).starts().front();
   return {std::move(start), adapt_cases(std::move(made), how)};
@@ -143,9 +144,12 @@ std::optional<Standing> standing_of(const Options& options, const AdaptStart& st
 
 Json to_json(const Options& options, const Scenario& scenario, const MethodResult& result,
              const std::string& decisions, const JobState& job, const std::optional<Standing>& standing) {
-  Json json{{"model", scenario.start.source->scenario()}, {"method", options.method}, {"decisions", decisions},
+  Json json{{"model", scenario.start.source->scenario()},
+            {"method", options.method},
+            {"decisions", decisions},
             {"parameters", job.network.parameters()},
-            {"episodes", std::max<int64_t>(1, result.candidates)}, {"seconds", result.seconds}};
+            {"episodes", std::max<int64_t>(1, result.candidates)},
+            {"seconds", result.seconds}};
   if (!standing) {
     json["accuracy"] = 100 * mean_accuracy(job.curve, scenario.start.final_epochs);
     return json;
@@ -173,7 +177,8 @@ void run(const Options& options) {
   const auto standing = standing_of(options, scenario.start, job);
   Json json = to_json(options, scenario, result, decisions, job, standing);
   json["seed"] = config.seed;
-  fmt::print("{}: {}: {:.2f} %", json.at("model").get<std::string>(), decisions, json.at("accuracy").get<double>());
+  fmt::print("{}: {}: {:.2f} %", json.at("model").get<std::string>(), decisions,
+             json.at("accuracy").get<double>());
   if (standing)
     fmt::print(", rank {} of {}, {:.2f} points below the best", standing->rank, standing->sequences,
                standing->best - standing->accuracy);
@@ -185,7 +190,8 @@ void run(const Options& options) {
 
 void register_adapt(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("adapt", "Train a network under a budget, and let it grow on the way");
+  CLI::App* command =
+      app.add_subcommand("adapt", "Train a network under a budget, and let it grow on the way");
   command->add_option("SOURCE", options->source, "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
       ->required();
   command->add_option("--method", options->method, "How to decide; see below")->required();

@@ -26,7 +26,8 @@ Standing standing(const AdaptTable& table, const Decisions& decisions, int final
   if (found == table.sequences.end())
     throw InputError("scenario '{}': this sequence of decisions was not recorded", table.scenario);
   std::vector<double> all;
-  for (const RecordedSequence& sequence : table.sequences) all.push_back(accuracy_of(table, sequence, final_epochs));
+  for (const RecordedSequence& sequence : table.sequences)
+    all.push_back(accuracy_of(table, sequence, final_epochs));
   const double own = all[static_cast<size_t>(found - table.sequences.begin())];
   return {.accuracy = own, .best = std::ranges::max(all), .mean = mean(all),
           .rank = 1 + static_cast<int>(std::ranges::count_if(all, [&](double other) { return other > own; })),

@@ -4,8 +4,8 @@
 
 namespace reverie {
 
-/// How a sequence of decisions stands among all that a table has. Accuracies in percent, of a sequence the mean over
-/// its runs.
+/// How a sequence of decisions stands among all that a table has. Accuracies in percent, of a sequence
+/// the mean over its runs.
 struct Standing {
   double accuracy = 0;
   double best = 0;

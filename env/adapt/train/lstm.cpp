@@ -45,10 +45,11 @@ float unit_backward(const Gates& gates, float cell, float cell_before, float of_
   return of_cell * f;
 }
 
-/// The steps of an LSTM: what its input gives to the sums of the gates, [steps, 4 hidden], and the weights of the
-/// outputs before.
+/// The steps of an LSTM: what its input gives to the sums of the gates, [steps, 4 hidden], and the
+/// weights of the outputs before.
 struct Steps : torch::autograd::Function<Steps> {
-  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& sums, const torch::Tensor& weights) {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& sums,
+                               const torch::Tensor& weights) {
     const int64_t steps = sums.size(0), hidden = weights.size(1);
     const auto gates = sums.clone(), by_unit = weights.t().contiguous();
     const auto cells = torch::zeros({steps + 1, hidden}), outputs = torch::zeros({steps + 1, hidden});

@@ -24,7 +24,8 @@ std::vector<int> origins_of(const Network& network) {
   std::vector<int> origins;
   for (const Block& block : network.blocks) {
     const auto index = static_cast<int>(&block - network.blocks.data());
-    if (!network.added(index) && allows(network, {ChangeKind::kDeepen, index})) origins.push_back(block.origin);
+    if (!network.added(index) && allows(network, {ChangeKind::kDeepen, index}))
+      origins.push_back(block.origin);
   }
   return origins;
 }
@@ -33,7 +34,8 @@ std::vector<int> origins_of(const Network& network) {
 std::optional<ChangeAtRate> decision_of(const JobState& state, int action, const JobSource& source) {
   const std::vector<int> origins = origins_of(state.network);
   if (action == static_cast<int>(origins.size())) return std::nullopt;
-  const auto block = std::ranges::find(state.network.blocks, origins[static_cast<size_t>(action)], &Block::origin);
+  const auto block =
+      std::ranges::find(state.network.blocks, origins[static_cast<size_t>(action)], &Block::origin);
   const auto index = static_cast<int>(block - state.network.blocks.begin());
   return ChangeAtRate{{ChangeKind::kDeepen, index}, source.rates().back()};
 }
@@ -43,10 +45,13 @@ int actions_of(const std::vector<Network>& networks) {
   const size_t blocks = origins_of(networks.front()).size();
   for (const Network& network : networks) {
     if (origins_of(network).empty())
-      throw InputError("the network has no block that can be deepened; the published agent does nothing else");
+      throw InputError(
+          "the network has no block that can be deepened; the published agent does nothing else");
     if (origins_of(network).size() != blocks)
-      throw InputError("the networks have {} and {} blocks that can be deepened; the published agent takes networks "
-                       "with the same number", blocks, origins_of(network).size());
+      throw InputError(
+          "the networks have {} and {} blocks that can be deepened; the published agent takes networks "
+          "with the same number",
+          blocks, origins_of(network).size());
   }
   return static_cast<int>(blocks) + 1;
 }
@@ -79,7 +84,8 @@ class Advantage {
 PublishedAgent::PublishedAgent(const std::vector<Network>& networks, const PublishedAgentConfig& config)
     : config_(config),
       rng_(Rng(config.seed).fork(1)),
-      policy_(config.kind, LayerVocabulary(config.kind, networks), actions_of(networks), Rng(config.seed).fork(0)) {}
+      policy_(config.kind, LayerVocabulary(config.kind, networks), actions_of(networks),
+              Rng(config.seed).fork(0)) {}
 
 int PublishedAgent::draw(const torch::Tensor& probabilities) {
   const float* const p = probabilities.data_ptr<float>();

@@ -38,10 +38,12 @@ std::string printed_pool(const char* kind, const Block& block) {
 std::string printed_layer(const Block& block, const BlockShape& in) {
   switch (block.kind) {
     case BlockKind::kConv:
-      return fmt::format("Conv2d({}, {}, kernel_size={}, stride={}{})", in.channels, block.width, sides(block.kernel),
-                         sides(block.stride), block.padding > 0 ? ", padding=" + sides(block.padding) : "");
+      return fmt::format("Conv2d({}, {}, kernel_size={}, stride={}{})", in.channels, block.width,
+                         sides(block.kernel), sides(block.stride),
+                         block.padding > 0 ? ", padding=" + sides(block.padding) : "");
     case BlockKind::kLinear:
-      return fmt::format("Linear(in_features={}, out_features={})", in.channels * in.height * in.width, block.width);
+      return fmt::format("Linear(in_features={}, out_features={})", in.channels * in.height * in.width,
+                         block.width);
     case BlockKind::kMaxPool: return printed_pool("MaxPool2d", block);
     case BlockKind::kAveragePool: return printed_pool("AvgPool2d", block);
     case BlockKind::kGlobalPool: break;
@@ -53,8 +55,10 @@ void check_chain(const Network& network) {
   for (int i = 0; i < static_cast<int>(network.blocks.size()); ++i) {
     const Block& block = network.blocks[static_cast<size_t>(i)];
     if (block.add >= 0 || block.from != i - 1)
-      throw InputError("block '{}' is not part of a chain: the published agent reads chains of layers alone, no "
-                       "residual blocks; take another method", block.name);
+      throw InputError(
+          "block '{}' is not part of a chain: the published agent reads chains of layers alone, no "
+          "residual blocks; take another method",
+          block.name);
   }
 }
 
@@ -79,7 +83,8 @@ torch::Tensor uniform(torch::IntArrayRef sizes, int64_t inputs, Rng& rng) {
 }
 
 void add_lstm(std::vector<torch::Tensor>& parameters, int64_t inputs, int64_t outputs, Rng& rng) {
-  for (const int64_t columns : {inputs, outputs}) parameters.push_back(uniform({4 * outputs, columns}, outputs, rng));
+  for (const int64_t columns : {inputs, outputs})
+    parameters.push_back(uniform({4 * outputs, columns}, outputs, rng));
   for (int bias = 0; bias < 2; ++bias) parameters.push_back(uniform({4 * outputs}, outputs, rng));
 }
 
@@ -103,7 +108,8 @@ std::vector<std::string> printed_layers(const Network& network) {
     layers.push_back(printed_layer(block, i > 0 ? shapes[i - 1] : network.image));
     if (block.kind == BlockKind::kConv && block.batch_norm)
       layers.push_back(fmt::format("BatchNorm2d({})", block.width));
-    if ((block.kind == BlockKind::kConv || block.kind == BlockKind::kLinear) && block.relu) layers.push_back("ReLU()");
+    if ((block.kind == BlockKind::kConv || block.kind == BlockKind::kLinear) && block.relu)
+      layers.push_back("ReLU()");
   }
   return layers;
 }
@@ -131,7 +137,8 @@ std::vector<int64_t> LayerVocabulary::ids(const Network& network) const {
   for (const std::string& layer : printed_layers(network)) {
     const auto found = ids_.find(layer);
     if (found == ids_.end())
-      throw InputError("the agent does not know the layer {}; name its network when the agent is made", layer);
+      throw InputError("the agent does not know the layer {}; name its network when the agent is made",
+                       layer);
     ids.push_back(found->second);
   }
   return ids;
@@ -154,8 +161,11 @@ std::vector<float> time_features(PublishedKind kind, double left) {
   return features;
 }
 
-PublishedPolicy::PublishedPolicy(PublishedKind kind, LayerVocabulary vocabulary, int actions, const Rng& rng)
-    : kind_(kind), vocabulary_(std::move(vocabulary)), embedding_(torch::empty({vocabulary_.size(), kEmbedding})) {
+PublishedPolicy::PublishedPolicy(PublishedKind kind, LayerVocabulary vocabulary, int actions,
+                                 const Rng& rng)
+    : kind_(kind),
+      vocabulary_(std::move(vocabulary)),
+      embedding_(torch::empty({vocabulary_.size(), kEmbedding})) {
   Rng of_embedding = rng.fork(0), of_weights = rng.fork(1);
   std::generate_n(embedding_.data_ptr<float>(), embedding_.numel(),
                   [&] { return static_cast<float>(of_embedding.normal()); });

@@ -20,7 +20,8 @@ TEST(Standing, CountsWhatIsBetter) {
   AdaptTable table;
   table.network = published_network("cnn1");
   table.curve = {{0.2, 0, 0, 0.2}};
-  table.sequences = {recorded(std::nullopt, {0.4, 0.6}), recorded(first, {0.9, 0.5}), recorded(second, {0.7, 0.7})};
+  table.sequences = {recorded(std::nullopt, {0.4, 0.6}), recorded(first, {0.9, 0.5}),
+                     recorded(second, {0.7, 0.7})};
   const Standing tied = standing(table, {first}, 1);
   EXPECT_EQ(tied.rank, 1);
   EXPECT_NEAR(tied.accuracy, 70, 1e-9);

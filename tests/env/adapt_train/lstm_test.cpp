@@ -22,8 +22,9 @@ TEST(Lstm, IsThatOfLibTorch) {
                                                 learned({4 * hidden}), learned({4 * hidden})};
     const auto ours = lstm(sequence, {weights[0], weights[1], weights[2] + weights[3]});
     const auto zeros = torch::zeros({1, 1, hidden});
-    const auto theirs = std::get<0>(torch::lstm(sequence.unsqueeze(1), {zeros, zeros}, weights, true, 1, 0, false,
-                                                false, false)).squeeze(1);
+    const auto theirs = std::get<0>(torch::lstm(sequence.unsqueeze(1), {zeros, zeros}, weights, true, 1, 0,
+                                                false, false, false))
+                            .squeeze(1);
     expect_close(ours, theirs);
     std::vector<torch::Tensor> all = weights;
     all.push_back(sequence);

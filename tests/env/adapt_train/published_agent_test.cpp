@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pointwise;
 
-/// Three decisions on the first published network, accuracies by the number of deepenings of the second convolution.
+/// Three decisions on the first published network, accuracies by the number of deepenings of the second
+/// convolution.
 AdaptStart small_start() {
   AdaptTable table;
   table.scenario = "small";
@@ -38,9 +39,11 @@ AdaptStart small_start() {
     for (const int action : {sequence / 16, sequence / 4 % 4, sequence % 4}) {
       std::optional<ChangeAtRate> decision;
       for (int block = 0; action < 3 && !decision; ++block)
-        if (network.blocks[static_cast<size_t>(2 * action)].name == state.network.blocks[static_cast<size_t>(block)].name)
+        if (network.blocks[static_cast<size_t>(2 * action)].name ==
+            state.network.blocks[static_cast<size_t>(block)].name)
           decision = ChangeAtRate{{ChangeKind::kDeepen, block}, 0.01};
-      state.network = after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
+      state.network =
+          after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
       accuracy += action == 1 ? 0.15 : 0;
       state.decisions.push_back(decision);
       state.spent += 0.3;
@@ -85,11 +88,11 @@ TEST(PublishedPolicy, HasThePublishedSize) {
 
 TEST(PublishedPolicy, PrintsLayersInTheirOrder) {
   const std::vector<std::string> layers = printed_layers(published_network("cnn1"));
-  EXPECT_THAT(layers, ElementsAre("Conv2d(3, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)", "ReLU()",
-                                  "AvgPool2d(kernel_size=(2, 2), stride=(2, 2))",
-                                  "Conv2d(32, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)", "ReLU()",
-                                  "AdaptiveAvgPool2d(output_size=(1, 1))", "Linear(in_features=32, out_features=10)",
-                                  "ReLU()"));
+  EXPECT_THAT(layers, ElementsAre("Conv2d(3, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
+                                  "ReLU()", "AvgPool2d(kernel_size=(2, 2), stride=(2, 2))",
+                                  "Conv2d(32, 32, kernel_size=(3, 3), stride=(1, 1))", "BatchNorm2d(32)",
+                                  "ReLU()", "AdaptiveAvgPool2d(output_size=(1, 1))",
+                                  "Linear(in_features=32, out_features=10)", "ReLU()"));
   EXPECT_EQ(printed_layers(published_network("cnn2")).size(), 9u);
 }
 
@@ -122,7 +125,8 @@ TEST(PublishedPolicy, AProbabilityForEveryAction) {
   ASSERT_EQ(p.numel(), 4);
   EXPECT_NEAR(p.sum().item<float>(), 1, 1e-5);
   const Network deeper = changed(published_network("cnn1"), {ChangeKind::kDeepen, 0});
-  EXPECT_THAT(values(agent.policy().probabilities(deeper, 0.3, 1)), Not(Pointwise(FloatNear(1e-6), values(p))));
+  EXPECT_THAT(values(agent.policy().probabilities(deeper, 0.3, 1)),
+              Not(Pointwise(FloatNear(1e-6), values(p))));
   EXPECT_THAT(values(agent.policy().probabilities(published_network("cnn1"), 0.6, 1)),
               Not(Pointwise(FloatNear(1e-6), values(p))));
 }
@@ -149,7 +153,7 @@ TEST(PublishedAgent, LearnsTheBestSequence) {
   const AdaptStart start = small_start();
   for (const PublishedKind kind : {PublishedKind::kPublished, PublishedKind::kMended})
     for (const bool baseline : {false, true}) {
-      PublishedAgent agent = agent_for("cnn1", {.kind = kind, .baseline = baseline, .episodes = 600});
+      PublishedAgent agent = agent_for("cnn1", {.kind = kind, .baseline = baseline, .episodes = 400});
       agent.learn(start);
       EXPECT_NEAR(mean_accuracy(agent.play(start, 0)->state().curve, 1), 0.75, 1e-9) << baseline;
     }
