@@ -31,9 +31,9 @@ REVERIE = os.environ.get("REVERIE", str(ROOT / "build/reverie"))
 MODELS = Path(os.environ.get("REVERIE_MODELS", ROOT.parent / "shared/models")) / "light"
 STEPS = ("env", "collect", "ppo", "vae", "mdnrnn", "open_loop", "dream", "iterate")
 OF_ARMS = ("like", "set", "learn", "policy", "train", "fit", "apply", "seeds", "settings"
-          )  # all else is for `reverie optimize`
-OF_FILES = ("question", "models", "seeds", "alone", "make", "all", "arms", "settings", "chosen",
-            "compare", "tables")
+          )  # all else is for `reverie optimize`, or `command`
+OF_FILES = ("question", "command", "ending", "models", "seeds", "alone", "make", "all", "arms",
+            "settings", "chosen", "compare", "tables")
 
 
 class Refusal(Exception):
@@ -144,13 +144,14 @@ class Planner:
         for key in ("question", "arms"):
             if key not in self.file:
                 raise Refusal(f"{path}: has no `{key}`")
+        self.ending = self.file.get("ending", "onnx")
         self.made = {
             name: Place(options.out / f"models/{name}.onnx") for name in self.file.get("make", {})
         }
         self.others = {}  # experiments whose policies are taken, by name
 
     def model(self, name):
-        path = self.made.get(name) or Place(self.options.models / f"{name}.onnx")
+        path = self.made.get(name) or Place(self.options.models / f"{name}.{self.ending}")
         if name not in self.made and not os.path.exists(path):
             raise Refusal(f"there is no model {path}; name its folder by --models")
         return path
@@ -212,7 +213,8 @@ class Planner:
         settings = self.chosen("setting", self.options.settings or self.file.get("chosen", []),
                                known)
         models = self.options.names or self.file.get("models")
-        models = models or sorted(path.stem for path in self.options.models.glob("*.onnx"))
+        models = models or sorted(
+            path.stem for path in self.options.models.glob(f"*.{self.ending}"))
         if not models:
             raise Refusal(
                 f"there are no models in {self.options.models}; name a folder by --models")
@@ -249,7 +251,8 @@ class Planner:
         return Run(identity, [self.search(table, model, seed)], searched_line)
 
     def search(self, table, model, seed, file=None, keys=(), more=()):
-        """`reverie optimize` with the options of an arm, on `file` or else on the model."""
+        """`reverie optimize`, or the file's `command`, with the options of an arm, on `file` or
+        else on the model."""
         words, keys = [file or self.model(model)], [*self.model_key(model), *keys]
         for name in sorted(name for name in table if name not in OF_ARMS or name == "policy"):
             for value in table[name] if isinstance(table[name], list) else [table[name]]:
@@ -260,8 +263,9 @@ class Planner:
                 words += [] if value is True else [value]
         for setting in sorted(table["set"].items()):
             words += ["--set", "=".join(setting)]
-        return self.step("optimize", [*words, *more, "--seed", seed, "--quiet", "--json"],
-                         f"{model}-{seed}", keys)
+        return self.step(self.file.get("command", "optimize"),
+                         [*words, *more, "--seed", seed, "--quiet", "--json"], f"{model}-{seed}",
+                         keys)
 
     def play(self, options, model, seed, dream, keys=()):
         return self.search(options | {"method": "policy"}, model, seed, None, [dream.key, *keys],
@@ -610,7 +614,7 @@ def read_options(words):
     parser.add_argument("names", nargs="*", metavar="MODEL",
                         help="instead of the models of the file")
     parser.add_argument("--models", type=Path, default=MODELS, metavar="DIR",
-                        help="folder of ONNX files (%(default)s)")
+                        help="folder of models' files (%(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "runs", metavar="DIR",
                         help="folder of results (runs)")
     parser.add_argument("--only", help="arms", **listed)
@@ -621,9 +625,9 @@ def read_options(words):
     parser.add_argument("--cost", metavar="SOURCE", help="costs of all arms")
     parser.add_argument("--device", default="cpu", help="where V, M and C learn")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a setting of the steps or, for arms that do not learn, of `optimize`")
+                        help="a setting of the steps or, for arms that do not learn, of the command")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
-                        help="an option of `optimize`")
+                        help="an option of the command")
     parser.add_argument("--jobs", "-j", type=int, default=1, metavar="N", help="runs at a time")
     parser.add_argument("--make-only", action="store_true",
                         help="only make the experiment's models, in OUT/models")

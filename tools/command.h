@@ -6,6 +6,7 @@ namespace reverie {
 
 /// One subcommand per file: `register_<name>` adds it to `app` with its options and a callback that
 /// parses them, calls one library function and prints. main.cpp lists them all.
+void register_adapt(CLI::App& app);
 void register_collect(CLI::App& app);
 void register_compare(CLI::App& app);
 void register_inspect(CLI::App& app);

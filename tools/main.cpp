@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   CLI::App app("Model-based reinforcement learning for systems problems that are graphs");
   app.name("reverie");
   app.require_subcommand(0, 1);
+  reverie::register_adapt(app);
   reverie::register_collect(app);
   reverie::register_compare(app);
   reverie::register_inspect(app);

@@ -90,6 +90,10 @@ EnvSpec make_spec(const std::vector<AdaptStart>& starts, int horizon) {
 
 }  // namespace
 
+double published_reward(double accuracy) {
+  return 100 * std::tan(std::min(accuracy, kHighestAccuracy) * std::numbers::pi / 2);
+}
+
 AdaptEnvironment::AdaptEnvironment(std::vector<AdaptStart> starts, AdaptReward reward, int horizon)
     : starts_(std::move(starts)), reward_(reward) {
   if (starts_.empty()) throw InputError("`adapt` has no scenario; name at least one network or table");
@@ -158,7 +162,7 @@ double AdaptEnvironment::accuracy() const { return mean_accuracy(job().curve, st
 double AdaptEnvironment::reward() const {
   if (!job().over) return 0;
   if (reward_ == AdaptReward::kAccuracy) return 100 * (accuracy() - start_accuracy_);
-  return 100 * std::tan(std::min(accuracy(), kHighestAccuracy) * std::numbers::pi / 2);
+  return published_reward(accuracy());
 }
 
 StepInfo AdaptEnvironment::info() const {

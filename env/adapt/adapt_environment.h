@@ -22,6 +22,9 @@ inline EnumNames<AdaptReward> enum_names(AdaptReward) {
   return {{AdaptReward::kAccuracy, "accuracy"}, {AdaptReward::kPublished, "published"}};
 }
 
+/// The published reward of an accuracy from 0 to 1.
+double published_reward(double accuracy);
+
 /// A scenario, and of how many last epochs the accuracy counts, as their mean; at least 1.
 struct AdaptStart {
   std::shared_ptr<const JobSource> source;
@@ -64,6 +67,8 @@ class AdaptEnvironment : public Environment {
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
+  /// Its scenarios.
+  const std::vector<AdaptStart>& starts() const { return starts_; }
   /// Where the job stands: at its end after NO-OP, too.
   const JobState& job() const { return job_->state(); }
   /// The decision that an action is, in the state that is observed; nullopt: no change.

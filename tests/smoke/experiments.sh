@@ -62,6 +62,12 @@ run queue.toml --set search.queue=4
 run queue.toml --only good --seeds 3-4 --option budget=7 --cost d || fails "$(cat err)"
 grep -q -- '--budget 7 --cost d --method greedy .* --seed 4' calls || fails "options are not taken: $(tail -1 calls)"
 
+# Another command, on files of another kind.
+touch models/t.json
+printf 'question="q"\ncommand="adapt"\nending="json"\n[arms.fixed]\nmethod="fixed:go on"\n' >other.toml
+run other.toml || fails "another command: $(cat err)"
+grep -q '^adapt models/t.json --method fixed:go on --seed 1 --quiet --json$' calls || fails "$(tail -1 calls)"
+
 # So many at a time: two runs that wait for each other end only side by side.
 printf 'question="q"\nmodels=["m"]\nseeds=[1,2]\n[arms.pair]\nmethod="pair"\n' >pair.toml
 run pair.toml --jobs 2 || fails "two runs do not go side by side: $(cat err)"
@@ -109,6 +115,7 @@ refused "'x' is no KEY=VALUE" queue.toml --set x
 mkdir all
 for name in squeezenet1_1 bert_tiny bert_base vit_b_16 nasrnn nasnet_a inception_v3 resnet18 resnet50 resnext50_32x4d \
             taso_bert taso_resnext50; do echo $name >all/$name.onnx; done
+for name in cnn1-early cnn1-middle cnn1-late cnn2-early-middle; do echo $name >all/$name.json; done
 for file in "$root"/experiments/*/*.toml; do
   REVERIE=$here/fake "$root/experiments/run.py" "$file" --models all --out plans --dry-run >said 2>err ||
     fails "$file: $(cat err)"
