@@ -6,10 +6,12 @@
 #include "core/base/json.h"
 #include "core/base/stopwatch.h"
 #include "env/adapt/features.h"
+#include "env/adapt/record.h"
 #include "env/adapt/standing.h"
 #include "env/registry/adapt_evaluation.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/interrupt.h"
 #ifdef REVERIE_LEARNING
 #include "env/adapt/train/published_agent.h"
 #endif
@@ -17,6 +19,7 @@
 namespace reverie {
 namespace {
 
+constexpr int64_t kMostSequences = 10'000;
 constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
 
 struct Config {
@@ -34,6 +37,8 @@ struct Options {
   std::string source;
   std::string method;
   int episodes = 5000;
+  std::string table;  // to record into
+  int runs = 1;
   std::vector<std::string> config_files;
   std::vector<std::string> overrides;
   std::string seed;
@@ -162,12 +167,59 @@ Json to_json(const Options& options, const Scenario& scenario, const MethodResul
   return json;
 }
 
+AdaptTable table_of(const Options& options, const AdaptStart& start, const TrainingConfig& train) {
+  if (file_exists(options.table)) return read_table(options.table);
+  AdaptTable table;
+  table.scenario = start.source->scenario();
+  table.rates = start.source->rates();
+  table.final_epochs = start.final_epochs;
+  table.budget = train.unit == BudgetUnit::kSeconds
+                     ? fmt::format("{} s", train.budget)
+                     : fmt::format("{} epochs of the starting network", train.budget);
+  return table;
+}
+
+/// Whether all sequences were trained with the seed.
+bool is_recorded(const AdaptTable& table, uint64_t seed) {
+  return !table.sequences.empty() && std::ranges::all_of(table.sequences, [&](const auto& sequence) {
+    return std::ranges::any_of(sequence.runs, [&](const auto& run) { return run.seed == seed; });
+  });
+}
+
+void record(const Options& options, const Config& config) {
+  const AdaptStart start = scenario_of(options, config).start;
+  if (start.source->name() == "table") throw InputError("{}: is a table already", options.source);
+  AdaptTable table = table_of(options, start, config.adapt.train);
+  const int64_t sequences = count_sequences(*start.source, start.source->start(config.seed)->state());
+  if (sequences > kMostSequences)
+    throw InputError("{}: {} sequences of decisions for each seed are too many to record; give fewer "
+                     "decisions or rates (adapt.train)", options.source, sequences);
+  Progress progress("record", options.runs * sequences, "sequences", progress_style(options.quiet));
+  const StopToken stop = stop_on_interrupt();
+  for (int run = 0; run < options.runs; ++run) {
+    const uint64_t seed = config.seed + static_cast<uint64_t>(run);
+    if (!is_recorded(table, seed)) {
+      record_sequences(*start.source, seed, table, [&](int64_t done) {
+        progress.update(run * sequences + done);
+        if (stop.requested())
+          throw Interrupted("interrupted; the same command goes on at seed {}", seed);
+      });
+      write_table(options.table, table);
+    }
+    progress.update((run + 1) * sequences);
+  }
+  fmt::print("{}: {} sequences, {} runs of each\n", options.table, sequences, options.runs);
+}
+
 void run(const Options& options) {
   Config config;
   ConfigFields fields(config);
   for (const std::string& file : options.config_files) fields.load_file(file);
   for (const std::string& assignment : options.overrides) fields.set(assignment);
   if (!options.seed.empty()) fields.set_value("seed", options.seed);
+  if (options.method.empty() == options.table.empty())
+    throw InputError("give either --method, to train by it, or --record, to try all sequences");
+  if (!options.table.empty()) return record(options, config);
   const Scenario scenario = scenario_of(options, config);
   const MethodResult result = play(scenario, options, config.seed);
   const JobState& job = dynamic_cast<const AdaptSolution&>(*result.solution).job;
@@ -194,7 +246,12 @@ void register_adapt(CLI::App& app) {
       app.add_subcommand("adapt", "Train a network under a budget, and let it grow on the way");
   command->add_option("SOURCE", options->source, "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
       ->required();
-  command->add_option("--method", options->method, "How to decide; see below")->required();
+  command->add_option("--method", options->method, "How to decide; see below");
+  command->add_option("--record", options->table,
+                      "Instead: train every sequence of decisions, and write or complete this table")
+      ->type_name("TABLE");
+  command->add_option("--runs", options->runs, "Trainings of each sequence, from the seed on")
+      ->check(CLI::PositiveNumber);
   command->add_option("--episodes", options->episodes, "Jobs that a method learns from")
       ->check(CLI::PositiveNumber);
   command->add_option("--config", options->config_files, "YAML file with settings; may be repeated")

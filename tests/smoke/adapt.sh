@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
-# reverie adapt on a small table: each method's decisions and where they stand, wrong input in one line.
+# reverie adapt: each method's decisions on a small table and where they stand, wrong input in one line,
+# a table of real training.
 # Usage: adapt.sh REVERIE LEARNING
 source "$(dirname "$0")/../support/smoke.sh"
 learning=$2
 
-run_of() {  # ACCURACY DECISION DECISION
-  echo '{"decisions":['"$2,$3"'],"runs":[{"seed":1,"stops":[[1,0.5,1,0.4],[2,1,1,0.4]],"curve":[[0.3,0.3,0,0.5],['"$1"',0.3,0,1]]}]}'
-}
-a='{"deepen":"a","rate":0.01}'
-cat >table.json <<END
-{"format": "reverie-adapt/1", "scenario": "small", "budget": "a minute", "rates": [0.01], "decisions": 2, "final_epochs": 1,
- "network": "image: [1, 4, 4]\nblocks:\n  - {conv: 2, name: a}\n  - {linear: 2, name: end}\n",
- "curve": [[0.2, 0.2, 0, 0.1]], "start": [0, 0.1, 1, 0.1],
- "sequences": [$(run_of 0.4 null null), $(run_of 0.5 null "$a"), $(run_of 0.7 "$a" null), $(run_of 0.6 "$a" "$a")]}
-END
+cp "$root/tests/golden/adapt_table.json" table.json
 
 expect() {  # METHOD WORDS...: parts of the line of JSON
   "$reverie" adapt table.json --method "$1" --json --quiet >out 2>err || fails "$1: $(cat err)"
@@ -41,4 +33,37 @@ for method in published published_with_baseline mended mended_without_baseline; 
   "$reverie" adapt table.json --method $method --episodes 300 --seed 3 --json --quiet >again
   cmp -s <(head -1 out) <(head -1 again) || fails "$method: the same seed gives another result"
 done
+
+# Images whose class is the bright half.
+python3 - <<'END'
+import random, struct
+random.seed(1)
+for name, count in ("train", 96), ("t10k", 32):
+    labels = [i % 2 for i in range(count)]
+    pixels = bytes(random.randrange(100) + 150 * ((x < 4) == (label == 0))
+                   for label in labels for y in range(8) for x in range(8))
+    open(f"{name}-images-idx3-ubyte", "wb").write(struct.pack(">4i", 2051, count, 8, 8) + pixels)
+    open(f"{name}-labels-idx1-ubyte", "wb").write(struct.pack(">2i", 2049, count) + bytes(labels))
+END
+cat >network.yaml <<'END'
+image: [1, 8, 8]
+blocks:
+  - {conv: 2, name: a}
+  - {global_pool: true}
+  - {linear: 2, name: end}
+END
+training=(--set adapt.train.data=. --set adapt.train.train_images=0 --set adapt.train.test_images=0
+  --set 'adapt.train.rates=[0.01]' --set adapt.train.budget=8 --set adapt.train.decisions=2
+  --set adapt.train.every=1)
+record() { "$reverie" adapt network.yaml --record "$1" "${@:2}" "${training[@]}" --quiet; }
+record two.json --runs 2 >out 2>err || fails "recording: $(cat err)"
+grep -qE '^two.json: [0-9]+ sequences, 2 runs of each' out || fails "what was recorded: $(cat out)"
+record one.json --runs 1 >out && record one.json --runs 2 >out
+cmp -s one.json two.json || fails "a table that was completed is another"
+"$reverie" adapt two.json --method exhaustive --json --quiet >out 2>err || fails "its table: $(cat err)"
+refused 'is a table already' two.json --record three.json
+refused 'either --method' network.yaml
+"$reverie" adapt network.yaml --method 'fixed:deepen a,widen a' "${training[@]}" --json --quiet >out 2>err ||
+  fails "training: $(cat err)"
+tail -1 out | grep -qF '"decisions":"deepen a, widen a"' || fails "training: $(tail -1 out)"
 exit $failures

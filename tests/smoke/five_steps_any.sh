@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
-# The five steps on an environment that needs no input, from its name to the report: a step knows nothing
-# of the environment but what that says of itself.
-# Usage: five_steps_any.sh REVERIE ENVIRONMENT OBJECTIVE
+# The five steps on an environment, from its name to the report: a step knows nothing of the environment but
+# what that says of itself.
+# Usage: five_steps_any.sh REVERIE ENVIRONMENT OBJECTIVE BASELINE [INPUT]
 set -euo pipefail
-reverie=$1 environment=$2 objective=$3
+reverie=$1 environment=$2 objective=$3 baseline=$4
+inputs=("${@:5}")
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 cd "$here"
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-"$reverie" collect --env "$environment" --out rollouts --seed 1 --set collect.episodes=24 --quiet
+"$reverie" collect "${inputs[@]}" --env "$environment" --out rollouts --seed 1 --set collect.episodes=24 --quiet
 "$reverie" train_vae rollouts --out encoder --seed 1 --set vae.epochs=2 --quiet
 "$reverie" train_mdnrnn rollouts --encoder encoder/encoder.pt --out world --seed 1 \
   --set mdnrnn.epochs=2 --quiet
 "$reverie" dream_train rollouts --world world/world.pt --out policy --seed 1 --set dream.updates=2 --quiet
 evaluate() {
-  "$reverie" evaluate --policy policy/policy.pt --seed 1 --set evaluate.seeds=1 \
+  "$reverie" evaluate "${inputs[@]}" --policy policy/policy.pt --seed 1 --set evaluate.seeds=1 \
     --set evaluate.samples=4 --quiet "$@"
 }
 evaluate --out report >table
@@ -23,7 +24,7 @@ for file in report/report.json report/report.md report/report.html; do
   [[ -s $file ]] || fail "$file is missing"
 done
 grep -q "By $objective the policy" table || fail "no verdict: $(cat table)"
-for method in no-op 'policy (greedy)' 'policy (sampled)' random greedy; do
+for method in no-op 'policy (greedy)' 'policy (sampled)' random "$baseline"; do
   grep -qF "| $method |" report/report.md || fail "no row of $method"
 done
 grep -q "^# Evaluation: $environment" report/report.md || fail "the report does not name the environment"
@@ -40,6 +41,7 @@ evaluate --out guided --set evaluate.guided=true >/dev/null 2>err || status=$?
 other=toy
 [[ $environment == toy ]] && other=knapsack
 status=0
+inputs=()
 evaluate --out other --env $other >/dev/null 2>err || status=$?
 [[ $status -eq 2 && $(wc -l <err) -eq 1 && ! -e other ]] && grep -q "policy/policy.pt" err ||
   fail "a policy for another environment is taken ($status): $(cat err)"
