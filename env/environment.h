@@ -100,7 +100,8 @@ struct Action {
 };
 
 /// How many choices each primary action has at each entity; 0 where it is not valid. NO-OP has one
-/// choice, at entity 0. Start states differ in their number of entities.
+/// choice, at entity 0. Start states differ in their number of entities; within an episode the number is
+/// the same and an entity keeps its number, as M carries what it knows of each along.
 struct ActionMask {
   int entities = 1;
   std::vector<uint16_t> counts;  ///< [primary actions, entities]

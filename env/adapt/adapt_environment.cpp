@@ -126,7 +126,7 @@ std::optional<ChangeAtRate> AdaptEnvironment::decision_of(const Action& action) 
   const std::vector<double>& rates = start().source->rates();
   const auto number = static_cast<size_t>(action.primary - 1);
   const ChangeKind kind = number < rates.size() ? ChangeKind::kDeepen : ChangeKind::kWiden;
-  return ChangeAtRate{{kind, action.entity - 1}, rates[number % rates.size()]};
+  return ChangeAtRate{{kind, shown_.network.block_of(action.entity - 1)}, rates[number % rates.size()]};
 }
 
 void AdaptEnvironment::train_to_the_end() {
@@ -176,15 +176,15 @@ StepInfo AdaptEnvironment::info() const {
 }
 
 ActionMask AdaptEnvironment::mask() const {
-  const auto blocks = static_cast<int>(shown_.network.blocks.size());
-  ActionMask mask(spec_.primary_actions(), blocks + 1);
+  ActionMask mask(spec_.primary_actions(), shown_.network.origins() + 1);
   if (shown_.over) return mask;
   mask.at(kGoOn, 0) = 1;
   for (int primary = 1; primary < spec_.no_op(); ++primary)
-    for (int block = 0; block < blocks; ++block) {
-      const ChangeAtRate change = *decision_of({primary, block + 1, 0});
-      if (allows(shown_.network, change.change) && start().source->offers(shown_, change))
-        mask.at(primary, block + 1) = 1;
+    for (int entity = 1; entity < mask.entities; ++entity) {
+      const ChangeAtRate change = *decision_of({primary, entity, 0});
+      if (change.change.block >= 0 && allows(shown_.network, change.change) &&
+          start().source->offers(shown_, change))
+        mask.at(primary, entity) = 1;
     }
   return mask;
 }

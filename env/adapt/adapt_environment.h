@@ -35,7 +35,8 @@ struct AdaptStart {
 /// accuracy is highest when the budget is spent?
 ///
 /// A start state is a scenario at its first decision. Entity 0 is the job, entity i + 1 is block i of
-/// the network now; so the number of entities grows. Actions: `go on` (entity 0) trains to the next
+/// the first network with what it was deepened by: so entities keep their numbers, and an action changes
+/// one and those that read it. It changes the block itself, not those that were put in. Actions: `go on` (entity 0) trains to the next
 /// decision without a change. `deepen` and `widen` change a block and train on; there is one of each
 /// for each rate of the scenarios, "deepen at low rate", where they have more than one. NO-OP trains to
 /// the end without a further change. Masks are 0 or 1. An episode ends with the budget. Features:

@@ -71,12 +71,12 @@ class FeatureWriter {
   GraphFeatures write(const std::vector<float>& job) {
     std::vector<float> image(block_columns().size(), 0);
     image[0] = log_of(network_.image.channels);
-    add_node(static_cast<int>(job_node_types().size()) - 1, image, job, 0);
+    add_node(static_cast<int>(job_node_types().size()) - 1, 0, image, job, 0);
     const std::vector<float> none(job.size(), 0);
     for (int block = 0; block < static_cast<int>(network_.blocks.size()); ++block) {
       const double share = static_cast<double>(network_.multiply_adds(block)) / std::max(1.0, all_);
-      add_node(static_cast<int>(network_.blocks[static_cast<size_t>(block)].kind), block_row(block, share),
-               none, share);
+      const Block& own = network_.blocks[static_cast<size_t>(block)];
+      add_node(static_cast<int>(own.kind), own.origin + 1, block_row(block, share), none, share);
       add_edges(block);
     }
     features_.graph_targets = job;
@@ -102,8 +102,9 @@ class FeatureWriter {
             static_cast<float>(share)};
   }
 
-  void add_node(int type, const std::vector<float>& block, const std::vector<float>& job, double share) {
-    features_.node_entities.push_back(features_.node_count());
+  void add_node(int type, int entity, const std::vector<float>& block, const std::vector<float>& job,
+                double share) {
+    features_.node_entities.push_back(entity);
     features_.node_types.push_back(type);
     features_.nodes.insert(features_.nodes.end(), block.begin(), block.end());
     features_.nodes.insert(features_.nodes.end(), job.begin(), job.end());

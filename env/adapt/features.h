@@ -15,7 +15,7 @@ struct JobView {
   int decisions = 1;      ///< that it has in all
 };
 
-// Node 0 is the image, of entity 0; node and entity i + 1 are block i. The image also shows the job as
+// Node 0 is the image, of entity 0; node i + 1 is block i, of entity origin + 1. The image also shows the job as
 // a whole: V reads nodes and edges alone, and a node learns from those that edges join to it, so that
 // an edge leads from the image to every block. Numbers that grow without bound are shown by log(1 + x).
 

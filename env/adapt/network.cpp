@@ -128,6 +128,15 @@ bool Network::added(int block) const {
   return std::any_of(blocks.begin(), own, [&](const Block& other) { return other.origin == own->origin; });
 }
 
+int Network::origins() const {
+  return 1 + std::ranges::max_element(blocks, {}, &Block::origin)->origin;
+}
+
+int Network::block_of(int origin) const {
+  const auto found = std::ranges::find(blocks, origin, &Block::origin);
+  return found == blocks.end() ? -1 : static_cast<int>(found - blocks.begin());
+}
+
 std::string_view name_of(ChangeKind kind) { return kind == ChangeKind::kDeepen ? "deepen" : "widen"; }
 
 namespace {
@@ -172,9 +181,9 @@ bool may_widen(const Network& network, int index) {
 
 /// "conv1+1", or the next that is free.
 std::string new_name(const Network& network, const Block& deepened) {
-  const auto first = std::ranges::find(network.blocks, deepened.origin, &Block::origin);
+  const Block& first = network.blocks[static_cast<size_t>(network.block_of(deepened.origin))];
   for (int number = 1;; ++number) {
-    const std::string name = fmt::format("{}+{}", first->name, number);
+    const std::string name = fmt::format("{}+{}", first.name, number);
     if (std::ranges::count(network.blocks, name, &Block::name) == 0) return name;
   }
 }

@@ -57,6 +57,9 @@ struct Network {
   uint64_t hash() const;
   /// Whether the block was put in by a deepening: an earlier one has its origin.
   bool added(int block) const;
+  /// Of the first network: how many blocks it had, and the block of one of its numbers now; -1: none.
+  int origins() const;
+  int block_of(int origin) const;
   bool operator==(const Network&) const = default;
 };
 

@@ -49,7 +49,8 @@ Decisions choices_of(const JobSource& source, const JobState& state) {
     for (int block = 0; block < static_cast<int>(state.network.blocks.size()); ++block)
       for (const double rate : source.rates()) {
         const ChangeAtRate change{{kind, block}, rate};
-        if (allows(state.network, change.change) && source.offers(state, change))
+        if (!state.network.added(block) && allows(state.network, change.change) &&
+            source.offers(state, change))
           choices.push_back(change);
       }
   return choices;

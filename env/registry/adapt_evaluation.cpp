@@ -81,8 +81,7 @@ Action early_choice(const Environment& environment) {
   std::vector<Action> changes;
   for (int entity = 1; entity < mask.entities; ++entity)
     for (const int primary : {1, 1 + rates})
-      if (mask.at(primary, entity) > 0 && !job.network.added(entity - 1))
-        changes.push_back({primary, entity, 0});
+      if (mask.at(primary, entity) > 0) changes.push_back({primary, entity, 0});
   if (changes.empty()) return {0, 0, 0};
   return changes[job.decisions.size() % changes.size()];
 }
@@ -132,8 +131,10 @@ Action fixed_choice(const Environment& environment, const std::vector<NamedDecis
   const NamedDecision& decision = fixed[job.decisions.size()];
   if (decision.block.empty()) return {0, 0, 0};
   const auto block = std::ranges::find(job.network.blocks, decision.block, &Block::name);
-  const Action action{decision.primary, static_cast<int>(block - job.network.blocks.begin()) + 1, 0};
-  if (block == job.network.blocks.end() || !environment.mask().allows(action))
+  const bool is_there = block != job.network.blocks.end() &&
+                        !job.network.added(static_cast<int>(block - job.network.blocks.begin()));
+  const Action action{decision.primary, is_there ? block->origin + 1 : 0, 0};
+  if (!is_there || !environment.mask().allows(action))
     throw InputError("{}: evaluate.adapt.fixed: '{}: {}' is not offered at decision {}",
                      environment.spec().starts.front().name, decision.action, decision.block,
                      job.decisions.size() + 1);

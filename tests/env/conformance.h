@@ -224,11 +224,13 @@ TEST_P(EnvironmentConformance, RandomSimulationsKeepTheContract) {
     int steps = 0;
     env->reset(static_cast<uint64_t>(episode));
     check_observation(*env, env->observe());
+    const int entities = env->mask().entities;
     BestSoFar best(env->spec());
     best.check(env->info());
     play(*env, static_cast<uint64_t>(episode), 0.02, [&](const StepResult& result) {
       ++steps;
       check_observation(*env, env->observe());
+      EXPECT_EQ(env->mask().entities, entities);
       best.check(result.info);
       infeasible |= !result.info.feasible;
       EXPECT_TRUE(std::isfinite(result.reward));

@@ -132,7 +132,8 @@ TEST(AdaptEnvironment, AnActionChangesTheBlockOfItsEntity) {
   EXPECT_EQ(env->mask().entities, 6);
   env->step({1, 1, 0});
   EXPECT_EQ(env->job().network.blocks[1].name, "first+1");
-  EXPECT_EQ(env->mask().entities, 7) << "one entity more";
+  EXPECT_EQ(env->mask().entities, 6) << "the new block belongs to the one that was deepened";
+  EXPECT_EQ(env->observe().graph.node_entities, (std::vector<int32_t>{0, 1, 1, 2, 3, 4, 5}));
   EXPECT_EQ(env->job().decisions.back()->rate, 0.001);
 }
 

@@ -60,7 +60,7 @@ inline Decisions made_up_choices(const MadeUpTraining& training, const Network& 
   for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
     for (int block = 0; block < static_cast<int>(network.blocks.size()); ++block)
       for (const double rate : training.rates)
-        if (allows(network, {kind, block})) choices.push_back(ChangeAtRate{{kind, block}, rate});
+        if (!network.added(block) && allows(network, {kind, block})) choices.push_back(ChangeAtRate{{kind, block}, rate});
   return choices;
 }
 
