@@ -1,16 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/stopwatch.h"
 #include "env/adapt/features.h"
 #include "env/adapt/standing.h"
 #include "env/registry/adapt_evaluation.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #ifdef REVERIE_LEARNING
+#include "core/base/stopwatch.h"
 #include "env/adapt/train/published_agent.h"
 #endif
 
