@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
-#include "core/base/stopwatch.h"
 #include "env/adapt/features.h"
 #include "env/adapt/record.h"
 #include "env/adapt/standing.h"
@@ -13,6 +14,7 @@
 #include "tools/common.h"
 #include "tools/interrupt.h"
 #ifdef REVERIE_LEARNING
+#include "core/base/stopwatch.h"
 #include "env/adapt/train/published_agent.h"
 #endif
 

@@ -61,6 +61,11 @@ torch::Tensor loss_of(const std::vector<torch::Tensor>& taken, double advantage)
   return torch::stack(taken).clamp(kSmallest, 1 - kSmallest).log().mean() * -advantage;
 }
 
+int likeliest(const PublishedPolicy& policy, const JobState& state) {
+  const torch::NoGradGuard guard;
+  return static_cast<int>(policy.probabilities(state.network, 1 - state.spent, 1).argmax().item<int64_t>());
+}
+
 /// What a reward counts.
 class Advantage {
  public:
@@ -121,13 +126,9 @@ void PublishedAgent::learn(const AdaptStart& start, const AfterEpisode& after) {
 }
 
 std::unique_ptr<TrainingJob> PublishedAgent::play(const AdaptStart& start, uint64_t seed) const {
-  const torch::NoGradGuard guard;
   auto job = start.source->start(seed);
-  while (!job->state().over) {
-    const JobState& state = job->state();
-    const auto probabilities = policy_.probabilities(state.network, 1 - state.spent, 1);
-    job->decide(decision_of(state, static_cast<int>(probabilities.argmax().item<int64_t>()), *start.source));
-  }
+  while (!job->state().over)
+    job->decide(decision_of(job->state(), likeliest(policy_, job->state()), *start.source));
   return job;
 }
 

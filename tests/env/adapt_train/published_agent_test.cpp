@@ -203,6 +203,51 @@ TEST(PublishedAgent, GoesOnWithItsPolicy) {
   EXPECT_NEAR(mean_accuracy(agent.play(start, 0)->state().curve, 1), 0.75, 1e-9);
 }
 
+/// A job that needs gradients when it is started and at each decision, as one of real training.
+class JobWithGradients : public TrainingJob {
+ public:
+  explicit JobWithGradients(std::unique_ptr<TrainingJob> job) : job_(std::move(job)) { expect_gradients(); }
+  const JobState& state() const override { return job_->state(); }
+  void decide(const std::optional<ChangeAtRate>& decision) override {
+    expect_gradients();
+    job_->decide(decision);
+  }
+  std::unique_ptr<TrainingJob> copy() const override {
+    return std::make_unique<JobWithGradients>(job_->copy());
+  }
+
+ private:
+  static void expect_gradients() { EXPECT_TRUE(torch::GradMode::is_enabled()); }
+  std::unique_ptr<TrainingJob> job_;
+};
+
+class SourceWithGradients : public JobSource {
+ public:
+  explicit SourceWithGradients(std::shared_ptr<const JobSource> source) : source_(std::move(source)) {}
+  std::string name() const override { return source_->name(); }
+  std::string scenario() const override { return source_->scenario(); }
+  uint64_t fingerprint() const override { return source_->fingerprint(); }
+  int decisions() const override { return source_->decisions(); }
+  bool offers(const JobState& state, const ChangeAtRate& change) const override {
+    return source_->offers(state, change);
+  }
+  const std::vector<double>& rates() const override { return source_->rates(); }
+  bool deterministic() const override { return true; }
+  std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
+    return std::make_unique<JobWithGradients>(source_->start(seed));
+  }
+
+ private:
+  std::shared_ptr<const JobSource> source_;
+};
+
+TEST(PublishedAgent, LetsJobsTrain) {
+  const AdaptStart start{std::make_shared<SourceWithGradients>(small_start().source), 1};
+  PublishedAgent agent = agent_for("cnn1", {.episodes = 2});
+  agent.learn(start);
+  EXPECT_TRUE(agent.play(start, 0)->state().over);
+}
+
 std::string refusal_of(const std::vector<Network>& networks) {
   try {
     const PublishedAgent agent(networks, {});
