@@ -53,8 +53,11 @@ void count_signs(const Graph& graph, const std::shared_ptr<const RuleSet>& rules
 TEST(GainSigns, AreThoseOfMeasurementsOnAProcessor) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
   std::map<std::string, Signs> signs;
-  for (const std::string& name : testing::light_models())
-    count_signs(import_onnx(testing::light_model(name)).graph, rules, signs);
+  for (const std::string& name : testing::light_models()) {
+    const auto path = testing::exported_light_model(name);
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there, on which costs were recorded";
+    count_signs(import_onnx(path).graph, rules, signs);
+  }
   int agree = 0, differ = 0;
   for (const auto& [rule, counted] : signs) {
     agree += counted.agree, differ += counted.differ;
