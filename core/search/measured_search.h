@@ -36,7 +36,7 @@ using NewTimer = std::function<TimeGraph(const Graph& original)>;
 /// The result is the graph with the least mean of measurements, the original where that is it; `measured`
 /// holds the trace. Costs in the result are those of the start's cost model, and may be above the
 /// start's. Picked for being measured fastest it looks faster than it is: what it gains is for a benchmark
-/// (confirm_on_cpu) to say. Deterministic where the measurements are. Measures, and searches, on the calling
+/// (confirm_end_to_end) to say. Deterministic where the measurements are. Measures, and searches, on the calling
 /// thread.
 ///
 /// InputError for an unknown name.

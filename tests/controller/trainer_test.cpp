@@ -5,9 +5,7 @@
 #include "controller/train/linear_policy.h"
 #include "controller/train/ppo.h"
 #include "controller/train/reinforce.h"
-#include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
-#include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {

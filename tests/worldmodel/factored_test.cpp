@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/error.h"
-#include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/block_encoder.h"
 #include "tests/support/memory_episodes.h"
@@ -71,7 +69,7 @@ class Factored : public ::testing::Test {
   testing::BlockEncoder encoder;
   LatentEpisodes episodes;
   TrainMdnRnnConfig config;
-  TemporaryDirectory first, second;
+  TemporaryDirectory first;
 };
 
 /// Whether entity s of a trajectory is the one acted in or next to it.

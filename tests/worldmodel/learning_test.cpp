@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/counting_environment.h"
 #include "tests/support/fit_metrics.h"

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "core/base/error.h"
-#include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/fit_metrics.h"
 #include "tests/support/memory_episodes.h"
