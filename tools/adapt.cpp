@@ -6,15 +6,16 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/stopwatch.h"
 #include "env/adapt/features.h"
 #include "env/adapt/record.h"
+#include "env/adapt/search.h"
 #include "env/adapt/standing.h"
 #include "env/registry/adapt_evaluation.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/interrupt.h"
 #ifdef REVERIE_LEARNING
-#include "core/base/stopwatch.h"
 #include "env/adapt/train/published_agent.h"
 #endif
 
@@ -85,6 +86,21 @@ struct LearningMethod {
   MethodResult (*run)(const LearningMethod&, const Scenario&, const Options&, uint64_t seed);
 };
 
+MethodResult learned(const TrainingJob& job, int episodes, const Stopwatch& watch) {
+  MethodResult result;
+  result.solution = std::make_shared<AdaptSolution>(job.state());
+  result.candidates = episodes;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <auto kSearch>
+MethodResult search(const LearningMethod&, const Scenario& scenario, const Options& options,
+                    uint64_t seed) {
+  const Stopwatch watch;
+  return learned(*kSearch(scenario.start, options.episodes, seed), options.episodes, watch);
+}
+
 #ifdef REVERIE_LEARNING
 PublishedAgentConfig published_config(const std::string& name) {
   PublishedAgentConfig config;
@@ -104,22 +120,21 @@ MethodResult learn_published(const LearningMethod& method, const Scenario& scena
     Progress progress(method.name, config.episodes, "episodes", progress_style(options.quiet));
     agent.learn(scenario.start, [&](int episode, const JobState&) { progress.update(episode); });
   }
-  MethodResult result;
-  result.solution = std::make_shared<AdaptSolution>(agent.play(scenario.start, seed)->state());
-  result.candidates = config.episodes;
-  result.seconds = watch.seconds();
-  return result;
+  return learned(*agent.play(scenario.start, seed), config.episodes, watch);
 }
+#endif
 
 constexpr LearningMethod kLearning[] = {
+    {"random_best", "the best of sequences that are drawn", search<random_best>},
+    {"halving", "successive halving of such by their learning curves", search<successive_halving>},
+    {"thompson", "Thompson sampling, with a linear model of what decisions add", search<thompson>},
+#ifdef REVERIE_LEARNING
     {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions", learn_published},
     {"published_with_baseline", "with rewards above their moving average", learn_published},
     {"mended", "with that, and with time, temperature and layers as they should be", learn_published},
-    {"mended_without_baseline", "with time, temperature and layers alone", learn_published}};
-constexpr std::span<const LearningMethod> learning_methods() { return kLearning; }
-#else
-constexpr std::span<const LearningMethod> learning_methods() { return {}; }
+    {"mended_without_baseline", "with time, temperature and layers alone", learn_published},
 #endif
+};
 
 std::string method_table() {
   std::string table =
@@ -129,14 +144,14 @@ std::string method_table() {
       "  random             every decision equally likely\n"
       "  fixed:DECISIONS    such as 'fixed:deepen conv1,go on,widen conv2'\n"
       "  exhaustive         tables: each sequence once, and the best of them\n";
-  for (const LearningMethod& method : learning_methods())
+  for (const LearningMethod& method : kLearning)
     table += fmt::format("  {:<18} {}\n", method.name, method.what);
   return table;
 }
 
 MethodResult play(const Scenario& scenario, const Options& options, uint64_t seed) {
   const std::string name = options.method.starts_with(kFixed) ? "fixed" : options.method;
-  for (const LearningMethod& method : learning_methods())
+  for (const LearningMethod& method : kLearning)
     if (name == method.name) return method.run(method, scenario, options, seed);
   for (const EvaluationMethod& method : scenario.only().baselines())
     if (name == method.name) return method.run({.seed = seed});

@@ -1,0 +1,113 @@
+#include "env/adapt/search.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "env/adapt/linear_posterior.h"
+#include "env/adapt/standing.h"
+#include "tests/env/adapt/tables.h"
+
+namespace reverie::testing {
+namespace {
+
+TEST(LinearPosterior, IsWhatRidgeRegressionSays) {
+  // One weight: precision 1/4 + 2 x 1/0.25, mean (1 + 2) / 0.25 / precision.
+  LinearPosterior one({0}, {2}, 0.5);
+  one.observe({1}, 1);
+  one.observe({1}, 2);
+  EXPECT_NEAR(one.mean()[0], 3 / 0.25 / (0.25 + 2 / 0.25), 1e-12);
+
+  // Far from the prior, exact data decide.
+  LinearPosterior two({0, 0}, {100, 100}, 1e-3);
+  two.observe({1, 0}, 5);
+  two.observe({1, 1}, 3);
+  EXPECT_NEAR(two.mean()[0], 5, 1e-4);
+  EXPECT_NEAR(two.mean()[1], -2, 1e-4);
+}
+
+TEST(LinearPosterior, DrawsSpreadAsTheBeliefDoes) {
+  LinearPosterior belief({1, 0}, {2, 2}, 1);
+  belief.observe({1, 1}, 4);
+  // By hand: covariance 4 I - 16 (1 1; 1 1) / 9.
+  Rng rng(3);
+  constexpr int kDraws = 20'000;
+  double sum = 0, square = 0, cross = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const auto w = belief.draw(rng);
+    const double a = w[0] - belief.mean()[0], b = w[1] - belief.mean()[1];
+    sum += a;
+    square += a * a;
+    cross += a * b;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 0.05);
+  EXPECT_NEAR(square / kDraws, 4 - 16.0 / 9, 0.1);
+  EXPECT_NEAR(cross / kDraws, -16.0 / 9, 0.1);
+}
+
+/// The mean of a few seeds, of the points of accuracy below the best.
+double regret(const std::function<std::unique_ptr<TrainingJob>(const AdaptStart&, int, uint64_t)>& search,
+              int episodes) {
+  const AdaptTable table = made_up_table({.rates = {0.001, 0.01}, .decisions = 3, .runs = 2});
+  const AdaptStart start{table_source(table), table.final_epochs};
+  double sum = 0;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto job = search(start, episodes, seed);
+    EXPECT_TRUE(job->state().over);
+    const Standing found = standing(table, job->state().decisions, table.final_epochs);
+    sum += found.best - found.accuracy;
+  }
+  return sum / 5;
+}
+
+TEST(AdaptSearch, MoreJobsComeNearerToTheBest) {
+  for (const auto search : {random_best, successive_halving, thompson}) {
+    const double few = regret(search, 2), many = regret(search, 200);
+    EXPECT_LT(many, 0.4 * few);
+  }
+}
+
+TEST(AdaptSearch, IsTheSameWithTheSameSeed) {
+  const AdaptTable table = made_up_table({.runs = 2});
+  const AdaptStart start{table_source(table), 3};
+  for (const auto search : {random_best, successive_halving, thompson})
+    EXPECT_EQ(search(start, 9, 4)->state(), search(start, 9, 4)->state());
+}
+
+/// Counts the jobs that begin.
+class Counting : public JobSource {
+ public:
+  explicit Counting(std::unique_ptr<JobSource> inner) : inner_(std::move(inner)) {}
+  std::string name() const override { return inner_->name(); }
+  std::string scenario() const override { return inner_->scenario(); }
+  uint64_t fingerprint() const override { return inner_->fingerprint(); }
+  int decisions() const override { return inner_->decisions(); }
+  bool offers(const JobState& state, const ChangeAtRate& change) const override {
+    return inner_->offers(state, change);
+  }
+  const std::vector<double>& rates() const override { return inner_->rates(); }
+  bool deterministic() const override { return inner_->deterministic(); }
+  std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
+    ++started;
+    return inner_->start(seed);
+  }
+  mutable int started = 0;
+
+ private:
+  std::unique_ptr<JobSource> inner_;
+};
+
+TEST(AdaptSearch, PlaysAsManyJobsAsItMay) {
+  const auto source = std::make_shared<Counting>(table_source(made_up_table({})));
+  random_best({source, 3}, 7, 1);
+  EXPECT_EQ(source->started, 7);
+  source->started = 0;
+  thompson({source, 3}, 7, 1);
+  EXPECT_EQ(source->started, 7 + 2);  // a look at the start, and the job that is returned
+  source->started = 0;
+  successive_halving({source, 3}, 7, 1);
+  EXPECT_EQ(source->started, 14 + 1);  // followed to a quarter, a half or the end
+}
+
+}  // namespace
+}  // namespace reverie::testing
