@@ -18,7 +18,7 @@ constexpr uint64_t kJobStream = 1, kDrawStream = 2;
 
 // Of what a decision adds, in points of accuracy: standard deviations before anything was seen, of
 // what it adds everywhere, of what it adds at its place besides, and of a job's accuracy.
-constexpr double kEverywhere = 3, kAtItsPlace = 1.5, kNoise = 1, kLevel = 20;
+constexpr double kEverywhere = 2, kAtItsPlace = 1, kNoise = 1, kLevel = 20;
 
 using Choose = std::function<size_t(const JobState& state, const Decisions& choices)>;
 
