@@ -145,6 +145,7 @@ class Planner:
             if key not in self.file:
                 raise Refusal(f"{path}: has no `{key}`")
         self.ending = self.file.get("ending", "onnx")
+        self.command = self.file.get("command", "optimize")
         self.made = {
             name: Place(options.out / f"models/{name}.onnx") for name in self.file.get("make", {})
         }
@@ -241,10 +242,7 @@ class Planner:
         if table["learn"]:
             steps = self.learning(table, self.options.train or table.get("train") or [model], seed)
             if len(steps) > 1:
-                options = {"budget": 16, "set": {"verify_inputs": "0"} | table["set"]}
-                if "cost" in table:
-                    options["cost"] = table["cost"]
-                steps.append(self.play(options, model, seed, steps[-1]))
+                steps.append(self.play(self.playing(table), model, seed, steps[-1]))
             return Run(identity, steps, learned_line)
         if "policy" in table and not table["policy"].endswith(".pt"):
             return self.run_of_policy(identity, table, model, seed)
@@ -263,12 +261,20 @@ class Planner:
                 words += [] if value is True else [value]
         for setting in sorted(table["set"].items()):
             words += ["--set", "=".join(setting)]
-        return self.step(self.file.get("command", "optimize"),
+        return self.step(self.command,
                          [*words, *more, "--seed", seed, "--quiet", "--json"], f"{model}-{seed}",
                          keys)
 
+    def playing(self, table):
+        """Options that an arm's policy is played with."""
+        if self.command != "optimize":
+            return {"set": table["set"]}
+        cost = {"cost": table["cost"]} if "cost" in table else {}
+        return {"budget": 16, "set": {"verify_inputs": "0"} | table["set"]} | cost
+
     def play(self, options, model, seed, dream, keys=()):
-        return self.search(options | {"method": "policy"}, model, seed, None, [dream.key, *keys],
+        method = {"method": "policy"} if self.command == "optimize" else {}
+        return self.search(options | method, model, seed, None, [dream.key, *keys],
                            ["--policy", Place(dream.base / "policy.pt")])
 
     def learning(self, table, train, seed, keys=()):
@@ -407,7 +413,9 @@ def learned_line(identity, answers):
     training, validation = dream.get("training", {}), dream.get("validation", {})
     line = without(played, "rewrites", "trace") | identity
     line["real_steps"] = before + training.get("steps", 0) + validation.get("steps", 0)
-    line["judging_steps"] = played["steps"]
+    line["real_episodes"] = collect["episodes"] + sum(
+        work.get("resets", 0) for work in (agent, training, validation))
+    line["judging_steps"] = played.get("steps", 0)
     line |= prefixed("collect", without(collect, "agent_training"))
     line |= {"vae_seconds": vae["seconds"], "mdnrnn_seconds": world["seconds"]}
     for row in world.get("open_loop", []):
