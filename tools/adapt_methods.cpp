@@ -1,0 +1,121 @@
+#include "tools/adapt_methods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/error.h"
+#include "env/registry/adapt_evaluation.h"
+#include "tools/adapt_policy.h"
+#ifdef REVERIE_LEARNING
+#include "core/base/stopwatch.h"
+#include "env/adapt/train/published_agent.h"
+#endif
+
+namespace reverie {
+namespace {
+
+constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
+
+/// A method that plays many jobs before the one that counts.
+struct LearningMethod {
+  const char* name;
+  const char* what;
+  MethodResult (*run)(const LearningMethod&, const AdaptJobs&, const AdaptOptions&, uint64_t seed);
+};
+
+#ifdef REVERIE_LEARNING
+PublishedAgentConfig published_config(const std::string& name) {
+  PublishedAgentConfig config;
+  if (name.starts_with("mended")) config.kind = PublishedKind::kMended;
+  config.baseline = name == "mended" || name == "published_with_baseline";
+  return config;
+}
+
+MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs,
+                             const AdaptOptions& options, uint64_t seed) {
+  const Stopwatch watch;
+  PublishedAgentConfig config = published_config(method.name);
+  config.episodes = options.episodes;
+  config.seed = seed;
+  PublishedAgent agent({jobs.learning.source->start(seed)->state().network}, config);
+  {
+    Progress progress(method.name, config.episodes, "episodes", options.common.progress());
+    agent.learn(jobs.learning, [&](int episode, const JobState&) { progress.update(episode); });
+  }
+  MethodResult result;
+  result.solution = std::make_shared<AdaptSolution>(agent.play(jobs.final, seed)->state());
+  result.candidates = config.episodes;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+constexpr LearningMethod kLearning[] = {
+    {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions", learn_published},
+    {"published_with_baseline", "with rewards above their moving average", learn_published},
+    {"mended", "with that, and with time, temperature and layers as they should be", learn_published},
+    {"mended_without_baseline", "with time, temperature and layers alone", learn_published}};
+constexpr std::span<const LearningMethod> learning_methods() { return kLearning; }
+#else
+constexpr std::span<const LearningMethod> learning_methods() { return {}; }
+#endif
+
+/// "deepen conv1,go on" as AdaptEvaluationConfig::fixed has it.
+std::vector<std::string> fixed_decisions(const std::string& text) {
+  std::vector<std::string> decisions = CLI::detail::split(text, ',');
+  for (std::string& decision : decisions) {
+    CLI::detail::trim(decision);
+    const size_t space = decision.rfind(' ');
+    if (decision != kGoOn && space != std::string::npos) decision.insert(space, ":");
+  }
+  return decisions;
+}
+
+std::unique_ptr<EvaluationCases> cases_of(const AdaptOptions& options, const AdaptReward reward,
+                                          const AdaptStart& start) {
+  AdaptEvaluationConfig how;
+  if (options.method.starts_with(kFixed))
+    how.fixed = fixed_decisions(options.method.substr(sizeof(kFixed) - 1));
+  return adapt_cases({std::make_unique<AdaptEnvironment>(std::vector{start}, reward), {}}, how);
+}
+
+const LearningMethod* learning_method(const std::string& name) {
+  const auto found = std::ranges::find(learning_methods(), name, &LearningMethod::name);
+  return found == learning_methods().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string adapt_methods() {
+  std::string table =
+      "Methods:\n"
+      "  nothing            no change\n"
+      "  early              a change at every decision, of blocks in turn\n"
+      "  random             every decision equally likely\n"
+      "  fixed:DECISIONS    such as 'fixed:deepen conv1,go on,widen conv2'\n"
+      "  exhaustive         tables: each sequence once, and the best of them\n";
+  for (const LearningMethod& method : learning_methods())
+    table += fmt::format("  {:<18} {}\n", method.name, method.what);
+  return table;
+}
+
+std::string adapt_decider(const AdaptOptions& options) {
+  if (!options.policy.empty()) return "policy " + options.policy;
+  if (learning_method(options.method) == nullptr) return options.method;
+  return fmt::format("{}, {} episodes", options.method, options.episodes);
+}
+
+MethodResult play_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
+                        const AdaptJobs& jobs) {
+  if (const LearningMethod* method = learning_method(options.method))
+    return method->run(*method, jobs, options, config.seed);
+  const std::unique_ptr<EvaluationCases> cases = cases_of(options, config.adapt.reward, jobs.final);
+  if (!options.policy.empty()) return play_policy(options.policy, *cases, config.seed);
+  const std::string name = options.method.starts_with(kFixed) ? "fixed" : options.method;
+  for (const EvaluationMethod& method : cases->cases().front()->baselines())
+    if (name == method.name) return method.run({.seed = config.seed});
+  throw InputError("no method '{}' for this source; reverie adapt --help lists them", options.method);
+}
+
+}  // namespace reverie

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "env/evaluation.h"
+#include "tools/adapt_scenario.h"
+
+namespace reverie {
+
+/// Where jobs come from. On a table both are the same.
+struct AdaptJobs {
+  AdaptStart learning;  ///< those that a method learns from
+  AdaptStart final;     ///< the one whose end counts
+};
+
+/// The methods, for --help.
+std::string adapt_methods();
+
+/// How the method is called in reports: "early", "published, 5000 episodes", "policy policy.pt".
+std::string adapt_decider(const AdaptOptions& options);
+
+/// The end of the final job, an AdaptSolution, by the method or policy.
+MethodResult play_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
+                        const AdaptJobs& jobs);
+
+}  // namespace reverie
