@@ -15,18 +15,22 @@ namespace reverie {
 namespace {
 
 /// Plays on a table, and tells where the result stands in it.
-void look_up(const AdaptOptions& options, const AdaptCommandConfig& config, const AdaptStart& start) {
-  for (const auto& [flag, given] :
-       {std::pair{"--data", !options.data.empty()}, {"--budget", !options.budget.empty()},
-        {"--out", !options.common.out.empty()}, {"--resume", options.common.resume}})
-    if (given) throw InputError("{}: is a table, where nothing is trained: leave out {}", options.source, flag);
-  const MethodResult result = play_adapt(options, config, {start, start});
+void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
+             const AdaptStart& start) {
+  for (const auto& [flag, given] : {std::pair{"--data", !options.data.empty()},
+                                    {"--budget", !options.budget.empty()},
+                                    {"--out", !options.common.out.empty()},
+                                    {"--resume", options.common.resume}})
+    if (given)
+      throw InputError("{}: is a table, where nothing is trained: leave out {}", options.source,
+                       flag);
+  const MethodResult result = adapt_player(options, config, {start, start})();
   const JobState& job = dynamic_cast<const AdaptSolution&>(*result.solution).job;
   const Standing place = standing(read_table(options.source), job.decisions, start.final_epochs);
   const std::string decisions = decisions_text(job, start.source->start(0)->state().network,
                                                start.source->rates().size() > 1);
-  fmt::print("{}: {}: {:.2f} %, rank {} of {}, {:.2f} points below the best\n", start.source->scenario(),
-             decisions, place.accuracy, place.rank, place.sequences,
+  fmt::print("{}: {}: {:.2f} %, rank {} of {}, {:.2f} points below the best\n",
+             start.source->scenario(), decisions, place.accuracy, place.rank, place.sequences,
              place.best - place.accuracy);
   if (!options.common.json) return;
   const Json json{{"model", start.source->scenario()},
@@ -47,7 +51,8 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config, cons
 void run(const AdaptOptions& options) {
   const bool decides = !options.method.empty() || !options.policy.empty();
   if (decides == !options.table.empty())
-    throw InputError("give either --method or --policy, to train by it, or --record, to try all sequences");
+    throw InputError(
+        "give either --method or --policy, to train by it, or --record, to try all sequences");
   const AdaptCommandConfig config = resolve_adapt(options);
   if (!decides) return record_adapt(options, config);
   const AdaptStart start = adapt_start(options, config);
@@ -64,7 +69,9 @@ void register_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
   CLI::App* command =
       app.add_subcommand("adapt", "Train a network under a budget, and let it grow on the way");
-  command->add_option("SOURCE", options->source, "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
+  command
+      ->add_option("SOURCE", options->source,
+                   "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
       ->required();
   command->add_option("--data", options->data, "Folder with images and labels (adapt.train.data)")
       ->type_name("DIR");
@@ -72,9 +79,11 @@ void register_adapt(CLI::App& app) {
                       "Seconds (300s), or epochs of the starting network (40)");
   auto* method = command->add_option("--method", options->method, "How to decide; see below");
   command->add_option("--policy", options->policy, "policy.pt of dream_train, which decides")
-      ->type_name("FILE")->excludes(method);
-  command->add_option("--record", options->table,
-                      "Instead: train every sequence of decisions, and write or complete this table")
+      ->type_name("FILE")
+      ->excludes(method);
+  command
+      ->add_option("--record", options->table,
+                   "Instead: train every sequence of decisions, and write or complete this table")
       ->type_name("TABLE");
   command->add_option("--runs", options->runs, "Trainings of each sequence, from the seed on")
       ->check(CLI::PositiveNumber);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include "core/base/error.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
 
-/// A method that plays many jobs before the one that counts.
+/// A method that plays many jobs of AdaptJobs::learning, then the one of AdaptJobs::final.
 struct LearningMethod {
   const char* name;
   const char* what;
@@ -52,9 +53,11 @@ MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs
 }
 
 constexpr LearningMethod kLearning[] = {
-    {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions", learn_published},
+    {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions",
+     learn_published},
     {"published_with_baseline", "with rewards above their moving average", learn_published},
-    {"mended", "with that, and with time, temperature and layers as they should be", learn_published},
+    {"mended", "with that, and with time, temperature and layers as they should be",
+     learn_published},
     {"mended_without_baseline", "with time, temperature and layers alone", learn_published}};
 constexpr std::span<const LearningMethod> learning_methods() { return kLearning; }
 #else
@@ -78,6 +81,13 @@ std::unique_ptr<EvaluationCases> cases_of(const AdaptOptions& options, const Ada
   if (options.method.starts_with(kFixed))
     how.fixed = fixed_decisions(options.method.substr(sizeof(kFixed) - 1));
   return adapt_cases({std::make_unique<AdaptEnvironment>(std::vector{start}, reward), {}}, how);
+}
+
+EvaluationMethod baseline(const std::string& wanted, const EvaluationCases& cases) {
+  const std::string name = wanted.starts_with(kFixed) ? "fixed" : wanted;
+  for (const EvaluationMethod& method : cases.cases().front()->baselines())
+    if (name == method.name) return method;
+  throw InputError("no method '{}' for this source; reverie adapt --help lists them", wanted);
 }
 
 const LearningMethod* learning_method(const std::string& name) {
@@ -106,16 +116,18 @@ std::string adapt_decider(const AdaptOptions& options) {
   return fmt::format("{}, {} episodes", options.method, options.episodes);
 }
 
-MethodResult play_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
-                        const AdaptJobs& jobs) {
+std::function<MethodResult()> adapt_player(const AdaptOptions& options,
+                                           const AdaptCommandConfig& config,
+                                           const AdaptJobs& jobs) {
+  const uint64_t seed = config.seed;
   if (const LearningMethod* method = learning_method(options.method))
-    return method->run(*method, jobs, options, config.seed);
-  const std::unique_ptr<EvaluationCases> cases = cases_of(options, config.adapt.reward, jobs.final);
-  if (!options.policy.empty()) return play_policy(options.policy, *cases, config.seed);
-  const std::string name = options.method.starts_with(kFixed) ? "fixed" : options.method;
-  for (const EvaluationMethod& method : cases->cases().front()->baselines())
-    if (name == method.name) return method.run({.seed = config.seed});
-  throw InputError("no method '{}' for this source; reverie adapt --help lists them", options.method);
+    return [=] { return method->run(*method, jobs, options, seed); };
+  const std::shared_ptr<const EvaluationCases> cases =
+      cases_of(options, config.adapt.reward, jobs.final);
+  const EvaluationMethod method = options.policy.empty()
+                                      ? baseline(options.method, *cases)
+                                      : policy_method_for(options.policy, *cases);
+  return [cases, method, seed] { return method.run({.seed = seed}); };
 }
 
 }  // namespace reverie

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "env/evaluation.h"
@@ -19,8 +20,9 @@ std::string adapt_methods();
 /// How the method is called in reports: "early", "published, 5000 episodes", "policy policy.pt".
 std::string adapt_decider(const AdaptOptions& options);
 
-/// The end of the final job, an AdaptSolution, by the method or policy.
-MethodResult play_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
-                        const AdaptJobs& jobs);
+/// Plays the method or policy to the end of the final job, an AdaptSolution, when it is called.
+/// InputError where there is no such method, or the policy does not fit.
+std::function<MethodResult()> adapt_player(const AdaptOptions& options,
+                                           const AdaptCommandConfig& config, const AdaptJobs& jobs);
 
 }  // namespace reverie

@@ -23,17 +23,17 @@ AdaptConfig adapt_config_of_policy(const std::string& file) {
                                                  : environment_from(environment->second).adapt;
 }
 
-MethodResult play_policy(const std::string& file, const EvaluationCases& cases, uint64_t seed) {
+EvaluationMethod policy_method_for(const std::string& file, const EvaluationCases& cases) {
   const TrainedPolicy policy = load_trained_policy(file);
   with_context(file, [&] { require_names(policy.spec(), cases.spec()); });
-  return policy_episodes(*cases.cases().front(), policy, /*greedy=*/true, 1).run({.seed = seed});
+  return policy_episodes(*cases.cases().front(), policy, /*greedy=*/true, 1);
 }
 #else
 AdaptConfig adapt_config_of_policy(const std::string&) {
   throw InputError("--policy: this program was built without LibTorch");
 }
 
-MethodResult play_policy(const std::string&, const EvaluationCases&, uint64_t) { return {}; }
+EvaluationMethod policy_method_for(const std::string&, const EvaluationCases&) { return {}; }
 #endif
 
 }  // namespace reverie

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "env/adapt/adapt_config.h"
@@ -12,7 +11,8 @@ namespace reverie {
 /// than `adapt`, the file holds no policy, or this program was built without LibTorch.
 AdaptConfig adapt_config_of_policy(const std::string& file);
 
-/// One greedy episode, as `evaluate` plays it. InputError where the policy's names do not fit.
-MethodResult play_policy(const std::string& file, const EvaluationCases& cases, uint64_t seed);
+/// One greedy episode, as `evaluate` plays it; `cases` must outlive it. InputError where the
+/// policy's names do not fit.
+EvaluationMethod policy_method_for(const std::string& file, const EvaluationCases& cases);
 
 }  // namespace reverie

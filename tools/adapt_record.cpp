@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kMostSequences = 10'000;
 
-AdaptTable table_of(const AdaptOptions& options, const AdaptStart& start, const TrainingConfig& train) {
+AdaptTable table_of(const AdaptOptions& options, const AdaptStart& start,
+                    const TrainingConfig& train) {
   if (file_exists(options.table)) return read_table(options.table);
   AdaptTable table;
   table.scenario = start.source->scenario();
@@ -25,9 +26,11 @@ AdaptTable table_of(const AdaptOptions& options, const AdaptStart& start, const 
 
 /// Whether all sequences were trained with the seed.
 bool is_recorded(const AdaptTable& table, uint64_t seed) {
-  return !table.sequences.empty() && std::ranges::all_of(table.sequences, [&](const auto& sequence) {
-    return std::ranges::any_of(sequence.runs, [&](const auto& run) { return run.seed == seed; });
-  });
+  return !table.sequences.empty() &&
+         std::ranges::all_of(table.sequences, [&](const auto& sequence) {
+           return std::ranges::any_of(sequence.runs,
+                                      [&](const auto& run) { return run.seed == seed; });
+         });
 }
 
 }  // namespace
@@ -36,10 +39,13 @@ void record_adapt(const AdaptOptions& options, const AdaptCommandConfig& config)
   const AdaptStart start = adapt_start(options, config);
   if (start.source->name() == "table") throw InputError("{}: is a table already", options.source);
   AdaptTable table = table_of(options, start, config.adapt.train);
-  const int64_t sequences = count_sequences(*start.source, start.source->start(config.seed)->state());
+  const int64_t sequences =
+      count_sequences(*start.source, start.source->start(config.seed)->state());
   if (sequences > kMostSequences)
-    throw InputError("{}: {} sequences of decisions for each seed are too many to record; give fewer "
-                     "decisions or rates (adapt.train)", options.source, sequences);
+    throw InputError(
+        "{}: {} sequences of decisions for each seed are too many to record; give fewer "
+        "decisions or rates (adapt.train)",
+        options.source, sequences);
   Progress progress("record", options.runs * sequences, "sequences", options.common.progress());
   const StopToken stop = stop_on_interrupt();
   for (int run = 0; run < options.runs; ++run) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -32,13 +33,14 @@ class EpochTable : public RunWatcher {
                                 "accuracy", "in training", "loss", "parameters", "decision"));
     is_headed_ = true;
     const EpochRecord& epoch = now.curve.back();
-    std::string row = fmt::format("{:>5} {:>8} {:>8.2f} % {:>10.2f} % {:>8.4f} {:>10}", now.curve.size(),
-                                  left(now), 100 * epoch.accuracy, 100 * epoch.train_accuracy,
-                                  epoch.loss, now.network.parameters());
+    std::string row = fmt::format("{:>5} {:>8} {:>8.2f} % {:>10.2f} % {:>8.4f} {:>10}",
+                                  now.curve.size(), left(now), 100 * epoch.accuracy,
+                                  100 * epoch.train_accuracy, epoch.loss, now.network.parameters());
     progress_.say(decision_.empty() ? row : row + "  " + decision_);
     decision_.clear();
     if (style_ == ProgressStyle::kBar) progress_.update(static_cast<int64_t>(100 * now.spent));
-    if (stop_.requested()) throw Interrupted("interrupted; the same command with --resume goes on");
+    if (!stop_) stop_ = stop_on_interrupt();  // not before: methods that learn save nothing
+    if (stop_->requested()) throw Interrupted("interrupted; the same command with --resume goes on");
   }
 
  private:
@@ -51,7 +53,7 @@ class EpochTable : public RunWatcher {
   const TrainingConfig& config_;
   ProgressStyle style_;
   Progress progress_;
-  StopToken stop_ = stop_on_interrupt();
+  std::optional<StopToken> stop_;
   std::string decision_;  ///< taken since the last row
   bool is_headed_ = false;
 };
@@ -78,9 +80,10 @@ void remove_unfinished_files(const std::string& folder) {
 void tell(const AdaptOptions& options, const RunReport& report, double seconds) {
   const std::string decisions = fmt::format("{}", fmt::join(report.decisions(), ", "));
   fmt::print("{}: {}: {:.2f} %\n", report.scenario, decisions, 100 * report.accuracy());
-  fmt::print("{0}/network.onnx gives what training gave on {1} test images, within {2:.1e}; "
-             "{0}/report.html\n",
-             options.common.out, report.onnx.images, report.onnx.error);
+  fmt::print(
+      "{0}/network.onnx gives what training gave on {1} test images, within {2:.1e}; "
+      "{0}/report.html\n",
+      options.common.out, report.onnx.images, report.onnx.error);
   if (!options.common.json) return;
   const Json json{{"model", report.scenario},
                   {"method", report.method},
@@ -99,15 +102,16 @@ void tell(const AdaptOptions& options, const RunReport& report, double seconds) 
 void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
                  const std::shared_ptr<const TrainingSource>& source, int final_epochs) {
   const std::string &out = options.common.out, state = out + "/state";
+  EpochTable table(config.adapt.train, options.common.progress());
+  const auto run = std::make_shared<const ResumableRun>(source, state, table);
+  const auto play = adapt_player(options, config, {{source, final_epochs}, {run, final_epochs}});
   const RunDirectory directory(out, identity(options, config), options.common.resume);
   create_directory(state);
   for (const std::string& folder : {out, state}) remove_unfinished_files(folder);
-  EpochTable table(config.adapt.train, options.common.progress());
-  const auto run = std::make_shared<const ResumableRun>(source, state, table);
-  const MethodResult result =
-      play_adapt(options, config, {{source, final_epochs}, {run, final_epochs}});
+  const MethodResult result = play();
 
   const std::vector<std::unique_ptr<RealJob>> stops = run->stops();
+  REVERIE_CHECK(!stops.empty() && stops.back()->state().over, "the run was not played to its end");
   RunReport report;
   report.scenario = source->scenario();
   report.method = adapt_decider(options);
@@ -117,8 +121,8 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
   report.rates = source->rates().size() > 1;
   for (const auto& stop : stops) report.stops.push_back(stop->state());
   if (report.end().curve.empty())
-    throw InputError("{}: the budget of {} ends within the first epoch: give more of it", options.source,
-                     report.budget);
+    throw InputError("{}: the budget of {} ends within the first epoch: give more of it",
+                     options.source, report.budget);
   report.onnx = stops.back()->write_onnx(out + "/network.onnx");
   write_file(out + "/network.yaml", to_yaml(report.end().network));
   write_report(report, out);

@@ -12,7 +12,8 @@ void set_budget(const std::string& text, ConfigFields& fields) {
   const bool seconds = text.ends_with('s');
   const std::string number = text.substr(0, text.size() - (seconds ? 1 : 0));
   if (number.empty() || number.find_first_not_of("0123456789.") != std::string::npos)
-    throw InputError("--budget {}: give seconds (300s), or epochs of the starting network (40)", text);
+    throw InputError("--budget {}: give seconds (300s), or epochs of the starting network (40)",
+                     text);
   with_context("--budget", [&] { fields.set_value("adapt.train.budget", number); });
   fields.set_value("adapt.train.unit", seconds ? "seconds" : "flops");
 }

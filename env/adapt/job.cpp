@@ -4,7 +4,8 @@
 
 namespace reverie {
 
-std::string text_of(const std::optional<ChangeAtRate>& decision, const Network& network, bool rate) {
+std::string text_of(const std::optional<ChangeAtRate>& decision, const Network& network,
+                    bool rate) {
   if (!decision) return "go on";
   const auto& [kind, block] = decision->change;
   std::string text =

@@ -69,7 +69,8 @@ std::unique_ptr<RealJob> ResumableRun::load(const std::string& file, const RealJ
                      job->seed(), wanted.seed());
   for (size_t i = 0; i < then.size(); ++i)
     if (then[i] != now[i])
-      throw InputError("{}: decision {} was another one when this was saved: begin again", file, i + 1);
+      throw InputError("{}: decision {} was another one when this was saved: begin again", file,
+                       i + 1);
   return job;
 }
 

@@ -31,8 +31,9 @@ class RunWatcher {
 /// copies of the job do not save themselves.
 class ResumableRun : public JobSource {
  public:
-  /// The folder exists. Errors of training have the scenario's name in front.
-  ResumableRun(std::shared_ptr<const TrainingSource> source, std::string folder, RunWatcher& watcher);
+  /// The folder exists when it is started. Errors of training have the scenario's name in front.
+  ResumableRun(std::shared_ptr<const TrainingSource> source, std::string folder,
+               RunWatcher& watcher);
 
   std::string name() const override { return source_->name(); }
   std::string scenario() const override { return source_->scenario(); }

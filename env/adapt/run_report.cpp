@@ -27,20 +27,23 @@ struct Table {
 std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
 
 std::string result_sentence(const RunReport& report) {
-  const size_t counted = std::min(report.end().curve.size(), static_cast<size_t>(report.final_epochs));
-  return fmt::format("Accuracy {} %, the mean of the last {} of {} epochs; at the first decision it was {} %.",
-                     percent(report.accuracy()), counted, report.end().curve.size(),
-                     percent(mean_accuracy(report.stops.front().curve, report.final_epochs)));
+  const size_t counted =
+      std::min(report.end().curve.size(), static_cast<size_t>(report.final_epochs));
+  return fmt::format(
+      "Accuracy {} %, the mean of the last {} of {} epochs; at the first decision it was {} %.",
+      percent(report.accuracy()), counted, report.end().curve.size(),
+      percent(mean_accuracy(report.stops.front().curve, report.final_epochs)));
 }
 
 std::string setting_sentence(const RunReport& report) {
-  return fmt::format("Budget: {}. Decisions by {}, seed {}.", report.budget, report.method, report.seed);
+  return fmt::format("Budget: {}. Decisions by {}, seed {}.", report.budget, report.method,
+                     report.seed);
 }
 
 std::string check_sentence(const RunReport& report) {
   return fmt::format(
-      "network.onnx was run on {} test images. Its outputs are those of training; the largest relative "
-      "error is {:.1e} ({:.0e} is allowed).",
+      "network.onnx was run on {} test images. Its outputs are those of training; the largest "
+      "relative error is {:.1e} ({:.0e} is allowed).",
       report.onnx.images, report.onnx.error, kOnnxTolerance);
 }
 
@@ -79,12 +82,9 @@ Table curve_table(const RunReport& report) {
 }
 
 std::string markdown(const Table& table) {
-  std::string text = fmt::format("| {} |\n|{}\n", fmt::join(table.heads, " | "),
-                                 [&] {
-                                   std::string dashes;
-                                   for (size_t i = 0; i < table.heads.size(); ++i) dashes += " --- |";
-                                   return dashes;
-                                 }());
+  std::string text = fmt::format("| {} |\n|", fmt::join(table.heads, " | "));
+  for (size_t i = 0; i < table.heads.size(); ++i) text += " --- |";
+  text += "\n";
   for (const auto& row : table.rows) text += fmt::format("| {} |\n", fmt::join(row, " | "));
   return text + "\n";
 }
@@ -92,7 +92,8 @@ std::string markdown(const Table& table) {
 std::string html(const Table& table) {
   const auto row_of = [](const std::vector<std::string>& cells, const char* tag) {
     std::string row = "<tr>";
-    for (const std::string& cell : cells) row += fmt::format("<{0}>{1}</{0}>", tag, escape_html(cell));
+    for (const std::string& cell : cells)
+      row += fmt::format("<{0}>{1}</{0}>", tag, escape_html(cell));
     return row + "</tr>\n";
   };
   std::string text = "<table>\n" + row_of(table.heads, "th");
@@ -125,14 +126,17 @@ std::string chart(const RunReport& report) {
 }
 
 std::string markdown_report(const RunReport& report) {
-  return fmt::format("# Training of {}\n\n{}\n\n{}\n\n{}## Decisions\n\n{}## Learning curve\n\n{}## The file\n\n{}\n",
-                     report.scenario, result_sentence(report), setting_sentence(report),
-                     markdown(sizes(report)), markdown(decision_table(report)),
-                     markdown(curve_table(report)), check_sentence(report));
+  return fmt::format(
+      "# Training of {}\n\n{}\n\n{}\n\n{}## Decisions\n\n{}## Learning curve\n\n{}"
+      "## The file\n\n{}\n",
+      report.scenario, result_sentence(report), setting_sentence(report), markdown(sizes(report)),
+      markdown(decision_table(report)), markdown(curve_table(report)), check_sentence(report));
 }
 
 std::string html_report(const RunReport& report) {
-  const auto paragraph = [](const std::string& text) { return "<p>" + escape_html(text) + "</p>\n"; };
+  const auto paragraph = [](const std::string& text) {
+    return "<p>" + escape_html(text) + "</p>\n";
+  };
   std::string page =
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
       "<meta name='viewport' content='width=device-width,initial-scale=1'>"

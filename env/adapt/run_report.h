@@ -14,9 +14,9 @@ struct RunReport {
   std::string scenario;
   std::string method;  ///< what decided
   uint64_t seed = 0;
-  std::string budget;    ///< budget_text
-  int final_epochs = 3;  ///< the accuracy is the mean of so many last epochs
-  bool rates = true;     ///< decisions are told with their rates
+  std::string budget;           ///< budget_text
+  int final_epochs = 3;         ///< the accuracy is the mean of so many last epochs
+  bool rates = true;            ///< decisions are told with their rates
   std::vector<JobState> stops;  ///< at each decision, then at the end
   NetworkCheck onnx;            ///< of the network that was written
 

@@ -112,7 +112,7 @@ cp played/config.yaml again && cp played/state/stop-[01].job again/state
 diff -r played again || fails "a policy, resumed, decides another way"
 "$reverie" adapt "$table" --policy policy/policy.pt --json --quiet >out 2>err || fails "a policy on a table: $(cat err)"
 tail -1 out | grep -q '"rank":' || fails "a policy on a table: $(tail -1 out)"
-refused "policy/policy.pt" network.yaml --data data --policy policy/policy.pt "${few[@]}" --out names
+refused "policy/policy.pt" network.yaml --data data --policy policy/policy.pt "${few[@]}" --out new
 
 refused 'give --out' "${run[@]}"
 refused 'is not empty' "${run[@]}" --out whole
@@ -121,6 +121,8 @@ refused 'decisions by early' network.yaml --data data --budget 40 --method nothi
 refused '6x6' "${early[@]}" --data other --out new
 refused 'is less than one' "${early[@]}" --data data --budget 0.5 --out new
 refused '--budget 5m' "${early[@]}" --data data --budget 5m --out new
+refused "no method 'greedy'" network.yaml --data data --budget 40 --method greedy "${few[@]}" --out new
+refused "'deepen' is no decision" network.yaml --data data --method fixed:deepen "${few[@]}" --out new
 refused 'excludes' "${run[@]}" --policy network.yaml --out new
 refused 'network.yaml' network.yaml --policy network.yaml --out new
 refused 'leave out --budget' "$table" --method early --budget 40
@@ -132,8 +134,7 @@ refused 'other.onnx: MaxPool' other.onnx --data data --method early --out new
 refused 'the first decision' "${early[@]}" --data data --budget 1.5 --set adapt.train.from=0.9 --out short
 refused 'within the first epoch' "${early[@]}" --data data --budget 0.001s --out shorter
 refused 'the training loss is' "${run[@]}" --set adapt.train.rate=1e30 --out loss
-refused "no method 'greedy'" network.yaml --data data --budget 40 --method greedy "${few[@]}" --out method
-for folder in short shorter loss method names; do
+for folder in short shorter loss; do
   [[ -z $(find $folder -name 'network.*' -o -name 'report.*') ]] || fails "$folder: $(ls $folder)"
 done
 truncate -s 2000 whole/state/stop-2.job

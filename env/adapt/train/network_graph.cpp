@@ -12,12 +12,14 @@
 namespace reverie {
 namespace {
 
-Shape shape_of(const torch::Tensor& tensor) { return {tensor.sizes().begin(), tensor.sizes().end()}; }
+Shape shape_of(const torch::Tensor& tensor) {
+  return {tensor.sizes().begin(), tensor.sizes().end()};
+}
 
 Tensor tensor_of(const torch::Tensor& tensor) {
   const auto plain = tensor.detach().contiguous();
-  return Tensor::of<float>(
-      shape_of(plain), {plain.data_ptr<float>(), static_cast<size_t>(plain.numel())});
+  return Tensor::of<float>(shape_of(plain),
+                           {plain.data_ptr<float>(), static_cast<size_t>(plain.numel())});
 }
 
 std::vector<int64_t> square(int64_t extent) { return {extent, extent}; }
@@ -34,7 +36,8 @@ class GraphOfNetwork {
     const std::vector<Block>& blocks = network_.network().blocks;
     for (int i = 0; i < std::ssize(blocks); ++i) {
       const ValueId result = computed(i);
-      outputs_.push_back(blocks[static_cast<size_t>(i)].relu ? graph_.add("Relu", {result}) : result);
+      outputs_.push_back(blocks[static_cast<size_t>(i)].relu ? graph_.add("Relu", {result})
+                                                             : result);
     }
     graph_.add_output(kScoresOutput, flat(outputs_.back()));
     return std::move(graph_);
@@ -50,11 +53,16 @@ class GraphOfNetwork {
     const Block& block = network_.network().blocks[static_cast<size_t>(index)];
     const ValueId input = read(block.from);
     switch (block.kind) {
-      case BlockKind::kConv: return convolution(index, input);
-      case BlockKind::kLinear: return linear(index, flat(input));
-      case BlockKind::kMaxPool: return pool("MaxPool", block, input);
-      case BlockKind::kAveragePool: return pool("AveragePool", block, input);
-      case BlockKind::kGlobalPool: return named(graph_.add("GlobalAveragePool", {input}), block.name);
+      case BlockKind::kConv:
+        return convolution(index, input);
+      case BlockKind::kLinear:
+        return linear(index, flat(input));
+      case BlockKind::kMaxPool:
+        return pool("MaxPool", block, input);
+      case BlockKind::kAveragePool:
+        return pool("AveragePool", block, input);
+      case BlockKind::kGlobalPool:
+        return named(graph_.add("GlobalAveragePool", {input}), block.name);
     }
     return {};
   }
@@ -63,15 +71,16 @@ class GraphOfNetwork {
     const Block& block = network_.network().blocks[static_cast<size_t>(index)];
     const BlockWeights& own = network_.weights(index);
     ValueId result = named(
-        graph_.add("Conv", {input, weight(own.weight, block, "weight"), weight(own.bias, block, "bias")},
-                   {{"strides", square(block.stride)},
-                    {"pads", std::vector<int64_t>(4, block.padding)}}),
+        graph_.add(
+            "Conv", {input, weight(own.weight, block, "weight"), weight(own.bias, block, "bias")},
+            {{"strides", square(block.stride)}, {"pads", std::vector<int64_t>(4, block.padding)}}),
         block.name);
     if (block.batch_norm)
-      result = graph_.add("BatchNormalization",
-                          {result, weight(own.scale, block, "scale"), weight(own.shift, block, "shift"),
-                           weight(own.mean, block, "mean"), weight(own.variance, block, "variance")},
-                          {{"epsilon", kNormEpsilon}});
+      result =
+          graph_.add("BatchNormalization",
+                     {result, weight(own.scale, block, "scale"), weight(own.shift, block, "shift"),
+                      weight(own.mean, block, "mean"), weight(own.variance, block, "variance")},
+                     {{"epsilon", kNormEpsilon}});
     return block.add < 0 ? result : graph_.add("Add", {result, read(block.add)});
   }
 
@@ -79,15 +88,17 @@ class GraphOfNetwork {
     const Block& block = network_.network().blocks[static_cast<size_t>(index)];
     const BlockWeights& own = network_.weights(index);
     return named(
-        graph_.add("Gemm", {input, weight(own.weight, block, "weight"), weight(own.bias, block, "bias")},
+        graph_.add("Gemm",
+                   {input, weight(own.weight, block, "weight"), weight(own.bias, block, "bias")},
                    {{"transB", int64_t{1}}}),
         block.name);
   }
 
   ValueId pool(const char* op, const Block& block, ValueId input) {
-    return named(graph_.add(op, {input},
-                            {{"kernel_shape", square(block.kernel)}, {"strides", square(block.stride)}}),
-                 block.name);
+    return named(
+        graph_.add(op, {input},
+                   {{"kernel_shape", square(block.kernel)}, {"strides", square(block.stride)}}),
+        block.name);
   }
 
   ValueId flat(ValueId value) {
@@ -100,7 +111,8 @@ class GraphOfNetwork {
   }
 
   ValueId named(ValueId value, const std::string& name) {
-    graph_.set_names(graph_.producer(value), std::make_shared<const NodeNames>(NodeNames{name, {}}));
+    graph_.set_names(graph_.producer(value),
+                     std::make_shared<const NodeNames>(NodeNames{name, {}}));
     return value;
   }
 

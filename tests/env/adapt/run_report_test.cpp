@@ -13,9 +13,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Network two_blocks() {
-  return parse_network("image: [1, 8, 8]\nblocks:\n  - {conv: 4, name: a}\n  - {conv: 4, name: b}\n"
-                       "  - {global_pool: true, name: mean}\n  - {linear: 2, name: <end>}\n",
-                       "two blocks");
+  return parse_network(
+      "image: [1, 8, 8]\nblocks:\n  - {conv: 4, name: a}\n  - {conv: 4, name: b}\n"
+      "  - {global_pool: true, name: mean}\n  - {linear: 2, name: <end>}\n",
+      "two blocks");
 }
 
 /// Grows at `a`, goes back as processors leave, and grows at `b`, which is block 1 again.

@@ -16,17 +16,18 @@ namespace reverie {
 namespace {
 
 /// max|a-b| / max|b|, a what the file gives for these images, b what the network gives.
-double error_of_file(const std::string& path, WeightedNetwork weights, const torch::Tensor& images) {
+double error_of_file(const std::string& path, WeightedNetwork weights,
+                     const torch::Tensor& images) {
   const torch::NoGradGuard guard;
   const auto expected = weights.forward(images, Pass::kEvaluate).contiguous();
-  const Graph graph =
-      import_onnx(path, {.dims = {fmt::format("batch={}", images.size(0))}}).graph;
-  const Tensor input = Tensor::of<float>(
-      {images.sizes().begin(), images.sizes().end()},
-      {images.data_ptr<float>(), static_cast<size_t>(images.numel())});
+  const Graph graph = import_onnx(path, {.dims = {fmt::format("batch={}", images.size(0))}}).graph;
+  const Tensor input =
+      Tensor::of<float>({images.sizes().begin(), images.sizes().end()},
+                        {images.data_ptr<float>(), static_cast<size_t>(images.numel())});
   const Tensor found = ReferenceExecutor().run(graph, std::span(&input, 1)).front();
   EXPECT_EQ(found.shape(), Shape(expected.sizes().begin(), expected.sizes().end()));
-  const auto as_tensor = torch::from_blob(const_cast<float*>(found.data<float>().data()), expected.sizes());
+  const auto as_tensor =
+      torch::from_blob(const_cast<float*>(found.data<float>().data()), expected.sizes());
   return ((as_tensor - expected).abs().max() / expected.abs().max()).item<double>();
 }
 

@@ -148,11 +148,15 @@ TEST_F(Resuming, AnotherDecisionOrSeedIsRefused) {
   const TemporaryDirectory folder;
   Killer killer(6), unused(kNever);
   ASSERT_FALSE(play(folder, killer, {deepen, widen}));
-  EXPECT_THAT(error([&] { play(folder, unused, {widen, widen}); }),
+  EXPECT_THAT(error([&] {
+                play(folder, unused, {widen, widen});
+              }),
               HasSubstr("epoch.job: decision 1 was another one"));
   EXPECT_THAT(error([&] { play(folder, unused, {deepen, widen}, 4); }), HasSubstr("seed 3"));
   ASSERT_TRUE(play(folder));
-  EXPECT_THAT(error([&] { play(folder, unused, {deepen, std::nullopt}); }),
+  EXPECT_THAT(error([&] {
+                play(folder, unused, {deepen, std::nullopt});
+              }),
               HasSubstr("stop-2.job: decision 2 was another one"));
 }
 
