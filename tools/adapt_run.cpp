@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
@@ -21,7 +22,9 @@ namespace {
 class EpochTable : public RunWatcher {
  public:
   EpochTable(const TrainingConfig& config, ProgressStyle style)
-      : config_(config), style_(style), progress_("train", 100, "% of the budget", style) {}
+      : config_(config),
+        style_(style),
+        progress_(std::in_place, "train", 100, "% of the budget", style) {}
 
   void decides(const JobState& at, const std::optional<ChangeAtRate>& decision) override {
     decision_ = text_of(decision, at.network, config_.rates.size() > 1);
@@ -29,19 +32,22 @@ class EpochTable : public RunWatcher {
 
   void trained(const JobState& now) override {
     if (!is_headed_)
-      progress_.say(fmt::format("{:>5} {:>8} {:>10} {:>12} {:>8} {:>10}  {}", "epoch", "left",
-                                "accuracy", "in training", "loss", "parameters", "decision"));
+      progress_->say(fmt::format("{:>5} {:>8} {:>10} {:>12} {:>8} {:>10}  {}", "epoch", "left",
+                                 "accuracy", "in training", "loss", "parameters", "decision"));
     is_headed_ = true;
     const EpochRecord& epoch = now.curve.back();
     std::string row = fmt::format("{:>5} {:>8} {:>8.2f} % {:>10.2f} % {:>8.4f} {:>10}",
                                   now.curve.size(), left(now), 100 * epoch.accuracy,
                                   100 * epoch.train_accuracy, epoch.loss, now.network.parameters());
-    progress_.say(decision_.empty() ? row : row + "  " + decision_);
+    progress_->say(decision_.empty() ? row : row + "  " + decision_);
     decision_.clear();
-    if (style_ == ProgressStyle::kBar) progress_.update(static_cast<int64_t>(100 * now.spent));
+    if (style_ == ProgressStyle::kBar) progress_->update(static_cast<int64_t>(100 * now.spent));
     if (!stop_) stop_ = stop_on_interrupt();  // not before: methods that learn save nothing
-    if (stop_->requested()) throw Interrupted("interrupted; the same command with --resume goes on");
+    if (stop_->requested())
+      throw Interrupted("interrupted; the same command with --resume goes on");
   }
+  /// Ends the bar.
+  void finish() { progress_.reset(); }
 
  private:
   std::string left(const JobState& now) const {
@@ -52,7 +58,7 @@ class EpochTable : public RunWatcher {
 
   const TrainingConfig& config_;
   ProgressStyle style_;
-  Progress progress_;
+  std::optional<Progress> progress_;
   std::optional<StopToken> stop_;
   std::string decision_;  ///< taken since the last row
   bool is_headed_ = false;
@@ -109,6 +115,7 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
   create_directory(state);
   for (const std::string& folder : {out, state}) remove_unfinished_files(folder);
   const MethodResult result = play();
+  table.finish();
 
   const std::vector<std::unique_ptr<RealJob>> stops = run->stops();
   REVERIE_CHECK(!stops.empty() && stops.back()->state().over, "the run was not played to its end");
