@@ -5,7 +5,7 @@
 
 #include "core/base/config.h"
 #include "env/adapt/adapt_environment.h"
-#include "env/adapt/training_source.h"
+#include "env/adapt/training_config.h"
 
 namespace reverie {
 

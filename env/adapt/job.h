@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,10 @@ struct ChangeAtRate {
   double rate = 0;  ///< of Adam, whose moments begin anew; it decays from there
   bool operator==(const ChangeAtRate&) const = default;
 };
+
+/// "deepen conv1", of a block of the network that it changes, or "go on"; "deepen conv1 at 0.003"
+/// where `rate` is asked for.
+std::string text_of(const std::optional<ChangeAtRate>& decision, const Network& network, bool rate);
 
 /// One epoch of training. Epochs that the budget breaks off are not recorded.
 struct EpochRecord {
@@ -43,7 +48,8 @@ class TrainingJob {
   virtual ~TrainingJob() = default;
   virtual const JobState& state() const = 0;
   /// Takes a decision and trains until the next one, or to the end of the budget where it was the last.
-  /// InputError where the change is not allowed, the job is over, or the loss is no finite number.
+  /// InputError where the change is not allowed, the job is over, or the loss is no finite number;
+  /// after the last the job is of no use any more.
   virtual void decide(const std::optional<ChangeAtRate>& decision) = 0;
   /// An independent one in the same state: it goes on as this one would.
   virtual std::unique_ptr<TrainingJob> copy() const = 0;

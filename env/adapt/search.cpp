@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <utility>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/base/error.h"
@@ -20,25 +21,18 @@ constexpr uint64_t kJobStream = 1, kDrawStream = 2;
 // what it adds everywhere, of what it adds at its place besides, and of a job's accuracy.
 constexpr double kEverywhere = 2, kAtItsPlace = 1, kNoise = 1, kLevel = 20;
 
-using Choose = std::function<size_t(const JobState& state, const Decisions& choices)>;
-
 double points_of(const AdaptStart& start, const JobState& job) {
   return 100 * mean_accuracy(job.curve, start.final_epochs);
 }
 
-std::unique_ptr<TrainingJob> play(const AdaptStart& start, uint64_t seed, const Choose& choose) {
-  auto job = start.source->start(seed);
-  while (!job->state().over) {
-    const Decisions choices = choices_of(*start.source, job->state());
-    job->decide(choices[choose(job->state(), choices)]);
-  }
-  return job;
-}
-
 std::unique_ptr<TrainingJob> play_random(const AdaptStart& start, const Rng& of_job) {
   Rng rng = of_job.fork(kDrawStream);
-  return play(start, of_job.fork(kJobStream).bits(),
-              [&](const JobState&, const Decisions& choices) { return rng.below(choices.size()); });
+  auto job = start.source->start(of_job.fork(kJobStream).bits());
+  while (!job->state().over) {
+    const Decisions choices = choices_of(*start.source, job->state());
+    job->decide(choices[rng.below(choices.size())]);
+  }
+  return job;
 }
 
 /// Accuracy when a share of the budget was spent.
@@ -52,8 +46,12 @@ double points_at(const AdaptStart& start, const JobState& job, double share) {
 /// then each at each place.
 class DecisionEffects {
  public:
-  explicit DecisionEffects(const AdaptStart& start)
-      : DecisionEffects(start, start.source->start(0)->state()) {}
+  DecisionEffects(const AdaptStart& start, const JobState& first)
+      : rates_(start.source->rates()),
+        origins_(static_cast<size_t>(first.network.origins())),
+        decisions_(1 + 2 * origins_ * rates_.size()),
+        posterior_(prior(points_of(start, first), static_cast<size_t>(start.source->decisions()))) {
+  }
 
   /// The two columns of a decision.
   std::array<size_t, 2> columns(const JobState& state,
@@ -64,12 +62,6 @@ class DecisionEffects {
   LinearPosterior& posterior() { return posterior_; }
 
  private:
-  DecisionEffects(const AdaptStart& start, const JobState& first)
-      : rates_(start.source->rates()),
-        origins_(static_cast<size_t>(first.network.origins())),
-        decisions_(1 + 2 * origins_ * rates_.size()),
-        posterior_(prior(points_of(start, first), static_cast<size_t>(start.source->decisions()))) {}
-
   LinearPosterior prior(double level, size_t places) const {
     std::vector<double> means(1 + decisions_ * (1 + places)), deviations(means.size(), kAtItsPlace);
     means[0] = level;
@@ -91,26 +83,42 @@ class DecisionEffects {
   LinearPosterior posterior_;
 };
 
-/// A job by the decisions that are best for these effects; `row` gets its columns.
-std::unique_ptr<TrainingJob> play_best(const AdaptStart& start, const DecisionEffects& effects,
-                                       const std::vector<double>& weights, uint64_t seed,
-                                       std::vector<double>& row) {
-  row.assign(weights.size(), 0);
-  row[0] = 1;
-  return play(start, seed, [&](const JobState& state, const Decisions& choices) {
+/// Decisions and their columns. No job is trained for it.
+struct Plan {
+  Decisions decisions;
+  std::vector<std::array<size_t, 2>> columns;
+};
+
+Plan best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
+               const std::vector<double>& weights) {
+  Plan plan;
+  for (int place = 0; place < start.source->decisions(); ++place) {
     const auto worth = [&](const auto& choice) {
       const auto [everywhere, at_its_place] = effects.columns(state, choice);
       return weights[everywhere] + weights[at_its_place];
     };
-    const auto best = std::ranges::max_element(choices, {}, worth);
-    for (const size_t column : effects.columns(state, *best)) ++row[column];
-    return static_cast<size_t>(best - choices.begin());
-  });
+    const auto best = std::ranges::max(choices_of(*start.source, state), {}, worth);
+    plan.columns.push_back(effects.columns(state, best));
+    state.network =
+        after_decision(state.network, best ? std::optional(best->change) : std::nullopt);
+    state.decisions.push_back(best);
+  }
+  plan.decisions = state.decisions;
+  return plan;
+}
+
+/// As far as the job took its decisions.
+std::vector<double> row_of(const Plan& plan, const JobState& job, size_t columns) {
+  std::vector<double> row(columns);
+  row[0] = 1;
+  for (size_t place = 0; place < job.decisions.size(); ++place)
+    for (const size_t column : plan.columns[place]) ++row[column];
+  return row;
 }
 
 }  // namespace
 
-std::unique_ptr<TrainingJob> random_best(const AdaptStart& start, int episodes, uint64_t seed) {
+Decisions random_best(const AdaptStart& start, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
   std::unique_ptr<TrainingJob> best;
   for (int episode = 0; episode < episodes; ++episode) {
@@ -118,11 +126,10 @@ std::unique_ptr<TrainingJob> random_best(const AdaptStart& start, int episodes, 
     if (!best || points_of(start, job->state()) > points_of(start, best->state()))
       best = std::move(job);
   }
-  return best;
+  return best->state().decisions;
 }
 
-std::unique_ptr<TrainingJob> successive_halving(const AdaptStart& start, int episodes,
-                                                uint64_t seed) {
+Decisions successive_halving(const AdaptStart& start, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
   std::vector<std::unique_ptr<TrainingJob>> jobs;
   for (int episode = 0; episode < 2 * episodes; ++episode)
@@ -134,22 +141,24 @@ std::unique_ptr<TrainingJob> successive_halving(const AdaptStart& start, int epi
     });
     jobs.resize((jobs.size() + 1) / 2);
   }
-  return std::move(jobs.front());
+  return jobs.front()->state().decisions;
 }
 
-std::unique_ptr<TrainingJob> thompson(const AdaptStart& start, int episodes, uint64_t seed) {
+Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
-  DecisionEffects effects(start);
-  std::vector<double> row;
+  const JobState first = start.source->start(seed)->state();
+  DecisionEffects effects(start, first);
+  LinearPosterior& posterior = effects.posterior();
   for (int episode = 0; episode < episodes; ++episode) {
     const Rng of_job = Rng(seed).fork(static_cast<uint64_t>(episode));
     Rng rng = of_job.fork(kDrawStream);
-    const auto job = play_best(start, effects, effects.posterior().draw(rng),
-                               of_job.fork(kJobStream).bits(), row);
-    effects.posterior().observe(row, points_of(start, job->state()));
+    const Plan plan = best_plan(start, first, effects, posterior.draw(rng));
+    const auto job = start.source->start(of_job.fork(kJobStream).bits());
+    for (size_t place = 0; !job->state().over; ++place) job->decide(plan.decisions[place]);
+    posterior.observe(row_of(plan, job->state(), posterior.mean().size()),
+                      points_of(start, job->state()));
   }
-  const uint64_t last = Rng(seed).fork(static_cast<uint64_t>(episodes)).bits();
-  return play_best(start, effects, effects.posterior().mean(), last, row);
+  return best_plan(start, first, effects, posterior.mean()).decisions;
 }
 
 }  // namespace reverie

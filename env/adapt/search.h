@@ -1,30 +1,29 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "env/adapt/adapt_environment.h"
+#include "env/adapt/table.h"
 
 namespace reverie {
 
 // Searches over sequences of decisions, which learn from `episodes` jobs of a scenario (at least 1)
-// with seeds of their own. Each returns a job at its end: the one it holds best, or one that takes
-// the decisions it holds best. Accuracies are means of the last epochs, as AdaptStart says. Errors
-// of the source's.
+// with seeds of their own. Each returns the decisions that it holds best; a job whose budget ends
+// before does not take the last of them. Accuracies are means of the last epochs, as AdaptStart
+// says. Errors of the source's.
 
 /// Sequences whose decisions are drawn, every choice equally likely; the best of them.
-std::unique_ptr<TrainingJob> random_best(const AdaptStart& start, int episodes, uint64_t seed);
+Decisions random_best(const AdaptStart& start, int episodes, uint64_t seed);
 
 /// Successive halving (Jamieson and Talwalkar 2016) on learning curves. Twice as many random
 /// sequences begin as there are episodes. At a quarter of the budget that is left at the first
 /// decision the better half goes on, at a half of it the better quarter. A job counts as far as it
 /// was followed, which makes `episodes` in all.
-std::unique_ptr<TrainingJob> successive_halving(const AdaptStart& start, int episodes,
-                                                uint64_t seed);
+Decisions successive_halving(const AdaptStart& start, int episodes, uint64_t seed);
 
 /// Thompson sampling with a linear model (Agrawal and Goyal 2013): a normal posterior over what each
 /// decision adds to the accuracy, part of it wherever it is taken and part at its place in the
 /// sequence. A job takes the decisions that are best for a draw of it; at the end, for its mean.
-std::unique_ptr<TrainingJob> thompson(const AdaptStart& start, int episodes, uint64_t seed);
+Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed);
 
 }  // namespace reverie

@@ -141,24 +141,6 @@ Action fixed_choice(const Environment& environment, const std::vector<NamedDecis
   return action;
 }
 
-/// "deepen conv1, go on"; with rates where there are several.
-std::string text_of(const JobState& job, Network network, bool rates) {
-  std::string text;
-  for (const auto& decision : job.decisions) {
-    if (!text.empty()) text += ", ";
-    if (!decision) {
-      text += kGoOn;
-      continue;
-    }
-    const Change& change = decision->change;
-    text +=
-        fmt::format("{} {}", name_of(change.kind), network.blocks[static_cast<size_t>(change.block)].name);
-    if (rates) text += fmt::format(" at {}", decision->rate);
-    network = changed(network, change);
-  }
-  return text.empty() ? "-" : text;
-}
-
 class AdaptCase : public EvaluationCase {
  public:
   AdaptCase(const Environment& prototype, int start, const std::vector<NamedDecision>& fixed)
@@ -203,7 +185,7 @@ class AdaptCase : public EvaluationCase {
     std::vector<Series> curves;
     for (const FinishedMethod& method : methods) {
       const JobState& job = job_of(*method.solution);
-      decisions.push_back(text_of(job, first.network, spec().primary_actions() > 4));
+      decisions.push_back(decisions_text(job, first.network, spec().primary_actions() > 4));
       parameters.push_back(fmt::format("{}", job.network.parameters()));
       epochs.push_back(fmt::format("{}", job.curve.size()));
       said.details.push_back({{"decisions", decisions.back()}, {"accuracy_of_epochs", accuracies(job)}});
@@ -284,6 +266,15 @@ class AdaptCases : public EvaluationCases {
 };
 
 }  // namespace
+
+std::string decisions_text(const JobState& job, Network network, bool rates) {
+  std::string text;
+  for (const auto& decision : job.decisions) {
+    text += (text.empty() ? "" : ", ") + text_of(decision, network, rates);
+    if (decision) network = changed(network, decision->change);
+  }
+  return text.empty() ? "-" : text;
+}
 
 std::unique_ptr<EvaluationCases> adapt_cases(MadeEnvironment made, const AdaptEvaluationConfig& how) {
   return std::make_unique<AdaptCases>(std::move(made), how);

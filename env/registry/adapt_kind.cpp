@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "env/adapt/network_onnx.h"
 #include "env/adapt/table.h"
+#include "env/adapt/training_source.h"
 #include "env/registry/adapt_evaluation.h"
 
 namespace reverie {

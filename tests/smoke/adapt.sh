@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # reverie adapt: each method's decisions on a small table and where they stand, wrong input in one line,
-# a table of real training.
+# a table of real training. adapt_run.sh has what a training writes.
 # Usage: adapt.sh REVERIE LEARNING
 source "$(dirname "$0")/../support/smoke.sh"
 learning=$2
@@ -63,7 +63,7 @@ cmp -s one.json two.json || fails "a table that was completed is another"
 "$reverie" adapt two.json --method exhaustive --json --quiet >out 2>err || fails "its table: $(cat err)"
 refused 'is a table already' two.json --record three.json
 refused 'either --method' network.yaml
-"$reverie" adapt network.yaml --method 'fixed:deepen a,widen a' "${training[@]}" --json --quiet >out 2>err ||
+"$reverie" adapt network.yaml --method 'fixed:deepen a,widen a' "${training[@]}" --out grown --json --quiet >out 2>err ||
   fails "training: $(cat err)"
 tail -1 out | grep -qF '"decisions":"deepen a, widen a"' || fails "training: $(tail -1 out)"
 exit $failures

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/stopwatch.h"
-#include "env/adapt/training_source.h"
+#include "env/adapt/training_config.h"
 
 namespace reverie {
 

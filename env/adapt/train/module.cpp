@@ -12,7 +12,7 @@
 namespace reverie {
 namespace {
 
-constexpr double kEpsilon = 1e-5, kMomentum = 0.1;  // of batch normalisation
+constexpr double kMomentum = 0.1;  // of batch normalisation
 
 constexpr std::array kMembers = {
     std::pair{&BlockWeights::weight, "weight"}, std::pair{&BlockWeights::bias, "bias"},
@@ -84,7 +84,7 @@ BlockWeights identity(const Block& block, const torch::Tensor& read) {
   if (block.kind == BlockKind::kConv && block.batch_norm) {
     const auto [variance, mean] =
         torch::var_mean(read.to(torch::kDouble), {0, 2, 3}, /*unbiased=*/false);
-    add_normalisation(weights, (variance + kEpsilon).sqrt().to(torch::kFloat),
+    add_normalisation(weights, (variance + kNormEpsilon).sqrt().to(torch::kFloat),
                       mean.to(torch::kFloat), mean.to(torch::kFloat), variance.to(torch::kFloat));
   }
   return weights;
@@ -153,7 +153,7 @@ torch::Tensor WeightedNetwork::convolve(int index, const torch::Tensor& input,
     result = torch::batch_norm(
         result, own.scale.value, own.shift.value, running ? own.mean.value : torch::Tensor(),
         running ? own.variance.value : torch::Tensor(), pass != Pass::kEvaluate, kMomentum,
-        kEpsilon, /*cudnn_enabled=*/false);
+        kNormEpsilon, /*cudnn_enabled=*/false);
   }
   return added == nullptr ? result : result + *added;
 }

@@ -33,7 +33,9 @@ struct BlockWeights {
   OwnTensor mean, variance;  ///< [out], its running statistics, not learned
 };
 
-/// How batch normalisation (Ioffe and Szegedy 2015; epsilon 1e-5) sees a batch.
+inline constexpr double kNormEpsilon = 1e-5;  ///< of batch normalisation
+
+/// How batch normalisation (Ioffe and Szegedy 2015) sees a batch.
 enum class Pass {
   kTrain,       ///< its statistics, which move the running ones by a tenth
   kStatistics,  ///< its statistics, the running ones stay

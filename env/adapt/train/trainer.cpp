@@ -11,11 +11,12 @@
 #include "core/base/hash.h"
 #include "core/base/random.h"
 #include "core/base/shuffle.h"
+#include "env/adapt/train/network_graph.h"
 
 namespace reverie {
 namespace {
 
-constexpr int64_t kCalibrationImages = 256, kEvaluationBatch = 500;
+constexpr int64_t kCalibrationImages = 256, kEvaluationBatch = 500, kCheckedImages = 32;
 constexpr double kForward = 1, kForwardAndBackward = 3;  // multiply-adds for each of the network's
 constexpr double kTemperature = 2, kSoftShare = 0.75, kSoftDecay = 0.25, kLeastSoftShare = 0.01;
 constexpr uint64_t kWeightStream = 0, kOrderStream = 1, kNoiseStream = 2;
@@ -151,11 +152,19 @@ void TrainerJob::take(const std::optional<ChangeAtRate>& decision) {
 
 void TrainerJob::go_on(const AfterEpoch& after) {
   const ThreadsOfCaller threads;
+  const torch::AutoGradMode gradients(true);  // a policy that plays computes none
   while (!state_.over && !at_decision()) {
     const size_t epochs = state_.curve.size();
     epoch();
     if (after && state_.curve.size() > epochs) after(*this);
   }
+  if (!state_.over || !state_.decisions.empty()) return;
+  if (state_.curve.empty())
+    throw InputError("the budget of {} ends within the first epoch: give more of it",
+                     budget_text(setup_->config));
+  throw InputError(
+      "the budget ends before the first decision: give more of it, or set from to less than {:g}",
+      setup_->config.from);
 }
 
 bool TrainerJob::ready() const {
@@ -254,6 +263,15 @@ bool TrainerJob::evaluate(EpochRecord& record) {
         correct_in(logits, setup_->test.labels.slice(0, begin, end)) / static_cast<double>(count);
     return charge(budget_, kForward, end - begin);
   });
+}
+
+NetworkCheck TrainerJob::write_onnx(const std::string& path) const {
+  NetworkCheck check;
+  check.images = static_cast<int>(std::min(kCheckedImages, setup_->test.count()));
+  check.error = graph_error(weights_, inputs_of(setup_->test.pixels.slice(0, 0, check.images)));
+  REVERIE_CHECK(check.error <= kOnnxTolerance, "the network as ONNX is off by {:.2g}", check.error);
+  write_network(weights_, path);
+  return check;
 }
 
 void TrainerJob::make_smaller() {

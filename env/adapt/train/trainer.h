@@ -47,11 +47,13 @@ class TrainerJob : public RealJob {
   TrainerJob(const TrainerJob& at_first, uint64_t seed);
 
   const JobState& state() const override { return state_; }
+  uint64_t seed() const override { return seed_; }
   void decide(const std::optional<ChangeAtRate>& decision) override;
   std::unique_ptr<TrainingJob> copy() const override { return std::make_unique<TrainerJob>(*this); }
   void go_on(const AfterEpoch& after = {}) override;
   void take(const std::optional<ChangeAtRate>& decision) override;
   void save(const std::string& path) const override;
+  NetworkCheck write_onnx(const std::string& path) const override;
 
   /// As saved; errors as of TrainingSource::load.
   static std::unique_ptr<TrainerJob> load(std::shared_ptr<const TrainingSetup> setup,

@@ -19,6 +19,8 @@ void check_schedule(const TrainingConfig& config) {
         "with restart=published every rate after a change is that of the beginning; set "
         "rates=[{:g}]",
         config.rate);
+  if (!seconds && config.budget < 1)
+    throw InputError("the budget of {} is less than one: give more of it", budget_text(config));
   if (config.extra.from >= config.extra.until)
     throw InputError("extra.from ({:g}) must be less than extra.until ({:g})", config.extra.from,
                      config.extra.until);
@@ -73,11 +75,6 @@ class LibTorchSource : public TrainingSource {
   void train_to_first() const {
     auto job = std::make_unique<TrainerJob>(setup_, 0);
     job->go_on();
-    if (job->state().over)
-      throw InputError(
-          "the budget ends before the first decision: give more of it, or set from to less than "
-          "{:g}",
-          setup_->config.from);
     at_first_ = std::move(job);
   }
 

@@ -6,61 +6,25 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
-#include "tests/env/adapt_train/image_files.h"
+#include "tests/env/adapt_train/quadrants.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
 
+using testing::kTrainImages;
+using testing::quadrants;
+using testing::quadrant_network;
 using ::testing::HasSubstr;
-
-constexpr BlockShape kShape{1, 6, 6};
-constexpr int kTrainImages = 104;
-
-Network small_network() {
-  return parse_network(R"(
-image: [1, 6, 6]
-blocks:
-  - {name: a, conv: 4}
-  - {name: pool, max_pool: 2}
-  - {name: b, conv: 4}
-  - {name: mean, global_pool: true}
-  - {name: out, linear: 4}
-)",
-                       "small");
-}
-
-/// Noise, and a quadrant, the label's, that is bright.
-LabelledImages quadrants(int count, Rng rng) {
-  LabelledImages images;
-  for (int i = 0; i < count; ++i) {
-    const int label = static_cast<int>(rng.below(4));
-    for (int row = 0; row < 6; ++row)
-      for (int column = 0; column < 6; ++column) {
-        const bool bright = row / 3 == label / 2 && column / 3 == label % 2;
-        images.pixels.push_back(static_cast<uint8_t>(rng.below(120) + (bright ? 100 : 0)));
-      }
-    images.labels.push_back(static_cast<uint8_t>(label));
-  }
-  return images;
-}
 
 class Training : public ::testing::Test {
  protected:
   Training() {
-    testing::write_idx(folder.path(), "train", quadrants(kTrainImages, Rng(1)), kShape);
-    testing::write_idx(folder.path(), "t10k", quadrants(40, Rng(2)), kShape);
-    config.data = folder.path();
-    config.train_images = config.test_images = 0;
-    config.batch = 16;
-    config.budget = 12;
-    config.from = 0.24;
-    config.decisions = 2;
-    config.every = 2;
+    testing::write_quadrants(folder.path());
   }
 
   std::unique_ptr<TrainingSource> source() {
-    return make_training_source(small_network(), "quadrants", config);
+    return make_training_source(quadrant_network(), "quadrants", config);
   }
   std::unique_ptr<RealJob> begun(uint64_t seed = 1) { return source()->begin(seed); }
   std::unique_ptr<RealJob> at_first_decision(uint64_t seed = 1) {
@@ -103,7 +67,7 @@ class Training : public ::testing::Test {
 
   const ChangeAtRate deepen{{ChangeKind::kDeepen, 0}, 0.01}, widen{{ChangeKind::kWiden, 0}, 0.003};
   TemporaryDirectory folder;
-  TrainingConfig config;
+  TrainingConfig config = testing::quadrants_config(folder.path());
 };
 
 TEST_F(Training, ATinyJobLearns) {
@@ -141,6 +105,19 @@ TEST_F(Training, EqualSeedsGiveEqualBytesForAnyThreadsOfTheCaller) {
     EXPECT_EQ(bytes(*job), first);
   }
   at::set_num_threads(before);
+}
+
+TEST_F(Training, ItTrainsTheSameWhereItsCallerComputesNoGradients) {
+  const auto finished = [&] {
+    const auto job = source()->start(7);
+    job->decide(deepen);
+    job->decide(widen);
+    return bytes(*job);
+  };
+  const std::string expected = finished();
+  const torch::NoGradGuard guard;
+  EXPECT_EQ(finished(), expected);
+  EXPECT_FALSE(torch::GradMode::is_enabled());
 }
 
 TEST_F(Training, SeedsDifferFromTheFirstDecisionOn) {
@@ -251,8 +228,8 @@ TEST_F(Training, AnEpochTakesTheShareThatWasSaid) {
   const auto job = at_first_decision();
   EXPECT_NEAR(job->state().epoch_share, 1 / 12.0, 1e-9);
   const double ratio =
-      static_cast<double>(changed(small_network(), deepen.change).multiply_adds()) /
-      static_cast<double>(small_network().multiply_adds());
+      static_cast<double>(changed(quadrant_network(), deepen.change).multiply_adds()) /
+      static_cast<double>(quadrant_network().multiply_adds());
   EXPECT_GT(ratio, 1.2);
   job->take(deepen);
   EXPECT_NEAR(job->state().epoch_share, ratio / 12, 1e-9);
@@ -309,8 +286,8 @@ TEST_F(Training, ExtraProcessorsMakeEpochsCheaperAndGo) {
 TEST_F(Training, AnEpochThatEndsAsProcessorsGoIsRecorded) {
   config.decisions = 1;
   config.from = 0;
-  const double ratio = static_cast<double>(changed(small_network(), deepen.change).multiply_adds()) /
-                       static_cast<double>(small_network().multiply_adds());
+  const double ratio = static_cast<double>(changed(quadrant_network(), deepen.change).multiply_adds()) /
+                       static_cast<double>(quadrant_network().multiply_adds());
   config.extra = {.from = 0, .until = 3 * ratio / 12 / 4, .factor = 4};
   const auto job = source()->start(1);
   job->decide(deepen);
@@ -324,7 +301,7 @@ TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   job->take(deepen);
   job->go_on();
   job->take(widen);
-  EXPECT_GT(job->state().network.multiply_adds(), 2 * small_network().multiply_adds());
+  EXPECT_GT(job->state().network.multiply_adds(), 2 * quadrant_network().multiply_adds());
   std::vector<double> shares, losses;
   std::vector<float> targets;
   double spent_larger = 0;
@@ -352,7 +329,7 @@ TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   EXPECT_TRUE(torch::allclose(soft.sum(1), torch::ones(kTrainImages)));
   const auto labels = torch::tensor(quadrants(kTrainImages, Rng(1)).labels).to(torch::kLong);
   EXPECT_GT(soft.argmax(1).eq(labels).sum().item<int64_t>(), kTrainImages / 2);
-  Network expected = small_network();
+  Network expected = quadrant_network();
   for (Block& block : expected.blocks) block.age = 2;
   EXPECT_EQ(job->state().network, expected);
   EXPECT_EQ(job->state().decisions.size(), 2u);
@@ -442,8 +419,11 @@ TEST_F(Training, SettingsThatContradictEachOtherAreRefused) {
   EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.extra.factor = 1.5; }),
               HasSubstr("threads"));
   EXPECT_THAT(refused([](auto& c) { c.train_images = 97; }), HasSubstr("leave a batch of one"));
-  EXPECT_THAT(refused([](auto& c) { c.budget = 0.5; }),
+  EXPECT_THAT(refused([](auto& c) { c.budget = 0.5; }), HasSubstr("is less than one"));
+  EXPECT_THAT(refused([](auto& c) { c.budget = 1.5, c.from = 0.9; }),
               HasSubstr("ends before the first decision"));
+  EXPECT_THAT(refused([](auto& c) { c.unit = BudgetUnit::kSeconds, c.budget = 1e-6; }),
+              HasSubstr("ends within the first epoch"));
   EXPECT_THAT(refused([](auto& c) { c.data += "/none"; }), HasSubstr("holds neither"));
 }
 

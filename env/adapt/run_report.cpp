@@ -1,0 +1,201 @@
+#include "env/adapt/run_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/report/svg.h"
+#include "env/adapt/features.h"
+
+namespace reverie {
+namespace {
+
+constexpr const char* kStyle = R"css(
+body{font:15px/1.5 system-ui,sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#1c1c1c}
+h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2em;border-bottom:1px solid #ccc}
+table{border-collapse:collapse;font-size:.9em;font-variant-numeric:tabular-nums}
+th,td{padding:.25em .8em;text-align:right;border-bottom:1px solid #e4e4e4}
+th:first-child,td:first-child{text-align:left}
+)css";
+
+struct Table {
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;
+};
+
+std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
+
+std::string result_sentence(const RunReport& report) {
+  const size_t counted =
+      std::min(report.end().curve.size(), static_cast<size_t>(report.final_epochs));
+  return fmt::format(
+      "Accuracy {} %, the mean of the last {} of {} epochs; at the first decision it was {} %.",
+      percent(report.accuracy()), counted, report.end().curve.size(),
+      percent(mean_accuracy(report.stops.front().curve, report.final_epochs)));
+}
+
+std::string setting_sentence(const RunReport& report) {
+  return fmt::format("Budget: {}. Decisions by {}, seed {}.", report.budget, report.method,
+                     report.seed);
+}
+
+std::string check_sentence(const RunReport& report) {
+  return fmt::format(
+      "network.onnx was run on {} test images. Its outputs are those of training; the largest "
+      "relative error is {:.1e} ({:.0e} is allowed).",
+      report.onnx.images, report.onnx.error, kOnnxTolerance);
+}
+
+Table sizes(const RunReport& report) {
+  const Network &first = report.stops.front().network, &last = report.end().network;
+  const auto row = [](const char* what, int64_t before, int64_t after) {
+    return std::vector<std::string>{what, fmt::format("{}", before), fmt::format("{}", after)};
+  };
+  return {{"size", "at the start", "at the end"},
+          {row("parameters", first.parameters(), last.parameters()),
+           row("multiply-adds of an image", first.multiply_adds(), last.multiply_adds()),
+           row("blocks", std::ssize(first.blocks), std::ssize(last.blocks))}};
+}
+
+Table decision_table(const RunReport& report) {
+  Table table{{"decision", "after epoch", "budget spent, %", "parameters then"}, {}};
+  const std::vector<std::string> names = report.decisions();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const JobState& at = report.stops[i];
+    const auto& decision = report.end().decisions[i];
+    const Network next =
+        after_decision(at.network, decision ? std::optional(decision->change) : std::nullopt);
+    table.rows.push_back({names[i], fmt::format("{}", at.curve.size()), percent(at.spent),
+                          fmt::format("{}", next.parameters())});
+  }
+  return table;
+}
+
+Table curve_table(const RunReport& report) {
+  Table table{{"epoch", "budget spent, %", "accuracy, %", "in training, %", "loss"}, {}};
+  for (const EpochRecord& epoch : report.end().curve)
+    table.rows.push_back({fmt::format("{}", table.rows.size() + 1), percent(epoch.spent),
+                          percent(epoch.accuracy), percent(epoch.train_accuracy),
+                          fmt::format("{:.4f}", epoch.loss)});
+  return table;
+}
+
+std::string markdown(const Table& table) {
+  std::string text = fmt::format("| {} |\n|", fmt::join(table.heads, " | "));
+  for (size_t i = 0; i < table.heads.size(); ++i) text += " --- |";
+  text += "\n";
+  for (const auto& row : table.rows) text += fmt::format("| {} |\n", fmt::join(row, " | "));
+  return text + "\n";
+}
+
+std::string html(const Table& table) {
+  const auto row_of = [](const std::vector<std::string>& cells, const char* tag) {
+    std::string row = "<tr>";
+    for (const std::string& cell : cells)
+      row += fmt::format("<{0}>{1}</{0}>", tag, escape_html(cell));
+    return row + "</tr>\n";
+  };
+  std::string text = "<table>\n" + row_of(table.heads, "th");
+  for (const auto& row : table.rows) text += row_of(row, "td");
+  return text + "</table>\n";
+}
+
+/// Accuracies over the budget, and an upright line where a decision was taken.
+std::string chart(const RunReport& report) {
+  Series tested, trained;
+  tested.name = "accuracy";
+  trained.name = "in training";
+  double low = 100, high = 0;
+  for (const EpochRecord& epoch : report.end().curve) {
+    tested.points.emplace_back(100 * epoch.spent, 100 * epoch.accuracy);
+    trained.points.emplace_back(100 * epoch.spent, 100 * epoch.train_accuracy);
+    low = std::min({low, 100 * epoch.accuracy, 100 * epoch.train_accuracy});
+    high = std::max({high, 100 * epoch.accuracy, 100 * epoch.train_accuracy});
+  }
+  std::vector<Series> series = {tested, trained};
+  const std::vector<std::string> names = report.decisions();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Series line;
+    line.name = names[i];
+    line.points = {{100 * report.stops[i].spent, low}, {100 * report.stops[i].spent, high}};
+    series.push_back(line);
+  }
+  return line_chart("Learning curve, and the decisions on it",
+                    {.x_label = "share of the budget, %", .y_label = "accuracy, %"}, series);
+}
+
+std::string markdown_report(const RunReport& report) {
+  return fmt::format(
+      "# Training of {}\n\n{}\n\n{}\n\n{}## Decisions\n\n{}## Learning curve\n\n{}"
+      "## The file\n\n{}\n",
+      report.scenario, result_sentence(report), setting_sentence(report), markdown(sizes(report)),
+      markdown(decision_table(report)), markdown(curve_table(report)), check_sentence(report));
+}
+
+std::string html_report(const RunReport& report) {
+  const auto paragraph = [](const std::string& text) {
+    return "<p>" + escape_html(text) + "</p>\n";
+  };
+  std::string page =
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+      "<title>Reverie: training</title><style>";
+  page += std::string(kStyle) + kChartStyle + "</style></head><body>\n";
+  page += "<h1>Training of " + escape_html(report.scenario) + "</h1>\n" +
+          paragraph(result_sentence(report)) + paragraph(setting_sentence(report)) + chart(report) +
+          "<h2>Decisions</h2>\n" + html(decision_table(report)) + "<h2>Size</h2>\n" +
+          html(sizes(report)) + "<h2>The file</h2>\n" + paragraph(check_sentence(report)) +
+          "<h2>Epochs</h2>\n" + html(curve_table(report));
+  return page + "</body></html>\n";
+}
+
+Json size_json(const Network& network) {
+  return {{"parameters", network.parameters()},
+          {"multiply_adds", network.multiply_adds()},
+          {"blocks", std::ssize(network.blocks)}};
+}
+
+Json json_report(const RunReport& report) {
+  Json::Array decisions, curve;
+  const std::vector<std::string> names = report.decisions();
+  for (size_t i = 0; i < names.size(); ++i)
+    decisions.push_back({{"decision", names[i]},
+                         {"after_epoch", report.stops[i].curve.size()},
+                         {"spent", report.stops[i].spent}});
+  for (const EpochRecord& epoch : report.end().curve)
+    curve.push_back({{"accuracy", epoch.accuracy},
+                     {"train_accuracy", epoch.train_accuracy},
+                     {"loss", epoch.loss},
+                     {"spent", epoch.spent}});
+  return {{"scenario", report.scenario},
+          {"method", report.method},
+          {"seed", report.seed},
+          {"budget", report.budget},
+          {"accuracy", report.accuracy()},
+          {"final_epochs", report.final_epochs},
+          {"start", size_json(report.stops.front().network)},
+          {"end", size_json(report.end().network)},
+          {"decisions", decisions},
+          {"curve", curve},
+          {"onnx", {{"images", report.onnx.images}, {"max_relative_error", report.onnx.error}}}};
+}
+
+}  // namespace
+
+double RunReport::accuracy() const { return mean_accuracy(end().curve, final_epochs); }
+
+std::vector<std::string> RunReport::decisions() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < end().decisions.size(); ++i)
+    names.push_back(text_of(end().decisions[i], stops[i].network, rates));
+  return names;
+}
+
+void write_report(const RunReport& report, const std::string& folder) {
+  write_file(folder + "/report.json", json_report(report).dump(2) + "\n");
+  write_file(folder + "/report.md", markdown_report(report));
+  write_file(folder + "/report.html", html_report(report));
+}
+
+}  // namespace reverie

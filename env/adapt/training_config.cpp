@@ -1,0 +1,13 @@
+#include "env/adapt/training_config.h"
+
+#include <fmt/format.h>
+
+namespace reverie {
+
+std::string budget_text(const TrainingConfig& config) {
+  return config.unit == BudgetUnit::kSeconds
+             ? fmt::format("{} s", config.budget)
+             : fmt::format("{} epochs of the starting network", config.budget);
+}
+
+}  // namespace reverie

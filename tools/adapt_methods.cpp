@@ -1,0 +1,150 @@
+#include "tools/adapt_methods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/base/error.h"
+#include "core/base/stopwatch.h"
+#include "env/adapt/search.h"
+#include "env/registry/adapt_evaluation.h"
+#include "tools/adapt_policy.h"
+#ifdef REVERIE_LEARNING
+#include "env/adapt/train/published_agent.h"
+#endif
+
+namespace reverie {
+namespace {
+
+constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
+
+/// A method that plays many jobs of AdaptJobs::learning, then the one of AdaptJobs::final.
+struct LearningMethod {
+  const char* name;
+  const char* what;
+  MethodResult (*run)(const LearningMethod&, const AdaptJobs&, const AdaptOptions&, uint64_t seed);
+};
+
+MethodResult learned(const TrainingJob& job, int episodes, const Stopwatch& watch) {
+  MethodResult result;
+  result.solution = std::make_shared<AdaptSolution>(job.state());
+  result.candidates = episodes;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <auto kSearch>
+MethodResult search(const LearningMethod&, const AdaptJobs& jobs, const AdaptOptions& options,
+                    uint64_t seed) {
+  const Stopwatch watch;
+  const Decisions found = kSearch(jobs.learning, options.episodes, seed);
+  const auto job = jobs.final.source->start(seed);
+  for (size_t place = 0; !job->state().over; ++place) job->decide(found.at(place));
+  return learned(*job, options.episodes, watch);
+}
+
+#ifdef REVERIE_LEARNING
+PublishedAgentConfig published_config(const std::string& name) {
+  PublishedAgentConfig config;
+  if (name.starts_with("mended")) config.kind = PublishedKind::kMended;
+  config.baseline = name == "mended" || name == "published_with_baseline";
+  return config;
+}
+
+MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs,
+                             const AdaptOptions& options, uint64_t seed) {
+  const Stopwatch watch;
+  PublishedAgentConfig config = published_config(method.name);
+  config.episodes = options.episodes;
+  config.seed = seed;
+  PublishedAgent agent({jobs.learning.source->start(seed)->state().network}, config);
+  {
+    Progress progress(method.name, config.episodes, "episodes", options.common.progress());
+    agent.learn(jobs.learning, [&](int episode, const JobState&) { progress.update(episode); });
+  }
+  return learned(*agent.play(jobs.final, seed), config.episodes, watch);
+}
+#endif
+
+constexpr LearningMethod kLearning[] = {
+    {"random_best", "the best of sequences that are drawn", search<random_best>},
+    {"halving", "successive halving of such by their learning curves", search<successive_halving>},
+    {"thompson", "Thompson sampling, with a linear model of what decisions add", search<thompson>},
+#ifdef REVERIE_LEARNING
+    {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions",
+     learn_published},
+    {"published_with_baseline", "with rewards above their moving average", learn_published},
+    {"mended", "with that, and with time, temperature and layers as they should be",
+     learn_published},
+    {"mended_without_baseline", "with time, temperature and layers alone", learn_published},
+#endif
+};
+
+/// "deepen conv1,go on" as AdaptEvaluationConfig::fixed has it.
+std::vector<std::string> fixed_decisions(const std::string& text) {
+  std::vector<std::string> decisions = CLI::detail::split(text, ',');
+  for (std::string& decision : decisions) {
+    CLI::detail::trim(decision);
+    const size_t space = decision.rfind(' ');
+    if (decision != kGoOn && space != std::string::npos) decision.insert(space, ":");
+  }
+  return decisions;
+}
+
+std::unique_ptr<EvaluationCases> cases_of(const AdaptOptions& options, const AdaptReward reward,
+                                          const AdaptStart& start) {
+  AdaptEvaluationConfig how;
+  if (options.method.starts_with(kFixed))
+    how.fixed = fixed_decisions(options.method.substr(sizeof(kFixed) - 1));
+  return adapt_cases({std::make_unique<AdaptEnvironment>(std::vector{start}, reward), {}}, how);
+}
+
+EvaluationMethod baseline(const std::string& wanted, const EvaluationCases& cases) {
+  const std::string name = wanted.starts_with(kFixed) ? "fixed" : wanted;
+  for (const EvaluationMethod& method : cases.cases().front()->baselines())
+    if (name == method.name) return method;
+  throw InputError("no method '{}' for this source; reverie adapt --help lists them", wanted);
+}
+
+const LearningMethod* learning_method(const std::string& name) {
+  const auto found = std::ranges::find(kLearning, name, &LearningMethod::name);
+  return found == std::end(kLearning) ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string adapt_methods() {
+  std::string table =
+      "Methods:\n"
+      "  nothing            no change\n"
+      "  early              a change at every decision, of blocks in turn\n"
+      "  random             every decision equally likely\n"
+      "  fixed:DECISIONS    such as 'fixed:deepen conv1,go on,widen conv2'\n"
+      "  exhaustive         tables: each sequence once, and the best of them\n";
+  for (const LearningMethod& method : kLearning)
+    table += fmt::format("  {:<18} {}\n", method.name, method.what);
+  return table;
+}
+
+std::string adapt_decider(const AdaptOptions& options) {
+  if (!options.policy.empty()) return "policy " + options.policy;
+  if (learning_method(options.method) == nullptr) return options.method;
+  return fmt::format("{}, {} episodes", options.method, options.episodes);
+}
+
+std::function<MethodResult()> adapt_player(const AdaptOptions& options,
+                                           const AdaptCommandConfig& config,
+                                           const AdaptJobs& jobs) {
+  const uint64_t seed = config.seed;
+  if (const LearningMethod* method = learning_method(options.method))
+    return [=] { return method->run(*method, jobs, options, seed); };
+  const std::shared_ptr<const EvaluationCases> cases =
+      cases_of(options, config.adapt.reward, jobs.final);
+  const EvaluationMethod method = options.policy.empty()
+                                      ? baseline(options.method, *cases)
+                                      : policy_method_for(options.policy, *cases);
+  return [cases, method, seed] { return method.run({.seed = seed}); };
+}
+
+}  // namespace reverie
