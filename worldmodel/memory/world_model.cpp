@@ -68,7 +68,7 @@ WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
   next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
   next.reward = said.of_acted(output.reward) * network_->reward_scale;
   next.end = said.of_acted(output.end) > 0;
-  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
+  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).sum(1).eq(0));
   return next;
 }
 
