@@ -1,46 +1,77 @@
 #include "worldmodel/batch/rows.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
 namespace reverie {
 
 using torch::indexing::Slice;
 
 namespace {
 
-bool nobody_else_holds(const torch::Tensor& x) {
-  return !at::GradMode::is_enabled() && x.use_count() == 1 && x.storage().use_count() == 1 &&
-         x.is_contiguous();
+float log_of(int64_t n) { return std::log1p(static_cast<float>(n)); }
+
+/// Writes a row of `Rows::relation`; returns the place behind it.
+float* write_relation(float* out, float acted, float side, int64_t here, int64_t between,
+                      int64_t index) {
+  const int64_t past = index - between;
+  const std::array row = {acted, side, log_of(here), log_of(between),
+                          past < 0 ? -log_of(-past) : log_of(past)};
+  return std::ranges::copy(row, out).out;
 }
 
 }  // namespace
 
-Rows::Rows(const torch::Tensor& entity, const torch::Tensor& neighbours) : acted_(entity) {
-  const int64_t entities = neighbours.size(1), most = neighbours.size(2);
-  const auto near = neighbours.gather(1, entity.view({-1, 1, 1}).expand({-1, 1, most}))
-                        .squeeze(1)
-                        .to(torch::kInt64);
-  const auto there = near.nonzero();
-  const auto trajectory = there.select(1, 0);
-  trajectory_ = torch::cat({torch::arange(trajectories(), entity.options()), trajectory});
-  entity_ = torch::cat({entity, near.index({trajectory, there.select(1, 1)}) - 1});
-  near_ = torch::zeros({trajectories(), entities + 1}, near.options())
-              .scatter_(1, near, 1)
-              .narrow(1, 1, entities);
+torch::Tensor own(torch::Tensor x) {
+  const bool mine = !at::GradMode::is_enabled() && x.use_count() == 1 &&
+                    x.storage().use_count() == 1 && x.is_contiguous();
+  return mine ? x : x.clone(at::MemoryFormat::Contiguous);
+}
+
+Rows::Rows(const torch::Tensor& entity, const torch::Tensor& neighbours)
+    : acted_(entity.cpu()) {
+  const auto index = entity.view({-1, 1, 1}).expand({-1, 1, neighbours.size(2)});
+  near_ = neighbours.gather(1, index).squeeze(1).cpu();
+  std::vector<int64_t> trajectory, at;
+  const auto add = [&](int64_t b, int64_t place) {
+    trajectory.push_back(b);
+    at.push_back(place);
+  };
+  for (int64_t b = 0; b < trajectories(); ++b) add(b, acted_.accessor<int64_t, 1>()[b]);
+  for (int64_t b = 0; b < trajectories(); ++b)
+    for_neighbours(b, [&](int64_t neighbour) { add(b, neighbour); });
+  trajectory_ = torch::tensor(trajectory, torch::kInt64).to(entity.device());
+  entity_ = torch::tensor(at, torch::kInt64).to(entity.device());
+  place_ = trajectory_ * neighbours.size(1) + entity_;
 }
 
 torch::Tensor Rows::acted() const {
-  return torch::arange(size(), acted_.options()).lt(trajectories()).to(torch::kFloat);
+  return torch::arange(size(), entity_.options()).lt(trajectories()).to(torch::kFloat);
 }
 
 torch::Tensor Rows::relation(const torch::Tensor& choices, const torch::Tensor& index) const {
-  const auto sums = (choices * near_).cumsum(1);
-  const auto sum_at_acted = spread(sums.gather(1, acted_.unsqueeze(1)).squeeze(1));
-  const auto here = take(choices), sum = take(sums);
-  const auto side = (entity_ - spread(acted_)).sign();
-  const auto between = torch::where(side.gt(0), sum - here - sum_at_acted, sum_at_acted - sum);
-  const auto past = spread(index) - between;
-  return torch::stack({acted(), side.to(torch::kFloat), torch::log1p(here),
-                       torch::log1p(between), past.sign() * torch::log1p(past.abs())},
-                      1);
+  const auto all_choices = choices.cpu(), indices = index.cpu();
+  auto relation = torch::empty({size(), kRelationFeatures});
+  float* of_acted = relation.data_ptr<float>();
+  float* of_neighbour = of_acted + trajectories() * kRelationFeatures;
+  for (int64_t b = 0; b < trajectories(); ++b) {
+    const auto at = all_choices.accessor<int64_t, 2>()[b];
+    const int64_t acted = acted_.accessor<int64_t, 1>()[b];
+    const int64_t taken = indices.accessor<int64_t, 1>()[b];
+    of_acted = write_relation(of_acted, 1, 0, at[acted], 0, taken);
+    int64_t before_acted = 0, sum = 0;  // choices at neighbours
+    for_neighbours(b, [&](int64_t entity) { before_acted += entity < acted ? at[entity] : 0; });
+    for_neighbours(b, [&](int64_t entity) {
+      const bool behind = entity > acted;
+      const int64_t between = behind ? sum - before_acted : before_acted - sum - at[entity];
+      of_neighbour = write_relation(of_neighbour, 0, behind ? 1 : -1, at[entity], between, taken);
+      sum += at[entity];
+    });
+  }
+  return relation.to(choices.device());
 }
 
 torch::Tensor Rows::spread(const torch::Tensor& x) const {
@@ -48,13 +79,12 @@ torch::Tensor Rows::spread(const torch::Tensor& x) const {
 }
 
 torch::Tensor Rows::take(const torch::Tensor& x) const {
-  return x.flatten(0, 1).index_select(0, trajectory_ * x.size(1) + entity_);
+  return x.flatten(0, 1).index_select(0, place_);
 }
 
 torch::Tensor Rows::put(torch::Tensor x, const torch::Tensor& rows) const {
-  const auto place = trajectory_ * x.size(1) + entity_;
-  if (!nobody_else_holds(x)) return x.flatten(0, 1).index_copy(0, place, rows).view_as(x);
-  x.view({-1, x.size(2)}).index_copy_(0, place, rows);
+  x = own(std::move(x));
+  x.flatten(0, 1).index_copy_(0, place_, rows);
   return x;
 }
 

@@ -8,6 +8,10 @@ namespace reverie {
 /// Columns of `Rows::relation`.
 inline constexpr int kRelationFeatures = 5;
 
+/// `x` itself where the caller hands over the only reference to it and there are no gradients, else
+/// a copy.
+torch::Tensor own(torch::Tensor x);
+
 /// The n entities at which M works in one step of B trajectories, each once: first the B that are acted
 /// in, then those neighbours of theirs that there are, by trajectory. Everything of a state that lies
 /// elsewhere is carried over as it is.
@@ -22,6 +26,8 @@ class Rows {
   const torch::Tensor& trajectory() const { return trajectory_; }
   /// Of each row, [n] int64.
   const torch::Tensor& entity() const { return entity_; }
+  /// Of each row among those of [B * S, ...], [n] int64.
+  const torch::Tensor& place() const { return place_; }
   /// 1 where a row is acted in, 0 at a neighbour, [n] float32.
   torch::Tensor acted() const;
   /// How each row lies to the entity acted in, [n, kRelationFeatures] float32: whether it is that one;
@@ -36,8 +42,7 @@ class Rows {
   torch::Tensor spread(const torch::Tensor& x) const;
   /// The rows [n, ...] of [B, S, ...].
   torch::Tensor take(const torch::Tensor& x) const;
-  /// `x` as above, with these rows; written in place where the caller hands over the only reference to
-  /// it and there are no gradients.
+  /// `x` as above, with these rows; the same tensor where the caller hands it over (`own`).
   torch::Tensor put(torch::Tensor x, const torch::Tensor& rows) const;
   /// Choices per primary action, [n, A] int64.
   torch::Tensor counts(const LatentMask& mask) const;
@@ -46,9 +51,18 @@ class Rows {
                         const torch::Tensor& before, const torch::Tensor& counts) const;
 
  private:
-  torch::Tensor acted_;                // [B], entity
-  torch::Tensor near_;                 // [B, S] int64, 1 at neighbours
-  torch::Tensor trajectory_, entity_;  // [n]
+  /// f of each neighbour of the entity that trajectory b acts in, ascending.
+  template <class F>
+  void for_neighbours(int64_t b, const F& f) const {
+    const auto near = near_.accessor<int32_t, 2>()[b];
+    for (int64_t k = 0; k < near.size(0) && near[k] > 0; ++k) f(near[k] - 1);
+  }
+
+  // On the CPU.
+  torch::Tensor acted_;  // [B], entity
+  torch::Tensor near_;   // [B, K], its neighbours as in Latents
+
+  torch::Tensor trajectory_, entity_, place_;  // [n]
 };
 
 }  // namespace reverie

@@ -59,8 +59,10 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
   const LatentMask shown = mask_;
   state_.latents = next.latents;
   mask_ = next.mask;
-  keep_rows(state_, before, resting);
-  keep_rows(mask_, shown, resting);
+  if (resting.size(0) > 0) {
+    keep_rows(state_, before, resting);
+    keep_rows(mask_, shown, resting);
+  }
   return {next.reward * running, terminated_, truncated_};
 }
 

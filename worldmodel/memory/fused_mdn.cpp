@@ -45,12 +45,29 @@ float* copy_row(const torch::Tensor& matrix, int64_t row, float* to) {
   return std::copy_n(matrix.data_ptr<float>() + row * matrix.stride(0), matrix.size(1), to);
 }
 
-}  // namespace
+/// Rows of `from` [P, columns] at these places [n] -> `to` [n, columns].
+void take_rows(const torch::Tensor& from, const torch::Tensor& place, torch::Tensor to) {
+  if (!from.is_cpu()) {
+    to.copy_(from.index_select(0, place));
+    return;
+  }
+  const auto at = place.accessor<int64_t, 1>();
+  for (int64_t i = 0; i < to.size(0); ++i)
+    copy_row(from, at[i], to.data_ptr<float>() + i * to.stride(0));
+}
 
-/// Before and after the step, [n, hidden] each.
-struct FusedMdn::Recurrent {
-  torch::Tensor h, c, next_h, next_c;
-};
+/// The other way.
+void put_rows(const torch::Tensor& from, const torch::Tensor& place, torch::Tensor& to) {
+  if (!from.is_cpu()) {
+    to.index_copy_(0, place, from);
+    return;
+  }
+  const auto at = place.accessor<int64_t, 1>();
+  for (int64_t i = 0; i < from.size(0); ++i)
+    copy_row(from, i, to.data_ptr<float>() + at[i] * to.stride(0));
+}
+
+}  // namespace
 
 /// Of the actions seen, [n, K] each.
 struct FusedMdn::NextCounts {
@@ -86,6 +103,7 @@ void FusedMdn::reserve(int64_t rows) {
   input_ = make(network_->input->options.in_features());
   hidden_ = make(3 * hidden);
   open_ = make(4 * hidden);
+  cell_ = make(hidden);
   trunk_ = make(hidden);
   columns_ = make(head_.size(1));
 }
@@ -128,19 +146,21 @@ void FusedMdn::fill_input(const MdnInput& in, int64_t begin, int64_t rows) {
   put(some(in.context));
 }
 
-void FusedMdn::recur(const Recurrent& state, int64_t begin, int64_t rows) {
-  const int64_t hidden = network_->config.hidden;
+void FusedMdn::recur(const torch::Tensor& place, RecurrentStates& states, int64_t begin) {
+  const int64_t hidden = network_->config.hidden, rows = place.size(0);
   auto all = hidden_.narrow(0, begin, rows);
   auto embedded = all.narrow(1, hidden, hidden);
   affine(embedded, network_->input->bias, input_.narrow(0, begin, rows),
          network_->input->weight.t());
   silu_rows(embedded);
-  all.narrow(1, 2 * hidden, hidden).copy_(state.h.narrow(0, begin, rows));
+  take_rows(states.hidden, place, all.narrow(1, 2 * hidden, hidden));
   auto gates = open_.narrow(0, begin, rows);
   affine(gates, network_->gates_in->bias, all.narrow(1, hidden, 2 * hidden), gates_);
-  auto cell = state.next_c.narrow(0, begin, rows), h = state.next_h.narrow(0, begin, rows);
-  lstm_rows(gates, state.c.narrow(0, begin, rows), cell, h);
-  all.narrow(1, 0, hidden).copy_(h);
+  auto cell = cell_.narrow(0, begin, rows), h = all.narrow(1, 0, hidden);
+  take_rows(states.cell, place, cell);
+  lstm_rows(gates, cell, h);
+  put_rows(cell, place, states.cell);
+  put_rows(h, place, states.hidden);
 }
 
 void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
@@ -158,31 +178,28 @@ void FusedMdn::speak(NextCounts& counts, int64_t begin, int64_t rows) {
                               network_->spec.env.max_choices, out);
 }
 
-void FusedMdn::run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell,
+void FusedMdn::run(const MdnInput& in, const torch::Tensor& place, RecurrentStates& states,
                    NextCounts* counts) {
   torch::NoGradGuard guard;
   const int64_t all = in.latent.size(0);
   reserve(all);
-  const Recurrent state{hidden, cell, torch::empty_like(hidden), torch::empty_like(cell)};
   const int64_t block = in.latent.is_cpu() ? kBlock : all;
   at::parallel_for(0, (all + block - 1) / block, 1, [&](int64_t first, int64_t last) {
     torch::NoGradGuard guard;
     for (int64_t i = first; i < last; ++i) {
       const int64_t begin = i * block, rows = std::min(block, all - begin);
       fill_input(in, begin, rows);
-      recur(state, begin, rows);
+      recur(place.narrow(0, begin, rows), states, begin);
       if (counts != nullptr) speak(*counts, begin, rows);
     }
   });
-  hidden = state.next_h;
-  cell = state.next_c;
 }
 
-FusedOutput FusedMdn::step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
+FusedOutput FusedMdn::step(const MdnInput& in, const torch::Tensor& place, RecurrentStates states) {
   refresh();
   NextCounts counts{in.counts.index_select(1, actions_), {}};
   counts.next = torch::empty_like(counts.before);
-  run(in, hidden, cell, &counts);
+  run(in, place, states, &counts);
   FusedOutput output;
   output.counts = counts.next;
   const auto [change, reward, end, of_counts] = network_->columns();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "worldmodel/memory/mdn_rnn.h"
+#include "worldmodel/memory/recurrence.h"
 #include "worldmodel/network/torch.h"
 
 namespace reverie {
@@ -24,23 +25,24 @@ class FusedMdn {
  public:
   explicit FusedMdn(MdnRnn network);
 
-  /// Takes the recurrent state [n, hidden] of n rows further; the tensors are replaced, not written.
-  void advance(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell) {
+  /// Takes the recurrent states of n rows further, which are at these places [n] int64, each once,
+  /// and are written there.
+  void advance(const MdnInput& in, const torch::Tensor& place, RecurrentStates states) {
     refresh();
-    run(in, hidden, cell, nullptr);
+    run(in, place, states, nullptr);
   }
   /// The same, and what the heads say.
-  FusedOutput step(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell);
+  FusedOutput step(const MdnInput& in, const torch::Tensor& place, RecurrentStates states);
 
  private:
-  struct Recurrent;
   struct NextCounts;
   void refresh();
   void reserve(int64_t rows);
-  void run(const MdnInput& in, torch::Tensor& hidden, torch::Tensor& cell, NextCounts* counts);
+  void run(const MdnInput& in, const torch::Tensor& place, RecurrentStates& states,
+           NextCounts* counts);
   void fill_input_on_cpu(const MdnInput& in, int64_t begin, int64_t rows);
   void fill_input(const MdnInput& in, int64_t begin, int64_t rows);
-  void recur(const Recurrent& state, int64_t begin, int64_t rows);
+  void recur(const torch::Tensor& place, RecurrentStates& states, int64_t begin);
   void speak(NextCounts& counts, int64_t begin, int64_t rows);
 
   MdnRnn network_;
@@ -57,6 +59,7 @@ class FusedMdn {
   torch::Tensor input_;    // [n, columns of the network's input]
   torch::Tensor hidden_;   // [n, 3 hidden]: next h, embedded input, h
   torch::Tensor open_;     // [n, 4 hidden], gates
+  torch::Tensor cell_;     // [n, hidden]
   torch::Tensor trunk_;    // [n, hidden]
   torch::Tensor columns_;  // [n, columns of the head]
 };

@@ -179,9 +179,8 @@ class Unroll {
     const Rows rows(real.actions.entity, latents_.neighbours);
     const MdnInput in = network_.look(rows, latents_, mask_, real.actions);
     const auto embedded = network_.embed(in);
-    const auto place = rows.trajectory() * latents_.entities.size(1) + rows.entity();
     const auto h = recur(network_.input_gates(embedded), network_.gates_hidden->weight,
-                         {place, {rows.size()}}, states_);
+                         {rows.place(), {rows.size()}}, states_);
     const MdnOutput output = network_.heads(h, embedded, in.counts, weights_);
     const auto change = network_.change->inverse(network_.mixture(output.change).mean());
     latents_ = network_.with_latents(latents_, rows, in.latent + change);

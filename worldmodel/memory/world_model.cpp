@@ -5,6 +5,16 @@
 #include "core/base/error.h"
 
 namespace reverie {
+namespace {
+
+/// The recurrent states by place, for writing.
+RecurrentStates own_states(LatentState& state) {
+  state.hidden = own(std::move(state.hidden));
+  state.cell = own(std::move(state.cell));
+  return {state.hidden.flatten(0, 1), state.cell.flatten(0, 1)};
+}
+
+}  // namespace
 
 LatentState WorldModel::begin(const Latents& latents) const {
   auto shape = latents.entities.sizes().vec();
@@ -24,10 +34,8 @@ void MdnWorldModel::advance(LatentState& state, const LatentMask& mask,
                             const LatentActions& actions) {
   torch::NoGradGuard guard;
   const Rows rows(actions.entity, state.latents.neighbours);
-  auto h = rows.take(state.hidden), c = rows.take(state.cell);
-  fused_.advance(network_->look(rows, state.latents, mask, actions), h, c);
-  state.hidden = rows.put(std::move(state.hidden), h);
-  state.cell = rows.put(std::move(state.cell), c);
+  const MdnInput in = network_->look(rows, state.latents, mask, actions);
+  fused_.advance(in, rows.place(), own_states(state));
 }
 
 /// What the network looked at and said; `output` as long as FusedMdn keeps it.
@@ -45,11 +53,7 @@ MdnWorldModel::Step MdnWorldModel::run(LatentState& state, const LatentMask& mas
                                        const LatentActions& actions) {
   const Rows rows(actions.entity, state.latents.neighbours);
   const MdnInput in = network_->look(rows, state.latents, mask, actions);
-  auto h = rows.take(state.hidden), c = rows.take(state.cell);
-  const FusedOutput output = fused_.step(in, h, c);
-  state.hidden = rows.put(std::move(state.hidden), h);
-  state.cell = rows.put(std::move(state.cell), c);
-  return {rows, in, output};
+  return {rows, in, fused_.step(in, rows.place(), own_states(state))};
 }
 
 WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
@@ -64,7 +68,7 @@ WorldPrediction MdnWorldModel::step(LatentState& state, const LatentMask& mask,
   next.mask = network_->with_counts(mask, said.rows, said.in, output.counts);
   next.reward = said.of_acted(output.reward) * network_->reward_scale;
   next.end = said.of_acted(output.end) > 0;
-  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).eq(0).all(1));
+  next.end.logical_or_(next.mask.totals.narrow(1, 0, spec().env.no_op()).sum(1).eq(0));
   return next;
 }
 

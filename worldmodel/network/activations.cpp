@@ -20,13 +20,13 @@ REVERIE_VECTOR_CLONES void add_silu_row(const float* x, const float* offset, int
   for (int64_t i = 0; i < columns; ++i) sum[i] += x[i] * sigmoid_of(x[i]) - offset[i];
 }
 
-REVERIE_VECTOR_CLONES void lstm_row(const float* gates, const float* c, int64_t hidden,
-                                    float* __restrict next_c, float* __restrict next_h) {
+REVERIE_VECTOR_CLONES void lstm_row(const float* gates, int64_t hidden, float* __restrict c,
+                                    float* __restrict h) {
   const float *forget = gates + hidden, *output = forget + hidden, *candidate = output + hidden;
   for (int64_t i = 0; i < hidden; ++i) {
     const float cell = sigmoid_of(forget[i]) * c[i] + sigmoid_of(gates[i]) * tanh_of(candidate[i]);
-    next_c[i] = cell;
-    next_h[i] = sigmoid_of(output[i]) * tanh_of(cell);
+    c[i] = cell;
+    h[i] = sigmoid_of(output[i]) * tanh_of(cell);
   }
 }
 
@@ -60,20 +60,18 @@ void sum_silu_rows(const torch::Tensor& x, const torch::Tensor& offset, torch::T
     add_silu_row(row_of(x, i), offset.data_ptr<float>(), x.size(1), row_of(out, i / group));
 }
 
-void lstm_rows(torch::Tensor& gates, const torch::Tensor& c, torch::Tensor& next_c,
-               torch::Tensor& next_h) {
+void lstm_rows(torch::Tensor& gates, torch::Tensor& c, torch::Tensor& h) {
   const int64_t hidden = c.size(1);
   if (!c.is_cpu()) {
     gates.narrow(1, 0, 3 * hidden).sigmoid_();
     const auto gate = [&](int64_t i) { return gates.narrow(1, i * hidden, hidden); };
-    at::mul_out(next_c, gate(1), c).addcmul_(gate(0), gate(3).tanh_());
-    at::tanh_out(next_h, next_c).mul_(gate(2));
+    c.mul_(gate(1)).addcmul_(gate(0), gate(3).tanh_());
+    at::tanh_out(h, c).mul_(gate(2));
     return;
   }
-  REVERIE_CHECK(gates.stride(1) == 1 && c.stride(1) == 1 && next_c.stride(1) == 1 &&
-                next_h.stride(1) == 1);
+  REVERIE_CHECK(gates.stride(1) == 1 && c.stride(1) == 1 && h.stride(1) == 1);
   for (int64_t i = 0; i < c.size(0); ++i)
-    lstm_row(row_of(gates, i), row_of(c, i), hidden, row_of(next_c, i), row_of(next_h, i));
+    lstm_row(row_of(gates, i), hidden, row_of(c, i), row_of(h, i));
 }
 
 }  // namespace reverie

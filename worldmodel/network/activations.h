@@ -14,9 +14,8 @@ void silu_rows(torch::Tensor& x);
 /// x [n * group, columns] -> out [n, columns]: sums of silu(x) - offset [columns] over each `group`
 /// rows. On the CPU alone.
 void sum_silu_rows(const torch::Tensor& x, const torch::Tensor& offset, torch::Tensor& out);
-/// An LSTM's next c and h [n, hidden] from c and its gates [n, 4 hidden] (input, forget, output,
-/// candidate), which lack their activations and may be overwritten.
-void lstm_rows(torch::Tensor& gates, const torch::Tensor& c, torch::Tensor& next_c,
-               torch::Tensor& next_h);
+/// An LSTM's c [n, hidden] becomes the next one, and h is written, by its gates [n, 4 hidden]
+/// (input, forget, output, candidate), which lack their activations and may be overwritten.
+void lstm_rows(torch::Tensor& gates, torch::Tensor& c, torch::Tensor& h);
 
 }  // namespace reverie
