@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REVERIE = os.environ.get("REVERIE", str(ROOT / "build/reverie"))
 MODELS = Path(os.environ.get("REVERIE_MODELS", ROOT.parent / "shared/models")) / "light"
 STEPS = ("env", "collect", "ppo", "vae", "mdnrnn", "open_loop", "dream", "iterate")
-OF_ARMS = ("like", "set", "learn", "policy", "train", "fit", "apply", "seeds", "settings"
+OF_ARMS = ("like", "set", "learn", "policy", "train", "fit", "apply", "seeds", "settings", "models"
           )  # all else is for `reverie optimize`, or `command`
 OF_FILES = ("question", "command", "ending", "models", "seeds", "alone", "make", "all", "arms",
             "settings", "chosen", "compare", "tables")
@@ -123,7 +123,7 @@ def merged(*layers):
         for key, value in layer.items():
             if key in ("set", "learn"):
                 result[key] = result[key] | flat(value)
-            elif key not in ("like", "seeds", "settings"):
+            elif key not in ("like", "seeds", "settings", "models"):
                 result[key] = value
     return result
 
@@ -227,6 +227,7 @@ class Planner:
         return [
             self.run(model, arm, setting, seed) for setting in settings for model in models
             for arm in arms if setting in self.file["arms"][arm].get("settings", [setting])
+            if model in self.file["arms"][arm].get("models", [model])
             for seed in self.seeds(arm)
         ]
 
