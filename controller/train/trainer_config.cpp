@@ -16,6 +16,11 @@ bool shapes_policy(const std::string& key, TrainerKind trainer) {
   return key == "trainer" || (key.starts_with("policy.") && trainer != TrainerKind::kCmaEs);
 }
 
+/// Whether something says what lies beyond the last step of a dream that is cut short.
+bool values_the_rest(TrainerKind trainer) {
+  return trainer == TrainerKind::kPpo || trainer == TrainerKind::kDqn;
+}
+
 std::string_view name_of(TrainerKind trainer) {
   return enum_names(trainer)[static_cast<size_t>(trainer)].second;
 }
@@ -26,7 +31,7 @@ void require_learnable(const TrainerConfig& config, const LearningSetup& setup) 
   const TrainerKind trainer = config.trainer;
   if (setup.discounts && trainer != TrainerKind::kPpo)
     throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
-  if (setup.depth > 0 && trainer != TrainerKind::kPpo)
+  if (setup.depth > 0 && !values_the_rest(trainer))
     throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
                      setup.depth, name_of(trainer));
   const int64_t population = config.cmaes.population;
@@ -45,6 +50,8 @@ std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfi
       return std::make_unique<CmaEsTrainer>(spec, config.cmaes, seed);
     case TrainerKind::kReinforce:
       return std::make_unique<ReinforceTrainer>(spec, config.policy, config.reinforce, seed);
+    case TrainerKind::kDqn:
+      return std::make_unique<DqnTrainer>(spec, config.policy, config.dqn, seed);
   }
   throw InternalError("no such trainer");
 }

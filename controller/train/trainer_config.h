@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "controller/train/dqn.h"
 #include "controller/train/linear_policy.h"
 #include "controller/train/ppo.h"
 #include "controller/train/reinforce.h"
@@ -9,10 +10,10 @@
 
 namespace reverie {
 
-enum class TrainerKind { kPpo, kCmaEs, kReinforce };
+enum class TrainerKind { kPpo, kCmaEs, kReinforce, kDqn };
 inline EnumNames<TrainerKind> enum_names(TrainerKind) {
   return {{TrainerKind::kPpo, "ppo"}, {TrainerKind::kCmaEs, "cmaes"},
-          {TrainerKind::kReinforce, "reinforce"}};
+          {TrainerKind::kReinforce, "reinforce"}, {TrainerKind::kDqn, "dqn"}};
 }
 
 /// C: which trainer, its policy and its settings.
@@ -22,13 +23,15 @@ struct TrainerConfig {
   PpoConfig ppo{.gamma = 0.97};  ///< with more, policies of short dreams put off what gains (experiments/learning)
   CmaEsConfig cmaes;
   ReinforceConfig reinforce;
+  DqnConfig dqn;
 
   template <class V> void fields(V& v) {
     v.field("trainer", trainer, "What trains the policy");
-    v.section("policy", policy, "The policy of ppo and reinforce");
+    v.section("policy", policy, "The policy of ppo, reinforce and dqn");
     v.section("ppo", ppo, "Proximal policy optimization");
     v.section("cmaes", cmaes, "Evolution of a linear controller");
     v.section("reinforce", reinforce, "REINFORCE");
+    v.section("dqn", dqn, "Double DQN");
   }
 };
 

@@ -281,7 +281,8 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
   DreamScene scene;
   scene.config.dream.depth = 0;
   scene.config.validation.sampled = 0;
-  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce,
+                                 TrainerKind::kDqn}) {
     scene.config.trainer.trainer = kind;
     scene.config.trainer.cmaes.population = 8;
     const std::string out(enum_names(TrainerKind{})[static_cast<size_t>(kind)].second);
