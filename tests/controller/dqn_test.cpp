@@ -110,5 +110,26 @@ TEST(DqnTest, SampledActionsHaveTheProbabilitiesThatAreTold) {
   EXPECT_NEAR(sum, 1, 1e-5);
 }
 
+TEST(DqnTest, LearnsFromDemonstrationsAlone) {
+  LatentPuzzle puzzle(256, 2, 8);
+  RandomPolicy random;
+  Rng rng(1);
+  const Rollout played = play(puzzle, random, false, 1, rng);
+  const auto row = played.alive.t().flatten().nonzero().squeeze(1);
+  const auto in_order = [&](const torch::Tensor& x) {
+    return x.transpose(0, 1).flatten(0, 1).index_select(0, row);
+  };
+  const auto episode = torch::arange(256).unsqueeze(0).expand({played.steps(), 256});
+  const Demonstrations steps{map_tensors(played.observation, in_order),
+                             map_tensors(played.actions, in_order), in_order(played.reward),
+                             in_order(episode), torch::zeros({row.size(0)}, torch::kBool)};
+  DqnTrainer trainer(puzzle.spec(), narrow_net(), DqnConfig{}, 1);
+  CloneConfig how;
+  how.epochs = 60;
+  trainer.imitate(steps, how, 1);
+  const Rollout greedy = play(puzzle, trainer.policy(), true, 1, rng);
+  EXPECT_FLOAT_EQ(greedy.returns()[0].item<float>(), LatentPuzzle::best_return(2));
+}
+
 }  // namespace
 }  // namespace reverie

@@ -14,9 +14,9 @@ namespace {
 /// Trajectory b takes b + 2 steps, then terminates where b is even, else is cut off before the
 /// horizon. z says where it stands, 10 b + t, and so does the mask: b + 1 choices at entity t. Each
 /// step adds an entity to all.
-class Walk : public LatentEnvironment {
+class CountedSteps : public LatentEnvironment {
  public:
-  Walk(int batch, int entities) : batch_(batch), entities_(entities) {
+  CountedSteps(int batch, int entities) : batch_(batch), entities_(entities) {
     spec_.latent = spec_.hidden = 1;
     spec_.env.actions = {"go", "NO-OP"};
     spec_.env.max_choices = batch;
@@ -72,10 +72,10 @@ class Walk : public LatentEnvironment {
 };
 
 Rollout walked(int batch, int entities = 1) {
-  Walk walk(batch, entities);
+  CountedSteps environment(batch, entities);
   RandomPolicy policy;
   Rng rng(1);
-  return play(walk, policy, false, 1, rng);
+  return play(environment, policy, false, 1, rng);
 }
 
 /// What is seen at step t of trajectory b.
@@ -101,15 +101,16 @@ TEST_P(ReplayAhead, WhatFollowsATransitionIsWhatWasSeenNext) {
   std::set<std::pair<int64_t, int64_t>> drawn;
   for (int64_t i = 0; i < kDrawn; ++i) {
     const auto place = std::lround(sample.observation.z[i].item<float>());
-    const int64_t b = place / 10, t = place % 10, length = Walk::length(b);
+    const int64_t b = place / 10, t = place % 10, length = CountedSteps::length(b);
     drawn.insert({b, t});
     expect_seen(sample.observation, i, b, t);
     EXPECT_EQ(sample.actions.entity[i].item<int64_t>(), t);
     const int64_t steps = GetParam() == 0 ? length - t : std::min(GetParam(), length - t);
     double reward = 0;
-    for (int64_t k = 0; k < steps; ++k) reward += std::pow(kGamma, k) * Walk::reward(b, t + k);
+    for (int64_t k = 0; k < steps; ++k)
+      reward += std::pow(kGamma, k) * CountedSteps::reward(b, t + k);
     EXPECT_NEAR(sample.reward[i].item<double>(), reward, 1e-5);
-    const bool goes_on = t + steps < length || Walk::cut_off(b);
+    const bool goes_on = t + steps < length || CountedSteps::cut_off(b);
     EXPECT_FLOAT_EQ(sample.discount[i].item<float>(), goes_on ? std::pow(kGamma, steps) : 0);
     if (goes_on) expect_seen(sample.next, i, b, t + steps);
   }
