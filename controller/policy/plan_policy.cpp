@@ -1,12 +1,14 @@
 #include "controller/policy/plan_policy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "controller/policy/action_head.h"
 #include "controller/policy/segments.h"
+#include "core/base/error.h"
 #include "worldmodel/batch/choice_features.h"
 #include "worldmodel/network/modules.h"
 

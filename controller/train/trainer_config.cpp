@@ -1,6 +1,9 @@
 #include "controller/train/trainer_config.h"
 
 #include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
 
 namespace reverie {
 namespace {
