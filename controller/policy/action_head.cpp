@@ -72,11 +72,27 @@ std::vector<torch::Tensor> ActionInputs::entity_parts(const torch::Tensor& batch
   return parts;
 }
 
+torch::Tensor rows_of(const ActionScores& list, const LatentActions& actions) {
+  const auto& of = list.actions;
+  const auto extent = [](const torch::Tensor& x) { return x.max().item<int64_t>() + 1; };
+  const int64_t primaries = extent(of.primary), entities = extent(of.entity);
+  const int64_t indices = extent(of.index);
+  const auto key = [&](const torch::Tensor& state, const LatentActions& a) {
+    return ((state * primaries + a.primary) * entities + a.entity) * indices + a.index;
+  };
+  const auto listed = key(list.state, of);  // ascending
+  const auto wanted = key(range_like(actions.primary.size(0), list.state), actions);
+  const auto row = torch::searchsorted(listed, wanted).clamp_max(listed.size(0) - 1);
+  REVERIE_CHECK(listed.index_select(0, row).equal(wanted), "the mask does not allow an action");
+  return row;
+}
+
 /// Choices of a primary action at one entity of a state, G such groups.
 struct ActionHeadImpl::Groups {
   torch::Tensor batch, primary, entity;  ///< [G]
   torch::Tensor pair;                    ///< [G], number of (state, primary action)
   torch::Tensor count;                   ///< [G], choices
+  torch::Tensor score;                   ///< [G]
   torch::Tensor log_probability;         ///< [G], given the pair
 };
 
@@ -85,6 +101,7 @@ struct ActionHeadImpl::Rows {
   torch::Tensor group;            ///< [N]
   torch::Tensor begin;            ///< [G], first row of a group
   torch::Tensor index;            ///< [N], the choice within its group
+  torch::Tensor score;            ///< [N]
   torch::Tensor log_probability;  ///< [N], given the group
 };
 
@@ -148,8 +165,8 @@ torch::Tensor ActionHeadImpl::entity_keys(const ActionInputs& inputs, const Grou
 
 void ActionHeadImpl::score_groups(const ActionInputs& inputs, const torch::Tensor& query,
                                   int64_t pairs, Groups& groups) {
-  groups.log_probability =
-      log_softmax_within(score(query, entity_keys(inputs, groups)), groups.pair, pairs);
+  groups.score = score(query, entity_keys(inputs, groups));
+  groups.log_probability = log_softmax_within(groups.score, groups.pair, pairs);
 }
 
 /// Of every primary action in every entity that has choices of it; pairs are numbered state by state.
@@ -171,11 +188,12 @@ ActionHeadImpl::Groups ActionHeadImpl::draw_groups(const ActionInputs& inputs,
                                                    const torch::Tensor& primary, bool greedy,
                                                    Rng& rng) {
   const auto everyone = range_like(primary.size(0), primary);
-  Groups groups{everyone, primary, torch::zeros_like(primary), everyone, {}, {}};
+  Groups groups{everyone, primary, torch::zeros_like(primary), everyone, {}, {}, {}};
   const auto counts = counts_by_entity(inputs.mask, primary);
   const auto places = (counts > 0).nonzero();
   const auto batch = places.select(1, 0), entity = places.select(1, 1);
-  Groups all{batch, primary.index_select(0, batch), entity, batch, counts.index({batch, entity}), {}};
+  Groups all{batch, primary.index_select(0, batch), entity, batch,
+             counts.index({batch, entity}), {}, {}};
   const auto query = entity_queries(inputs, everyone, primary).index_select(0, batch);
   score_groups(inputs, query, everyone.size(0), all);
   const auto table = torch::full(counts.sizes(), kNever, inputs.features.options())
@@ -197,8 +215,8 @@ ActionHeadImpl::Rows ActionHeadImpl::score_rows(const ActionInputs& inputs, cons
   query = query + forward_parts(*query_entity_, inputs.entity_parts(groups.batch, groups.entity));
   query = query_out_->forward(tanh_all(query));
   const auto keys = choice_keys(rows.index, groups.count.index_select(0, rows.group));
-  rows.log_probability =
-      log_softmax_within(score(query.index_select(0, rows.group), keys), rows.group, size);
+  rows.score = score(query.index_select(0, rows.group), keys);
+  rows.log_probability = log_softmax_within(rows.score, rows.group, size);
   return rows;
 }
 
@@ -257,6 +275,16 @@ ActionPriors ActionHeadImpl::priors(const ActionInputs& inputs) {
   all.log_probability = primary.flatten().index_select(0, pair) +
                         groups.log_probability.index_select(0, rows.group) + rows.log_probability;
   return all;
+}
+
+ActionScores ActionHeadImpl::scores(const ActionInputs& inputs) {
+  const Groups groups = all_groups(inputs);
+  const Rows rows = score_rows(inputs, groups);
+  const auto of = [&](const torch::Tensor& x) { return x.index_select(0, rows.group); };
+  const auto logits = primary_->forward(inputs.features).flatten();
+  return {of(groups.batch),
+          {of(groups.primary), of(groups.entity), rows.index},
+          logits.index_select(0, of(groups.pair)) + of(groups.score) + rows.score};
 }
 
 }  // namespace reverie

@@ -35,6 +35,15 @@ struct Choice {
   torch::Tensor log_probability;  ///< [B]
 };
 
+/// Of every valid action of B states, listed as in ActionPriors, the sum of its logits.
+struct ActionScores {
+  torch::Tensor state;  ///< [N] int64, row of the observation
+  LatentActions actions;
+  torch::Tensor score;  ///< [N]
+};
+/// The rows [B] at which the list has these actions, one of each state in turn.
+torch::Tensor rows_of(const ActionScores& list, const LatentActions& actions);
+
 /// What actions are scored by.
 struct ActionInputs {
   torch::Tensor features;  ///< [B, width], of the state as a whole
@@ -71,6 +80,8 @@ class ActionHeadImpl : public torch::nn::Module {
   Choice choose(const ActionInputs& inputs, bool greedy, Rng& rng);
   /// Every valid action; without values.
   ActionPriors priors(const ActionInputs& inputs);
+  /// The logits themselves, before any softmax.
+  ActionScores scores(const ActionInputs& inputs);
 
  private:
   struct Groups;

@@ -66,6 +66,16 @@ ActionPriors ActorCriticImpl::priors(const LatentObservation& observation) {
   return priors;
 }
 
+ActionScores ActorCriticImpl::action_values(const LatentObservation& observation) {
+  const LatentObservation visible = seen(observation);
+  ActionScores all = head_->scores(action_inputs(visible));
+  const auto value = value_of(visible);
+  const auto sum = torch::zeros_like(value).index_add(0, all.state, all.score);
+  const auto base = value - sum / all.state.bincount({}, value.size(0));
+  all.score = all.score + base.index_select(0, all.state);
+  return all;
+}
+
 PolicyDecision ActorCriticPolicy::act(const LatentObservation& observation, bool greedy, Rng& rng) {
   torch::NoGradGuard no_grad;
   Choice choice = net_->choose(observation, greedy, rng);
@@ -79,19 +89,31 @@ ActionPriors ActorCriticPolicy::priors(const LatentObservation& observation) {
   return priors;
 }
 
+torch::Tensor RandomPolicy::weights(const LatentMask& mask) const {
+  auto weights = (mask.totals.to(torch::kCPU) > 0).to(torch::kFloat64);
+  const int64_t no_op = weights.size(1) - 1;
+  const auto others = weights.narrow(1, 0, no_op).sum(1);
+  weights.select(1, no_op).mul_(torch::where(others == 0, 1.0, no_op_weight_));
+  return weights;
+}
+
+torch::Tensor RandomPolicy::probability(const LatentMask& mask,
+                                        const torch::Tensor& primary) const {
+  const auto all = weights(mask), at = primary.to(torch::kCPU).unsqueeze(1);
+  const auto count = mask.totals.to(torch::kCPU).gather(1, at).squeeze(1);
+  return all.gather(1, at).squeeze(1) / (all.sum(1) * count);
+}
+
 PolicyDecision RandomPolicy::act(const LatentObservation& observation, bool, Rng& rng) {
-  const int64_t size = observation.mask.totals.size(0), actions = observation.mask.totals.size(1);
-  const auto counts = observation.mask.totals.to(torch::kCPU);
-  auto weights = (counts > 0).to(torch::kFloat64);
-  const auto others = weights.narrow(1, 0, actions - 1).sum(1);
-  weights.select(1, actions - 1).mul_((others == 0).to(torch::kFloat64));
-  const auto primary = draw_index(weights, uniform_numbers(size, rng));
-  const auto count = counts.gather(1, primary.unsqueeze(1)).squeeze(1);
+  const LatentMask mask = to_device(observation.mask, torch::kCPU);
+  const int64_t size = mask.totals.size(0);
+  const auto primary = draw_index(weights(mask), uniform_numbers(size, rng));
+  const auto count = mask.totals.gather(1, primary.unsqueeze(1)).squeeze(1);
   const auto number = (uniform_numbers(size, rng) * count).floor().to(torch::kInt64);
   const auto device = observation.mask.totals.device();
-  const auto probability = 1.0 / (weights.sum(1) * count);
-  const LatentActions chosen = choice_at(to_device(observation.mask, torch::kCPU), primary, number);
-  return {to_device(chosen, device), probability.log().to(torch::kFloat32).to(device), {}};
+  const LatentActions chosen = choice_at(mask, primary, number);
+  const auto log_probability = probability(mask, primary).log().to(torch::kFloat32);
+  return {to_device(chosen, device), log_probability.to(device), {}};
 }
 
 }  // namespace reverie

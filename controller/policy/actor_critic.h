@@ -34,6 +34,9 @@ class ActorCriticImpl : public torch::nn::Module {
   torch::Tensor value(const LatentObservation& observation);
   /// Values as the critic gives them.
   ActionPriors priors(const LatentObservation& observation);
+  /// Q of every valid action: the critic's value, and how far its logits lie above the mean of the
+  /// state's (a dueling network: Wang et al. 2016, eq. 9).
+  ActionScores action_values(const LatentObservation& observation);
 
  private:
   /// The observation without what the configuration hides.
@@ -65,12 +68,21 @@ class ActorCriticPolicy : public Policy {
   double value_scale_ = 1;
 };
 
-/// Uniform over the valid primary actions other than NO-OP, then over their choices; NO-OP only
-/// where nothing else is valid.
+/// Uniform over the valid primary actions other than NO-OP, then over their choices. NO-OP has the
+/// given weight beside their 1; it is taken where nothing else is valid.
 class RandomPolicy : public Policy {
  public:
+  explicit RandomPolicy(double no_op_weight = 0) : no_op_weight_(no_op_weight) {}
   std::string name() const override { return "random"; }
   PolicyDecision act(const LatentObservation& observation, bool greedy, Rng& rng) override;
+  /// Of these actions, [B] float64 on the CPU.
+  torch::Tensor probability(const LatentMask& mask, const torch::Tensor& primary) const;
+
+ private:
+  /// Of primary actions, [B, primary] float64 on the CPU.
+  torch::Tensor weights(const LatentMask& mask) const;
+
+  double no_op_weight_;
 };
 
 }  // namespace reverie

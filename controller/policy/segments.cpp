@@ -25,4 +25,14 @@ torch::Tensor entropy_within(const torch::Tensor& log_probability, const torch::
   return sum_within(log_probability.exp() * surprise, segment, segments);
 }
 
+torch::Tensor best_within(const torch::Tensor& value, const torch::Tensor& segment,
+                          int64_t segments) {
+  const auto sizes = segment.bincount({}, segments);
+  const auto begin = sizes.cumsum(0) - sizes;
+  const auto column = range_like(value.size(0), segment) - begin.index_select(0, segment);
+  const auto table = torch::full({segments, sizes.max().item<int64_t>()}, kNever, value.options())
+                         .index_put({segment, column}, value);
+  return begin + table.argmax(1);
+}
+
 }  // namespace reverie

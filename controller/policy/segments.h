@@ -20,5 +20,9 @@ torch::Tensor log_softmax_within(const torch::Tensor& logits, const torch::Tenso
 /// Entropy of each distribution, [segments]; `inner` [N]: what each row has by itself, or undefined.
 torch::Tensor entropy_within(const torch::Tensor& log_probability, const torch::Tensor& inner,
                              const torch::Tensor& segment, int64_t segments);
+/// The row with the highest value [N] in each segment, [segments]. Rows ascend by segment, and
+/// every segment has one.
+torch::Tensor best_within(const torch::Tensor& value, const torch::Tensor& segment,
+                          int64_t segments);
 
 }  // namespace reverie

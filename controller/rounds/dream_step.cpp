@@ -21,7 +21,8 @@ void check_settings(const DreamStepConfig& config) {
     throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
                      config.discounts.size(), config.policies);
   const bool dreams = config.environment == LearningPlace::kDream;
-  require_learnable(config.trainer, {.batch = config.plan.batch,
+  require_learnable(config.trainer, {.updates = config.plan.updates,
+                                     .batch = config.plan.batch,
                                      .depth = dreams ? config.dream.depth : 0,
                                      .discounts = !config.discounts.empty()});
 }
@@ -73,6 +74,7 @@ class DreamStep {
         models_(load_models(run.world, data.spec(), run.device)),
         episodes_(encoded(data, models_, run)) {
     training_.trainer = config.trainer;
+    training_.world = models_.world;
     training_.clone = config.clone;
     if (!run.policy.empty()) {
       training_.initial = load_checkpoint(run.policy, "policy");

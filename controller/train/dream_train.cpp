@@ -21,7 +21,7 @@ class PolicyTraining {
         run_(run),
         time_(run.directory, run.seconds_before),
         policy_seed_(run.initial ? policy_seed(*run.initial) : run.seed),
-        trainer_(make_trainer(environment.spec(), run.trainer, policy_seed_)) {
+        trainer_(make_trainer(environment.spec(), run.trainer, policy_seed_, run.world)) {
     trainer_->to_device(run.device);
   }
 

@@ -74,6 +74,7 @@ struct TrainingRun {
   TrainingPlan plan;
   CloneConfig clone;
   std::optional<Demonstrations> demonstrations;  ///< imitated before the first update
+  std::shared_ptr<WorldModel> world = nullptr;   ///< M, where the trainer is `plan`
   std::optional<Checkpoint> initial;             ///< of the same trainer, whose policy to go on from
   uint64_t origin = 0;  ///< names data, V and M, and `initial`: a run is resumed on the same alone
   uint64_t seed = 0;

@@ -13,7 +13,7 @@ struct Columns {
 
   void add(const LatentObservation& seen, const PolicyDecision& decision, const LatentStep& step,
            const torch::Tensor& was_alive) {
-    observation.push_back(seen);
+    observation.push_back(without_memory(seen));
     actions.push_back(decision.actions);
     log_probability.push_back(decision.log_probability);
     if (decision.value.defined()) value.push_back(decision.value);
@@ -58,7 +58,7 @@ Rollout play_from(LatentEnvironment& environment, LatentObservation observation,
                   "an episode went beyond its horizon");
   }
   Rollout rollout = columns.stacked();
-  rollout.last = observation;
+  rollout.last = without_memory(observation);
   return rollout;
 }
 

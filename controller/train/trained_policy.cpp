@@ -13,7 +13,7 @@ TrainedPolicy load_trained_policy(const std::string& path, torch::Device device)
     trained.world = load_world_model(checkpoint);
     trained.encoder->to_device(device);
     trained.world->to_device(device);
-    trained.policy = load_policy(checkpoint, trained.world->spec(), device);
+    trained.policy = load_policy(checkpoint, trained.world, device);
     const auto environment = checkpoint.configs.find("environment");
     if (environment != checkpoint.configs.end()) trained.environment = environment->second;
     return trained;

@@ -1,6 +1,9 @@
 #include "controller/train/trainer_config.h"
 
 #include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
 
 namespace reverie {
 namespace {
@@ -13,7 +16,13 @@ TrainerConfig stored_settings(const std::string& text) {
 
 /// Whether the weights of a policy depend on the setting.
 bool shapes_policy(const std::string& key, TrainerKind trainer) {
-  return key == "trainer" || (key.starts_with("policy.") && trainer != TrainerKind::kCmaEs);
+  const bool is_net = trainer != TrainerKind::kCmaEs && trainer != TrainerKind::kPlan;
+  return key == "trainer" || (key.starts_with("policy.") && is_net);
+}
+
+/// Whether something says what lies beyond the last step of a dream that is cut short.
+bool values_the_rest(TrainerKind trainer) {
+  return trainer == TrainerKind::kPpo || trainer == TrainerKind::kDqn;
 }
 
 std::string_view name_of(TrainerKind trainer) {
@@ -26,7 +35,9 @@ void require_learnable(const TrainerConfig& config, const LearningSetup& setup) 
   const TrainerKind trainer = config.trainer;
   if (setup.discounts && trainer != TrainerKind::kPpo)
     throw InputError("dream.discounts are of ppo; leave them out, or set dream.trainer=ppo");
-  if (setup.depth > 0 && trainer != TrainerKind::kPpo)
+  if (trainer == TrainerKind::kPlan && setup.updates > 0)
+    throw InputError("dream.trainer=plan has no weights to train; set dream.updates=0");
+  if (trainer != TrainerKind::kPlan && setup.depth > 0 && !values_the_rest(trainer))
     throw InputError("dream.depth {} ends dreams early, and {} has no critic for the rest; set dream.depth=0",
                      setup.depth, name_of(trainer));
   const int64_t population = config.cmaes.population;
@@ -37,7 +48,7 @@ void require_learnable(const TrainerConfig& config, const LearningSetup& setup) 
 }
 
 std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfig& config,
-                                      uint64_t seed) {
+                                      uint64_t seed, std::shared_ptr<WorldModel> world) {
   switch (config.trainer) {
     case TrainerKind::kPpo:
       return std::make_unique<PpoTrainer>(spec, config.policy, config.ppo, seed);
@@ -45,6 +56,11 @@ std::unique_ptr<Trainer> make_trainer(const LatentSpec& spec, const TrainerConfi
       return std::make_unique<CmaEsTrainer>(spec, config.cmaes, seed);
     case TrainerKind::kReinforce:
       return std::make_unique<ReinforceTrainer>(spec, config.policy, config.reinforce, seed);
+    case TrainerKind::kDqn:
+      return std::make_unique<DqnTrainer>(spec, config.policy, config.dqn, seed);
+    case TrainerKind::kPlan:
+      REVERIE_CHECK(world != nullptr, "planning needs M");
+      return std::make_unique<PlanTrainer>(std::move(world), config.plan);
   }
   throw InternalError("no such trainer");
 }
@@ -77,13 +93,13 @@ void require_same_policy(const std::string& path, const Checkpoint& checkpoint, 
   }
 }
 
-std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint, const LatentSpec& spec,
-                                    torch::Device device) {
+std::shared_ptr<Policy> load_policy(const Checkpoint& checkpoint,
+                                    std::shared_ptr<WorldModel> world, torch::Device device) {
   const auto text = checkpoint.configs.find("controller");
   if (text == checkpoint.configs.end())
     throw InputError("holds no policy; `reverie dream_train` writes one");
   const std::shared_ptr<Trainer> trainer =
-      make_trainer(spec, stored_settings(text->second), policy_seed(checkpoint));
+      make_trainer(world->spec(), stored_settings(text->second), policy_seed(checkpoint), world);
   trainer->restore_policy(checkpoint);
   trainer->to_device(device);
   return {trainer, &trainer->policy()};

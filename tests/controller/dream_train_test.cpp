@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "controller/rounds/dream_step.h"
+#include "controller/train/trained_policy.h"
 #include "core/base/files.h"
 #include "env/toy/toy_environment.h"
 #include "tests/support/latent_puzzle.h"
@@ -96,7 +97,7 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
     const Checkpoint file = load_checkpoint(scene.directory / (out + "/policy.pt"), "policy");
     const auto encoder = load_encoder(file);
     const auto world = load_world_model(file);
-    const auto policy = load_policy(file, world->spec());
+    const auto policy = load_policy(file, world);
     Rng rng(1);
     EnvCounters counters;
     const RealEpisodes played =
@@ -104,6 +105,28 @@ TEST(DreamTrainTest, ThePolicyFileHoldsEverythingToAct) {
     EXPECT_NEAR(played.improvement.mean, file.scores.at("real_score"), 1e-9) << out;
     EXPECT_EQ(file.scores.at("real_found"), file.scores.at("real_score")) << out;
   }
+}
+
+TEST(DreamTrainTest, APlanningPolicyIsWrittenWithoutUpdatesAndPlaysAsItWasValidated) {
+  DreamScene scene;
+  scene.config.trainer.trainer = TrainerKind::kPlan;
+  scene.config.trainer.plan.sequences = 16;
+  EXPECT_THAT(scene.refusal("plan"), ::testing::HasSubstr("set dream.updates=0"));
+  scene.config.plan.updates = 0;
+  scene.config.environment = LearningPlace::kLive;
+  const TrainingResult result = scene.train("plan");
+  EXPECT_EQ(result.training.steps, 0);
+  const std::string file = scene.directory / "plan/policy.pt";
+  const TrainedPolicy loaded = load_trained_policy(file);
+  Rng rng(1);
+  EnvCounters counters;
+  const RealEpisodes played = play_for_real(*scene.toy, loaded.encoder, loaded.world,
+                                            *loaded.policy, true, 1, false, rng, counters);
+  EXPECT_NEAR(played.mean_return, result.best_metrics[1].second, 1e-6);
+  EXPECT_EQ(result.best_metrics[1].first, "greedy_return");
+  const std::string bytes = read_file(file);
+  scene.train("plan", true);
+  EXPECT_TRUE(read_file(file) == bytes);
 }
 
 TEST(DreamTrainTest, OfSeveralPoliciesTheBestValidatedIsKept) {
@@ -281,7 +304,8 @@ TEST(DreamTrainTest, APolicyToGoOnFromPlaysAlikeUnderAnySeed) {
   DreamScene scene;
   scene.config.dream.depth = 0;
   scene.config.validation.sampled = 0;
-  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce}) {
+  for (const TrainerKind kind : {TrainerKind::kPpo, TrainerKind::kCmaEs, TrainerKind::kReinforce,
+                                 TrainerKind::kDqn}) {
     scene.config.trainer.trainer = kind;
     scene.config.trainer.cmaes.population = 8;
     const std::string out(enum_names(TrainerKind{})[static_cast<size_t>(kind)].second);

@@ -137,6 +137,29 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
   EXPECT_TRUE(learned);
 }
 
+TEST(IterateTest, APolicyThatPlansCollectsWithTheMBeforeAndPlansWithTheNext) {
+  Rounds rounds;
+  rounds.step.trainer.trainer = TrainerKind::kPlan;
+  rounds.step.trainer.plan.sequences = 16;
+  rounds.step.plan.updates = 0;
+  rounds.config.dreamt = 0.5;
+  const TrainingResult result = rounds.run("out");
+  EXPECT_EQ(result.training.resets, kEpisodes);
+  EXPECT_EQ(rounds.agents, (std::set<std::string>{"dreamt", "policy"}));
+  const Checkpoint first = rounds.file("out/round-1/policy.pt", "policy");
+  const Checkpoint second = rounds.file("out/round-2/policy.pt", "policy");
+  const Checkpoint world = rounds.file("out/round-2/world/world.pt", "world");
+  bool differs = false;
+  for (const auto& [name, tensor] : world.tensors) {
+    EXPECT_TRUE(torch::equal(tensor, second.tensors.at(name))) << name;
+    differs = differs || !torch::equal(tensor, first.tensors.at(name));
+  }
+  EXPECT_TRUE(differs);
+  const std::string kept = read_file(rounds.directory / "out/policy.pt");
+  rounds.run("out", true);
+  EXPECT_TRUE(read_file(rounds.directory / "out/policy.pt") == kept);
+}
+
 TEST(IterateTest, WhatIsFoundDecidesBetweenRoundsToo) {
   int disagreements = 0;
   for (uint64_t seed = 1; seed <= 40 && disagreements == 0; ++seed) {

@@ -33,10 +33,19 @@ class FiveSteps {
 
   /// The policy learns in the dream alone, without imitation.
   TrainingResult run() {
-    const RolloutEpisodes data = collected();
-    train_v(data);
-    train_m(data);
-    return train_c(data);
+    DreamStepConfig dream;
+    dream.plan = {.updates = 30, .batch = 64, .validate_every = 10};
+    dream.trainer.policy.width = 32;
+    dream.trainer.ppo.learning_rate = 3e-3;
+    dream.trainer.ppo.minibatch = 128;
+    return run(dream);
+  }
+  /// M alone is trained.
+  TrainingResult run_planning() {
+    DreamStepConfig dream;
+    dream.plan.updates = 0;
+    dream.trainer.trainer = TrainerKind::kPlan;
+    return run(dream);
   }
 
   /// What the greedy episodes of the untrained policy gain.
@@ -45,6 +54,19 @@ class FiveSteps {
   }
 
  private:
+  TrainingResult run(DreamStepConfig dream) {
+    const RolloutEpisodes data = collected();
+    train_v(data);
+    train_m(data);
+    dream.clone.share = 0;
+    dream.validation.sampled = 1;
+    dream.validation.dreams = 0;
+    DreamStepRun run;
+    run.world = directory_ / "world.pt";
+    run.validation = environment_;
+    run.directory = directory_.path();
+    return run_dream_step(data, dream, run);
+  }
   RolloutEpisodes collected() const {
     CollectConfig config;
     config.agent = "random";
@@ -75,21 +97,6 @@ class FiveSteps {
     const LatentEpisodes episodes(data, encode_states(data, *v));
     train_mdnrnn(episodes, *v, mdn, 5, directory_.path(), false, torch::kCPU, {});
   }
-  TrainingResult train_c(const EpisodeSource& data) const {
-    DreamStepConfig dream;
-    dream.plan = {.updates = 30, .batch = 64, .validate_every = 10};
-    dream.clone.share = 0;
-    dream.trainer.policy.width = 32;
-    dream.trainer.ppo.learning_rate = 3e-3;
-    dream.trainer.ppo.minibatch = 128;
-    dream.validation.sampled = 1;
-    dream.validation.dreams = 0;
-    DreamStepRun run;
-    run.world = directory_ / "world.pt";
-    run.validation = environment_;
-    run.directory = directory_.path();
-    return run_dream_step(data, dream, run);
-  }
 
   std::shared_ptr<Environment> environment_;
   TemporaryDirectory directory_;
@@ -119,6 +126,14 @@ TEST_P(OptimumTest, DreamsTeachTheOptimumOfTheToyThatGreedyMisses) {
   const TrainingResult result = steps.run();
   EXPECT_EQ(result.training.steps, 0);
   EXPECT_LT(steps.before(), optimum - 1);
+  EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
+}
+
+// Of one entity (39.5 %), plans with this M reach 36.2 %, with 512 sequences as with 4,096.
+TEST(PlanOptimumTest, PlanningWithMFindsTheOptimumOfTheToyOfEntities) {
+  const auto toy = std::make_shared<ToyEnvironment>(ToyConfig{3, 4, 18, true});
+  const double optimum = optimum_of(*toy, [&](int start) { return toy->optimal_cost(start); });
+  const TrainingResult result = FiveSteps(toy).run_planning();
   EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
 }
 

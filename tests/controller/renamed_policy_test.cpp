@@ -40,7 +40,10 @@ Rollout played(const Environment& environment, const TrainedPolicy& trained) {
 template <class T>
 void expect_same(T one, T two) {
   const auto left = one.tensors(), right = two.tensors();
-  for (size_t i = 0; i < left.size(); ++i) EXPECT_TRUE(torch::equal(*left[i], *right[i])) << i;
+  for (size_t i = 0; i < left.size(); ++i) {
+    ASSERT_EQ(left[i]->defined(), right[i]->defined()) << i;
+    if (left[i]->defined()) { EXPECT_TRUE(torch::equal(*left[i], *right[i])) << i; }
+  }
 }
 
 /// The policy sees the same in both, decides the same, and gets the same for it.

@@ -186,6 +186,7 @@ std::vector<Case> cases() {
           {"Ppo", maker<Train>(TrainerKind::kPpo), {2, 4}, policy},
           {"CmaEs", maker<Train>(TrainerKind::kCmaEs), {2, 4}, policy},
           {"Reinforce", maker<Train>(TrainerKind::kReinforce), {2, 4}, policy},
+          {"Dqn", maker<Train>(TrainerKind::kDqn), {2, 4}, policy},
           {"DreamStep", maker<DreamStep>(), {1, 3}, policy}};
 }
 

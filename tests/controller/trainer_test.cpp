@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "controller/train/dqn.h"
 #include "controller/train/linear_policy.h"
 #include "controller/train/ppo.h"
 #include "controller/train/reinforce.h"
@@ -54,6 +55,10 @@ std::unique_ptr<Trainer> make_cmaes(const LatentSpec& spec, uint64_t seed) {
   return std::make_unique<CmaEsTrainer>(spec, config, seed);
 }
 
+std::unique_ptr<Trainer> make_dqn(const LatentSpec& spec, uint64_t seed) {
+  return std::make_unique<DqnTrainer>(spec, small_net(), DqnConfig{}, seed);
+}
+
 class TrainerTest : public ::testing::TestWithParam<TrainerCase> {};
 
 TEST_P(TrainerTest, SolvesThePuzzleFromEverySeed) {
@@ -91,7 +96,8 @@ TEST(CmaEsTrainerTest, GoesOnFromAPolicy) {
 INSTANTIATE_TEST_SUITE_P(All, TrainerTest,
                          ::testing::Values(TrainerCase{"ppo", make_ppo, 40},
                                            TrainerCase{"reinforce", make_reinforce, 120},
-                                           TrainerCase{"cmaes", make_cmaes, 40, 256}),
+                                           TrainerCase{"cmaes", make_cmaes, 40, 256},
+                                           TrainerCase{"dqn", make_dqn, 40, 8}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(RandomPolicyTest, MissesTheOptimumAndTakesNoOpOnlyAtTheEnd) {

@@ -34,4 +34,16 @@ torch::Tensor count_of(const LatentMask& mask, const LatentActions& actions) {
   return counts_by_entity(mask, actions.primary).gather(1, actions.entity.unsqueeze(1)).squeeze(1);
 }
 
+ListedActions valid_actions(const LatentMask& mask) {
+  const auto place = (mask.by_entity > 0).nonzero();
+  const auto state = place.select(1, 0), primary = place.select(1, 1), entity = place.select(1, 2);
+  const auto count = mask.by_entity.index({state, primary, entity}).to(torch::kInt64);
+  const auto group =
+      torch::repeat_interleave(torch::arange(count.size(0), count.options()), count);
+  const auto of = [&](const torch::Tensor& x) { return x.index_select(0, group); };
+  const auto index =
+      torch::arange(group.size(0), group.options()) - of(count.cumsum(0) - count);
+  return {of(state), {of(primary), of(entity), index}};
+}
+
 }  // namespace reverie

@@ -19,6 +19,13 @@ torch::Tensor choice_features(const torch::Tensor& index, const torch::Tensor& c
 torch::Tensor counts_by_entity(const LatentMask& mask, const torch::Tensor& primary);
 /// Of primary actions [B] the choices of these numbers [B]: entity by entity, then by index.
 LatentActions choice_at(const LatentMask& mask, const torch::Tensor& primary, const torch::Tensor& number);
+/// Actions of several states, one below the other.
+struct ListedActions {
+  torch::Tensor state;    ///< [N] int64, row of the mask
+  LatentActions actions;  ///< [N]
+};
+/// Every valid action, by state, primary action, entity and index.
+ListedActions valid_actions(const LatentMask& mask);
 /// Choices [B] that the mask has of B actions, at their entities.
 torch::Tensor count_of(const LatentMask& mask, const LatentActions& actions);
 

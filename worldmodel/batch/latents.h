@@ -51,7 +51,8 @@ struct LatentState {
   }
 };
 
-/// What a policy sees. It cannot tell a dream from the real environment.
+/// What a policy sees. It cannot tell a dream from the real environment, but where it needs what M
+/// alone knows, to plan with it: a dream that is learned in does not show that.
 struct LatentObservation {
   torch::Tensor z;         ///< [B, latent]
   torch::Tensor h;         ///< [B, hidden], the mean over the entities with latents
@@ -59,11 +60,20 @@ struct LatentObservation {
   torch::Tensor to_go;     ///< [B], remaining share of the horizon, 1 at the start
   torch::Tensor entities;  ///< [B, S, latent]
   torch::Tensor entity_h;  ///< [B, S, hidden]
+  torch::Tensor cell = {};        ///< as in LatentState; may be undefined
+  torch::Tensor neighbours = {};  ///< as in Latents; undefined with `cell`
 
-  std::array<torch::Tensor*, 7> tensors() {
-    return {&z, &h, &mask.totals, &mask.by_entity, &to_go, &entities, &entity_h};
+  std::array<torch::Tensor*, 9> tensors() {
+    return {&z,        &h,        &mask.totals, &mask.by_entity, &to_go,
+            &entities, &entity_h, &cell,        &neighbours};
   }
 };
+
+/// The observation without what M alone knows, to be kept.
+inline LatentObservation without_memory(LatentObservation observation) {
+  observation.cell = observation.neighbours = torch::Tensor();
+  return observation;
+}
 
 LatentObservation observation_of(const LatentState& state, const LatentMask& mask,
                                  const torch::Tensor& to_go);

@@ -67,7 +67,7 @@ LatentStep DreamEnvironment::step(const LatentActions& actions) {
 }
 
 LatentObservation DreamEnvironment::observe() const {
-  return observation_of(state_, mask_, time_to_go(steps_, spec().env.horizon));
+  return without_memory(observation_of(state_, mask_, time_to_go(steps_, spec().env.horizon)));
 }
 
 }  // namespace reverie
