@@ -51,6 +51,7 @@ class OpenLoop {
         row_(torch::searchsorted(torch::tensor(episodes, torch::kInt64).to(world.device()),
                                  starts_.episode)),
         ahead_(batch_.continues().sum(1).index_select(0, row_) - starts_.steps),
+        rewards_(batch_.valid.sum(1).index_select(0, row_) - starts_.steps),
         state_(starts_.state),
         reached_{starts_.state.latents, torch::zeros_like(starts_.reward), {}, starts_.mask},
         real_sum_(torch::zeros_like(starts_.reward)) {}
@@ -69,7 +70,7 @@ class OpenLoop {
   }
 
   OpenLoopRow run_to_the_end() {
-    const auto last = ahead_.max().item<int64_t>();
+    const auto last = rewards_.max().item<int64_t>();
     for (int64_t k = 1; k <= last; ++k) step(k);
     return score(0, ahead_.ge(1).nonzero().squeeze(1));
   }
@@ -87,10 +88,12 @@ class OpenLoop {
     WorldPrediction next = world_.step(state_, reached_.mask, actions, 0,
                                        torch::Generator(make_generator(0)));
     state_.latents = next.latents;
-    next.reward = reached_.reward + next.reward;
+    const auto paid = rewards_.ge(k);
+    const auto sum = reached_.reward + next.reward * paid;
     next.end = torch::Tensor();
     reached_ = choose_rows(running, next, reached_);
-    real_sum_ = real_sum_ + at(batch_.reward, t) * running;
+    reached_.reward = sum;
+    real_sum_ = real_sum_ + at(batch_.reward, t) * paid;
   }
 
   double latent_error(const Latents& predicted, const Latents& real) const {
@@ -133,6 +136,7 @@ class OpenLoop {
   StartStates starts_;
   torch::Tensor row_;        // of each start's episode in batch_
   torch::Tensor ahead_;      // steps of each start after which its episode goes on
+  torch::Tensor rewards_;    // and its rewards, that of the last step included
   LatentState state_;
   WorldPrediction reached_;  // its reward the sum so far
   torch::Tensor real_sum_;

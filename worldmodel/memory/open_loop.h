@@ -16,7 +16,7 @@ struct OpenLoopRow {
   int64_t starts = 0;
   double latent_error = 0;  ///< root mean square, in deviations of entities' latents
   double latent_error_copy = 0;
-  double reward_error = 0;      ///< mean |predicted - real| sum of k rewards
+  double reward_error = 0;      ///< mean |predicted - real| sum of k rewards, or of the episode's
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
   double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
