@@ -267,6 +267,23 @@ TEST_F(Factored, WhoCopiesIsWrongAboutEveryChange) {
   }
 }
 
+TEST_F(Factored, AWholeEpisodeHasTheRewardThatEndsIt) {
+  Episode paid = data.episodes().front();
+  ASSERT_GT(paid.steps.size(), 1u);
+  paid.steps.back().terminated = true;
+  paid.steps.back().truncated = false;
+  paid.steps.back().reward = 1000;
+  double sum = 0;
+  for (const Transition& step : paid.steps) sum += step.reward;
+  MemoryEpisodes more = data;
+  more.add_episode(std::move(paid), Split::kTest);
+  const LatentEpisodes all(more, encode_states(more, encoder));
+  const int last = static_cast<int>(more.episodes().size()) - 1;
+  const auto rows = open_loop(all, {last}, *untrained(), {});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_NEAR(rows[0].reward_magnitude, std::abs(sum), 1e-3);
+}
+
 TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
   const auto world = train(first);
   const auto rows = open_loop(episodes, data.episodes_in(Split::kTest), *world, {1, 5, 10});
