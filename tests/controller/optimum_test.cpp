@@ -23,18 +23,25 @@ double value_of(const Metrics& metrics, const std::string& wanted) {
   return 0;
 }
 
+struct Effort {
+  int episodes = 150;
+  int v_epochs = 12;
+  int m_epochs = 15;
+  int updates = 30;
+};
+
 /// All steps on an environment, with models that train in seconds.
 class FiveSteps {
  public:
-  explicit FiveSteps(std::shared_ptr<Environment> environment)
-      : environment_(std::move(environment)) {
+  explicit FiveSteps(std::shared_ptr<Environment> environment, const Effort& effort = {})
+      : environment_(std::move(environment)), effort_(effort) {
     torch::set_num_threads(1);  // sums have one order
   }
 
   /// The policy learns in the dream alone, without imitation.
   TrainingResult run() {
     DreamStepConfig dream;
-    dream.plan = {.updates = 30, .batch = 64, .validate_every = 10};
+    dream.plan = {.updates = effort_.updates, .batch = 64, .validate_every = 10};
     dream.trainer.policy.width = 32;
     dream.trainer.ppo.learning_rate = 3e-3;
     dream.trainer.ppo.minibatch = 128;
@@ -70,7 +77,7 @@ class FiveSteps {
   RolloutEpisodes collected() const {
     CollectConfig config;
     config.agent = "random";
-    config.episodes = 150;
+    config.episodes = effort_.episodes;
     const CollectRun run{.directory = directory_ / "rollouts", .seed = 1, .config = ""};
     create_directory(run.directory);
     collect(*environment_, *make_collect_agent(config), config, run);
@@ -82,7 +89,7 @@ class FiveSteps {
     vae.encoder.width = 24;
     vae.encoder.blocks = 2;
     vae.minibatch_graphs = 32;
-    vae.fit.epochs = 12;
+    vae.fit.epochs = effort_.v_epochs;
     train_vae(data, vae, 5, directory_.path(), false, torch::kCPU, {});
   }
   void train_m(const EpisodeSource& data) const {
@@ -91,7 +98,7 @@ class FiveSteps {
     mdn.model.mixtures = 3;
     mdn.loss.unroll_steps = 4;
     mdn.minibatch_episodes = 8;
-    mdn.fit.epochs = 15;
+    mdn.fit.epochs = effort_.m_epochs;
     mdn.fit.learning_rate = 4e-3;
     const auto v = load_encoder(load_checkpoint(directory_ / "encoder.pt", "encoder"));
     const LatentEpisodes episodes(data, encode_states(data, *v));
@@ -99,6 +106,7 @@ class FiveSteps {
   }
 
   std::shared_ptr<Environment> environment_;
+  Effort effort_;
   TemporaryDirectory directory_;
 };
 
@@ -137,13 +145,14 @@ TEST(PlanOptimumTest, PlanningWithMFindsTheOptimumOfTheToyOfEntities) {
   EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
 }
 
-// Of one bag. Of two (358 %), dreams of this size teach 283 %: M's rewards are not exact enough.
-TEST(KnapsackOptimumTest, DreamsTeachTheOptimumOfTheKnapsackThatTheUntrainedPolicyMisses) {
+// V meets few states here, so its defaults are few steps. With 12 epochs of V the bags end at 283 %
+// of the 358 % that they can hold.
+TEST(KnapsackOptimumTest, DreamsTeachTheOptimumOfBothKnapsacksThatTheUntrainedPolicyMisses) {
   const auto knapsack =
-      std::make_shared<KnapsackEnvironment>(KnapsackConfig{.items = 5, .start_states = 1});
+      std::make_shared<KnapsackEnvironment>(KnapsackConfig{.items = 5, .start_states = 2});
   const double optimum =
       optimum_of(*knapsack, [&](int start) { return knapsack->optimal_value(start); });
-  FiveSteps steps(knapsack);
+  FiveSteps steps(knapsack, {.episodes = 300, .v_epochs = 300, .m_epochs = 100, .updates = 60});
   const TrainingResult result = steps.run();
   EXPECT_EQ(result.training.steps, 0);
   EXPECT_LT(steps.before(), optimum - 1);
