@@ -62,7 +62,7 @@ class ListWalk {
     choice_ = 0;
     left_ = -1;
     if (++at_ < list_.order.size()) return true;
-    const bool going = round_ == 0 || changed_;
+    const bool going = changed_;
     at_ = 0;
     ++round_;
     changed_ = false;

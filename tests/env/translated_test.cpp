@@ -196,6 +196,7 @@ TEST(RequireSameNames, RefusesMoreNamesAnotherOrderAndOtherCounts) {
   refused([](EnvSpec& s) { s.actions.insert(s.actions.begin(), "more"); });
   refused([](EnvSpec& s) { s.node_types.push_back("more"); });
   refused([](EnvSpec& s) { s.max_choices += 1; });
+  refused([](EnvSpec& s) { s.max_choices -= 1; });
   refused([](EnvSpec& s) { s.name = "game"; });
 }
 

@@ -122,6 +122,33 @@ TEST(RewriteTranslated, AnUnknownOperatorIsOpaque) {
   EXPECT_EQ(types, (std::vector<std::string>{"Input", "Opaque", "Exp", "Floor"}));
 }
 
+/// Of `kUnaryRules` behind `before`, from the second of two start states.
+std::unique_ptr<Environment> from_second_start(const std::string& before) {
+  std::vector<StartGraph> starts = {{"first", chains(kOther)}, {"second", chains(kMixed)}};
+  auto rules = std::make_shared<const RuleSet>(RuleSet::parse(before + kUnaryRules, "unary_world"));
+  RewriteEnvConfig config;
+  config.region_nodes = 0;
+  return select_starts(std::make_unique<RewriteEnvironment>(std::move(starts), std::move(rules),
+                                                            unary_cost(), config),
+                       {1});
+}
+
+TEST(RewriteTranslated, TheKnownRulesAloneAreMatchedAndKeepTheirNumbers) {
+  const auto before = from_second_start("");
+  const auto after = from_second_start("rule new\nmatch\n  y = Exp(x)\nreplace\n  y = Identity(x)\n");
+  ASSERT_NE(after->spec().horizon, before->spec().horizon);  // as it follows from the matches
+  const auto again = translated(after->fork(), before->spec());
+  EXPECT_EQ(again->spec().horizon, after->spec().horizon);
+  again->reset(0);
+  const int climb = 0;
+  again->step(again->mask().choice(climb, 0));
+  const auto& environment = dynamic_cast<const RewriteEnvironment&>(again->unwrapped());
+  ASSERT_EQ(environment.state().rules().size(), unary_rules()->size());
+  ASSERT_EQ(environment.path().size(), 1u);
+  EXPECT_EQ(environment.path()[0].rule, climb + 1);
+  EXPECT_EQ(environment.state().graph().node_count(), chains(kMixed).node_count());
+}
+
 TEST(RewriteRewards, RuntimeIsThePercentOfTheStart) {
   auto env = make({{{"Tanh", "Sqrt"}}}, with_reward(RewardKind::kRuntime));  // 10 + 6 + 1
   EXPECT_NEAR(env->step({rule("climb"), 0, 0}).reward, -100.0 * 1 / 17, 1e-9);
