@@ -173,8 +173,9 @@ void run(const Options& options) {
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
   if (!options.validate_source.empty()) config.validate_source = options.validate_source;
   config.plan.stop = stop_on_interrupt();
+  require_fit(config);  // this and what follows is refused before anything is written
   const Rollouts rollouts = Rollouts::open(options.rollouts);
-  load_checkpoint(options.world, "world");  // refused before anything is written
+  load_checkpoint(options.world, "world");
   if (!options.policy.empty()) load_checkpoint(options.policy, "policy");
   DreamStepRun step;
   step.world = options.world;

@@ -16,17 +16,6 @@
 namespace reverie {
 namespace {
 
-void check_settings(const DreamStepConfig& config) {
-  if (std::ssize(config.discounts) > config.policies)
-    throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
-                     config.discounts.size(), config.policies);
-  const bool dreams = config.environment == LearningPlace::kDream;
-  require_learnable(config.trainer, {.updates = config.plan.updates,
-                                     .batch = config.plan.batch,
-                                     .depth = dreams ? config.dream.depth : 0,
-                                     .discounts = !config.discounts.empty()});
-}
-
 struct Models {
   Checkpoint checkpoint;
   std::shared_ptr<Encoder> encoder;
@@ -137,9 +126,20 @@ class DreamStep {
 
 }  // namespace
 
+void require_fit(const DreamStepConfig& config) {
+  if (std::ssize(config.discounts) > config.policies)
+    throw InputError("dream.discounts lists {} discounts for {} policies; set dream.policies",
+                     config.discounts.size(), config.policies);
+  const bool dreams = config.environment == LearningPlace::kDream;
+  require_learnable(config.trainer, {.updates = config.plan.updates,
+                                     .batch = config.plan.batch,
+                                     .depth = dreams ? config.dream.depth : 0,
+                                     .discounts = !config.discounts.empty()});
+}
+
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run) {
-  check_settings(config);
+  require_fit(config);
   return DreamStep(data, config, run).train();
 }
 

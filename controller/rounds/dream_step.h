@@ -80,13 +80,16 @@ struct DreamStepRun {
   torch::Device device = torch::kCPU;
 };
 
+/// InputError when settings do not go together.
+void require_fit(const DreamStepConfig& config);
+
 /// Trains C in the dream that starts from the states of `data`, in a surrogate or live. Writes policy.pt, which
 /// holds V, M and C, last.pt, training.pt and metrics.jsonl. Each of several policies has all of these in `policy-k`
 /// below run.directory, where policy.pt and last.pt are those of the policy whose validation was best, and
 /// the result is that of a TrainingSeries; only the first is validated before its first update. Dreams end at the
 /// horizon of `data`, whatever that was for M. InputError when the world model or the policy to go on from belongs
-/// to other actions or another environment, when that policy is one of other settings, or when settings do not go
-/// together.
+/// to other actions or another environment, when that policy is one of other settings, and as by
+/// require_fit.
 TrainingResult run_dream_step(const EpisodeSource& data, const DreamStepConfig& config,
                               const DreamStepRun& run);
 

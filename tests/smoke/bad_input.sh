@@ -144,6 +144,7 @@ if [[ $learning == ON ]]; then
     refuses "$checkpoint" reverie optimize good.onnx --method policy --policy $checkpoint --out new.onnx
   done
   refuses 'either --encoder, or --from' reverie train_mdnrnn rollouts --out new
+  refuses 'dream.updates=0' reverie dream_train rollouts --world random.pt --set dream.trainer=plan --out new
   refuses 'threads' reverie train_vae rollouts --threads 0 --out new
   refuses 'file/new' reverie train_vae rollouts --out file/new
 fi
