@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "tests/env/adapt_train/quadrants.h"
 #include "tests/support/files_of.h"
@@ -13,6 +12,7 @@
 namespace reverie {
 namespace {
 
+using testing::error;
 using testing::files_of;
 using ::testing::HasSubstr;
 
@@ -67,16 +67,6 @@ class Resuming : public ::testing::Test {
   bool play(const TemporaryDirectory& folder, int kill_at = kNever) {
     Killer killer(kill_at);
     return play(folder, killer, {deepen, widen});
-  }
-  template <class Body>
-  std::string error(Body&& body) {
-    try {
-      body();
-    } catch (const InputError& refused) {
-      EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
-      return refused.what();
-    }
-    return "accepted";
   }
 
   const ChangeAtRate deepen{{ChangeKind::kDeepen, 0}, 0.01}, widen{{ChangeKind::kWiden, 0}, 0.003};

@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "tests/env/adapt_train/quadrants.h"
@@ -12,6 +11,7 @@
 namespace reverie {
 namespace {
 
+using testing::error;
 using testing::kTrainImages;
 using testing::quadrants;
 using testing::quadrant_network;
@@ -48,16 +48,6 @@ class Training : public ::testing::Test {
     const size_t size = targets.size() * sizeof(float);
     std::memcpy(targets.data(), file.data() + file.size() - 4 - size, size);
     return targets;
-  }
-  template <class Body>
-  std::string error(Body&& body) {
-    try {
-      body();
-    } catch (const InputError& refused) {
-      EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
-      return refused.what();
-    }
-    return "accepted";
   }
   /// Extra processors while two changes are decided on, which then go.
   void lend_processors() {
