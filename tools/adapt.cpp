@@ -27,8 +27,7 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
   const MethodResult result = adapt_player(options, config, {start, start})();
   const JobState& job = dynamic_cast<const AdaptSolution&>(*result.solution).job;
   const Standing place = standing(read_table(options.source), job.decisions, start.final_epochs);
-  const std::string decisions = decisions_text(job, start.source->start(0)->state().network,
-                                               start.source->rates().size() > 1);
+  const std::string decisions = decisions_text(job, start.source->rates().size() > 1);
   fmt::print("{}: {}: {:.2f} %, rank {} of {}, {:.2f} points below the best\n",
              start.source->scenario(), decisions, place.accuracy, place.rank, place.sequences,
              place.best - place.accuracy);

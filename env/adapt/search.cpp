@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/error.h"
@@ -54,10 +55,16 @@ class DecisionEffects {
   }
 
   /// The two columns of a decision.
-  std::array<size_t, 2> columns(const JobState& state,
-                                const std::optional<ChangeAtRate>& decision) const {
-    const size_t column = 1 + number_of(state, decision);
-    return {column, column + decisions_ * (1 + state.decisions.size())};
+  std::array<size_t, 2> columns(size_t place, const std::optional<ChangeAtRate>& decision) const {
+    const size_t column = 1 + number_of(decision);
+    return {column, column + decisions_ * (1 + place)};
+  }
+  std::vector<double> row_of(std::span<const std::optional<ChangeAtRate>> decisions) const {
+    std::vector<double> row(posterior_.mean().size());
+    row[0] = 1;
+    for (size_t place = 0; place < decisions.size(); ++place)
+      for (const size_t column : columns(place, decisions[place])) ++row[column];
+    return row;
   }
   LinearPosterior& posterior() { return posterior_; }
 
@@ -70,12 +77,11 @@ class DecisionEffects {
     return {means, deviations, kNoise};
   }
 
-  size_t number_of(const JobState& state, const std::optional<ChangeAtRate>& decision) const {
+  size_t number_of(const std::optional<ChangeAtRate>& decision) const {
     if (!decision) return 0;
-    const auto& [kind, block] = decision->change;
-    const auto origin = static_cast<size_t>(state.network.blocks[static_cast<size_t>(block)].origin);
+    const auto origin = static_cast<size_t>(decision->origin);
     const auto rate = static_cast<size_t>(std::ranges::find(rates_, decision->rate) - rates_.begin());
-    return 1 + (static_cast<size_t>(kind) * origins_ + origin) * rates_.size() + rate;
+    return 1 + (static_cast<size_t>(decision->kind) * origins_ + origin) * rates_.size() + rate;
   }
 
   const std::vector<double>& rates_;
@@ -83,37 +89,19 @@ class DecisionEffects {
   LinearPosterior posterior_;
 };
 
-/// Decisions and their columns. No job is trained for it.
-struct Plan {
-  Decisions decisions;
-  std::vector<std::array<size_t, 2>> columns;
-};
-
-Plan best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
-               const std::vector<double>& weights) {
-  Plan plan;
-  for (int place = 0; place < start.source->decisions(); ++place) {
+/// No job is trained for it.
+Decisions best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
+                    const std::vector<double>& weights) {
+  while (std::ssize(state.decisions) < start.source->decisions()) {
     const auto worth = [&](const auto& choice) {
-      const auto [everywhere, at_its_place] = effects.columns(state, choice);
+      const auto [everywhere, at_its_place] = effects.columns(state.decisions.size(), choice);
       return weights[everywhere] + weights[at_its_place];
     };
     const auto best = std::ranges::max(choices_of(*start.source, state), {}, worth);
-    plan.columns.push_back(effects.columns(state, best));
-    state.network =
-        after_decision(state.network, best ? std::optional(best->change) : std::nullopt);
+    state.network = after_decision(state.network, best);
     state.decisions.push_back(best);
   }
-  plan.decisions = state.decisions;
-  return plan;
-}
-
-/// As far as the job took its decisions.
-std::vector<double> row_of(const Plan& plan, const JobState& job, size_t columns) {
-  std::vector<double> row(columns);
-  row[0] = 1;
-  for (size_t place = 0; place < job.decisions.size(); ++place)
-    for (const size_t column : plan.columns[place]) ++row[column];
-  return row;
+  return state.decisions;
 }
 
 }  // namespace
@@ -152,13 +140,13 @@ Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed) {
   for (int episode = 0; episode < episodes; ++episode) {
     const Rng of_job = Rng(seed).fork(static_cast<uint64_t>(episode));
     Rng rng = of_job.fork(kDrawStream);
-    const Plan plan = best_plan(start, first, effects, posterior.draw(rng));
+    const Decisions plan = best_plan(start, first, effects, posterior.draw(rng));
     const auto job = start.source->start(of_job.fork(kJobStream).bits());
-    for (size_t place = 0; !job->state().over; ++place) job->decide(plan.decisions[place]);
-    posterior.observe(row_of(plan, job->state(), posterior.mean().size()),
+    for (size_t place = 0; !job->state().over; ++place) job->decide(plan[place]);
+    posterior.observe(effects.row_of(std::span(plan).first(job->state().decisions.size())),
                       points_of(start, job->state()));
   }
-  return best_plan(start, first, effects, posterior.mean()).decisions;
+  return best_plan(start, first, effects, posterior.mean());
 }
 
 }  // namespace reverie
