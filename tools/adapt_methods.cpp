@@ -40,7 +40,7 @@ MethodResult search(const LearningMethod&, const AdaptJobs& jobs, const AdaptOpt
   const Stopwatch watch;
   const Decisions found = kSearch(jobs.learning, options.episodes, seed);
   const auto job = jobs.final.source->start(seed);
-  for (size_t place = 0; !job->state().over; ++place) job->decide(found.at(place));
+  follow(found, *jobs.final.source, *job);
   return learned(*job, options.episodes, watch);
 }
 

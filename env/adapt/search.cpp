@@ -89,7 +89,7 @@ class DecisionEffects {
   LinearPosterior posterior_;
 };
 
-/// No job is trained for it.
+/// No job is trained for it: the network is imagined to grow by each decision, and never to go back.
 Decisions best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
                     const std::vector<double>& weights) {
   while (std::ssize(state.decisions) < start.source->decisions()) {
@@ -105,6 +105,15 @@ Decisions best_plan(const AdaptStart& start, JobState state, const DecisionEffec
 }
 
 }  // namespace
+
+void follow(const Decisions& plan, const JobSource& source, TrainingJob& job) {
+  while (!job.state().over) {
+    const size_t place = job.state().decisions.size();
+    const Decisions choices = choices_of(source, job.state());
+    const bool is_offered = place < plan.size() && std::ranges::count(choices, plan[place]) > 0;
+    job.decide(is_offered ? plan[place] : std::nullopt);
+  }
+}
 
 Decisions random_best(const AdaptStart& start, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
@@ -142,7 +151,7 @@ Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed) {
     Rng rng = of_job.fork(kDrawStream);
     const Decisions plan = best_plan(start, first, effects, posterior.draw(rng));
     const auto job = start.source->start(of_job.fork(kJobStream).bits());
-    for (size_t place = 0; !job->state().over; ++place) job->decide(plan[place]);
+    follow(plan, *start.source, *job);
     posterior.observe(effects.row_of(std::span(plan).first(job->state().decisions.size())),
                       points_of(start, job->state()));
   }

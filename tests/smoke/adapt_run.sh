@@ -80,6 +80,12 @@ for trial in 1 2 3; do
 done
 ((kills >= 4)) || fails "only $kills runs were killed"
 
+# Processors leave between the decisions of a plan.
+"$reverie" adapt network.yaml --data data --budget 12 --method thompson --episodes 3 --seed 3 "${few[@]}" \
+  --set adapt.train.extra.{from=0,until=0.4,factor=2} --out lent --json --quiet >out 2>err ||
+  fails "lent processors: $(cat err)"
+grep -q '"epochs":' <(tail -1 out) || fails "lent processors: $(tail -1 out)"
+
 source "$root/tests/support/interrupt.sh"
 "$reverie" adapt "${early[@]}" --data data --budget 100000 --out stopped --quiet >out 2>err &
 process=$!

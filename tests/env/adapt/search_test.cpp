@@ -107,5 +107,74 @@ TEST(AdaptSearch, PlaysAsManyJobsAsItMay) {
   EXPECT_EQ(source->started, 14 + 1);  // followed to a quarter, a half or the end
 }
 
+/// Made-up jobs whose network goes back after the first decision, as if processors left.
+class GoingBack : public JobSource {
+ public:
+  std::string name() const override { return "going back"; }
+  std::string scenario() const override { return training_.scenario; }
+  uint64_t fingerprint() const override { return 0; }
+  int decisions() const override { return training_.decisions; }
+  bool offers(const JobState& state, const ChangeAtRate& change) const override {
+    return std::ssize(state.decisions) < decisions() &&
+           allows(state.network, change.in(state.network));
+  }
+  const std::vector<double>& rates() const override { return training_.rates; }
+  bool deterministic() const override { return true; }
+  std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
+    return std::make_unique<Job>(*this, seed);
+  }
+
+ private:
+  class Job : public TrainingJob {
+   public:
+    Job(const GoingBack& source, uint64_t seed) : source_(source), seed_(seed) {}
+    const JobState& state() const override { return state_; }
+    void decide(const std::optional<ChangeAtRate>& decision) override {
+      EXPECT_FALSE(decision && !source_.offers(state_, *decision));
+      state_ = after_made_up(source_.training_, state_, seed_, decision);
+      if (state_.decisions.size() == 1) state_.network = source_.training_.network;
+    }
+    std::unique_ptr<TrainingJob> copy() const override { return std::make_unique<Job>(*this); }
+
+   private:
+    const GoingBack& source_;
+    uint64_t seed_;
+    JobState state_ = made_up_start(source_.training_);
+  };
+
+  /// Its output block can be deepened, and then widened.
+  static MadeUpTraining training() {
+    MadeUpTraining training;
+    training.network.blocks.back().relu = true;
+    return training;
+  }
+  MadeUpTraining training_ = training();
+};
+
+TEST(AdaptSearch, APlanIsFollowedAsFarAsItIsOffered) {
+  const GoingBack source;
+  const auto followed = [&](const Decisions& plan) {
+    const auto job = source.start(1);
+    follow(plan, source, *job);
+    EXPECT_TRUE(job->state().over);
+    return decisions_text(job->state(), false);
+  };
+  const ChangeAtRate deepen_first{ChangeKind::kDeepen, 0, 0.01},
+      widen_second{ChangeKind::kWiden, 2, 0.01}, deepen_output{ChangeKind::kDeepen, 4, 0.01},
+      widen_output{ChangeKind::kWiden, 4, 0.01};
+  EXPECT_EQ(followed({deepen_first, widen_second}), "deepen first, widen second");
+  EXPECT_EQ(followed({deepen_output, widen_output}), "deepen output, go on");
+  EXPECT_EQ(followed({deepen_output}), "deepen output, go on");
+}
+
+TEST(AdaptSearch, LearnsFromJobsWhoseNetworkGoesBack) {
+  const AdaptStart start{std::make_shared<GoingBack>(), 3};
+  for (const auto search : {random_best, successive_halving, thompson}) {
+    const auto job = start.source->start(1);
+    follow(search(start, 200, 1), *start.source, *job);
+    EXPECT_TRUE(job->state().over);
+  }
+}
+
 }  // namespace
 }  // namespace reverie::testing
