@@ -23,8 +23,8 @@ struct ChangeAtRate {
 };
 using Decisions = std::vector<std::optional<ChangeAtRate>>;  ///< nullopt: go on as it is
 
-/// The network that a job goes on with after a decision: every block is one decision older, then the
-/// change is made. InputError where it is not allowed.
+/// The network that a job goes on with after a decision: every block is one decision older, then
+/// the change is made. InputError where it is not allowed.
 Network after_decision(const Network& network, const std::optional<ChangeAtRate>& decision);
 
 /// "deepen conv1" or "go on", of a job that has this network at any time; "deepen conv1 at 0.003"

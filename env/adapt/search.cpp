@@ -89,7 +89,7 @@ class DecisionEffects {
   LinearPosterior posterior_;
 };
 
-/// No job is trained for it: the network is imagined to grow by each decision, and never to go back.
+/// No job is trained for it: the network is imagined to grow by each decision, never to go back.
 Decisions best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
                     const std::vector<double>& weights) {
   while (std::ssize(state.decisions) < start.source->decisions()) {

@@ -11,7 +11,7 @@ namespace reverie {
 // with seeds of their own. Each returns the decisions that it holds best, a plan to `follow`.
 // Accuracies are means of the last epochs, as AdaptStart says. Errors of the source's.
 
-/// Plays a job of `source` to its end. At each decision it takes the plan's for this place, and goes
+/// Plays a job of `source` to its end. At each decision it takes the plan's for this place. It goes
 /// on without a change where that is not offered, as the network went back (see TrainingSource), or
 /// the plan has no more. A job whose budget ends before does not take the plan's last.
 void follow(const Decisions& plan, const JobSource& source, TrainingJob& job);
@@ -27,8 +27,8 @@ Decisions successive_halving(const AdaptStart& start, int episodes, uint64_t see
 
 /// Thompson sampling with a linear model (Agrawal and Goyal 2013): a normal posterior over what each
 /// decision adds to the accuracy, part of it wherever it is taken and part at its place in the
-/// sequence. A job follows the plan that is best for a draw of it; at the end, for its mean. What is
-/// planned counts, also where it is not offered when it comes.
+/// sequence. A job follows the plan that is best for a draw of it; at the end, for its mean. What
+/// is planned counts, also where it is not offered when it comes.
 Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed);
 
 }  // namespace reverie

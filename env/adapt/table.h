@@ -65,8 +65,8 @@ void write_table(const std::string& path, const AdaptTable& table);
 ///
 /// At a decision a job stands where the first recorded sequence that begins with its decisions stood;
 /// at its end that of its own sequence counts. Its network is what its decisions make of the first,
-/// also where that of the recorded job went back. Of n runs of a sequence, in the order of their seeds,
-/// seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same seeds show the
+/// also where that of the recorded job went back. Of n runs of a sequence, in the order of their
+/// seeds, seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same seeds show the
 /// same training throughout. Jobs of all seeds begin in the same state. InputError where rates are not
 /// ascending, a sequence is too long, is recorded twice, cannot be taken or begins with a whole other
 /// one, a run does not fit it, or no sequence goes on without a change from one of its decisions to an
