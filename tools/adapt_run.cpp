@@ -95,6 +95,7 @@ void tell(const AdaptOptions& options, const RunReport& report, double seconds) 
                   {"method", report.method},
                   {"decisions", decisions},
                   {"parameters", report.end().network.parameters()},
+                  {"episodes", adapt_episodes(options)},
                   {"epochs", report.end().curve.size()},
                   {"seconds", seconds},
                   {"accuracy", 100 * report.accuracy()},

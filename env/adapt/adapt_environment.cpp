@@ -129,6 +129,14 @@ std::optional<ChangeAtRate> AdaptEnvironment::decision_of(const Action& action) 
   return ChangeAtRate{kind, action.entity - 1, rates[number % rates.size()]};
 }
 
+Action AdaptEnvironment::action_of(const std::optional<ChangeAtRate>& decision) const {
+  if (!decision) return {kGoOn, 0, 0};
+  const std::vector<double>& rates = start().source->rates();
+  const auto rate = static_cast<int>(std::ranges::find(rates, decision->rate) - rates.begin());
+  const int first = decision->kind == ChangeKind::kDeepen ? 1 : 1 + static_cast<int>(rates.size());
+  return {first + rate, decision->origin + 1, 0};
+}
+
 void AdaptEnvironment::train_to_the_end() {
   while (!job_->state().over) job_->decide(std::nullopt);
 }

@@ -74,6 +74,8 @@ class AdaptEnvironment : public Environment {
   const JobState& job() const { return job_->state(); }
   /// The decision that an action is, in the scenario that is played; nullopt: no change.
   std::optional<ChangeAtRate> decision_of(const Action& action) const;
+  /// The other way; at a rate of the scenario.
+  Action action_of(const std::optional<ChangeAtRate>& decision) const;
 
  private:
   AdaptEnvironment(const AdaptEnvironment& other);

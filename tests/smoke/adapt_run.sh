@@ -118,6 +118,9 @@ cp played/config.yaml again && cp played/state/stop-[01].job again/state
 diff -r played again || fails "a policy, resumed, decides another way"
 "$reverie" adapt "$table" --policy policy/policy.pt --json --quiet >out 2>err || fails "a policy on a table: $(cat err)"
 tail -1 out | grep -q '"rank":' || fails "a policy on a table: $(tail -1 out)"
+"$reverie" adapt "${played[@]}" --episodes 2 --set adapt.train.decisions=2 --out tried --json --quiet >out 2>err || fails "a policy that tries: $(cat err)"
+tail -1 out | grep -q '"episodes":2' || fails "a policy that tries: $(tail -1 out)"
+refused 'leave it out' "$table" --method early --episodes 3
 refused "policy/policy.pt" network.yaml --data data --policy policy/policy.pt "${few[@]}" --out new
 
 refused 'give --out' "${run[@]}"

@@ -65,11 +65,45 @@ TEST(AdaptSearch, MoreJobsComeNearerToTheBest) {
   }
 }
 
+/// All sequences of a table; a model expects their mean gains, plus `error` times a number drawn for
+/// each decision at each place.
+std::vector<ExpectedPlan> expected_plans(const AdaptTable& table, double error) {
+  std::vector<ExpectedPlan> plans;
+  for (const RecordedSequence& sequence : table.sequences) {
+    ExpectedPlan plan{sequence.decisions, standing(table, sequence.decisions, 3).accuracy - 40};
+    for (size_t place = 0; place < plan.decisions.size(); ++place) {
+      const auto& decision = plan.decisions[place];
+      const auto number = decision ? 2 * decision->origin + static_cast<int>(decision->kind) : 99;
+      plan.gain += error * Rng(place).fork(static_cast<uint64_t>(number)).normal();
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+TEST(AdaptSearch, WhatAModelExpectsNeedsFewTrialsAndIsCorrectedByMany) {
+  const AdaptTable table = made_up_table({.rates = {0.01}, .decisions = 3, .runs = 2});
+  const AdaptStart start{table_source(table), 3};
+  const auto regret_of = [&](double error, int episodes) {
+    const std::vector<ExpectedPlan> plans = expected_plans(table, error);
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const Standing found = standing(table, thompson_among(plans, start, episodes, seed), 3);
+      sum += found.best - found.accuracy;
+    }
+    return sum / 5;
+  };
+  EXPECT_LT(regret_of(0, 1), 0.5 * regret(thompson, 1));
+  EXPECT_LT(regret_of(1.5, 200), 0.3 * regret_of(1.5, 1));
+}
+
 TEST(AdaptSearch, IsTheSameWithTheSameSeed) {
   const AdaptTable table = made_up_table({.runs = 2});
   const AdaptStart start{table_source(table), 3};
   for (const auto search : {random_best, successive_halving, thompson})
     EXPECT_EQ(search(start, 9, 4), search(start, 9, 4));
+  const std::vector<ExpectedPlan> plans = expected_plans(table, 2);
+  EXPECT_EQ(thompson_among(plans, start, 9, 4), thompson_among(plans, start, 9, 4));
 }
 
 /// Counts the jobs that begin.
