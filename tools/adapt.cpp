@@ -27,8 +27,7 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
   const MethodResult result = adapt_player(options, config, {start, start})();
   const JobState& job = dynamic_cast<const AdaptSolution&>(*result.solution).job;
   const Standing place = standing(read_table(options.source), job.decisions, start.final_epochs);
-  const std::string decisions = decisions_text(job, start.source->start(0)->state().network,
-                                               start.source->rates().size() > 1);
+  const std::string decisions = decisions_text(job, start.source->rates().size() > 1);
   fmt::print("{}: {}: {:.2f} %, rank {} of {}, {:.2f} points below the best\n",
              start.source->scenario(), decisions, place.accuracy, place.rank, place.sequences,
              place.best - place.accuracy);
@@ -37,7 +36,8 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
                   {"method", options.policy.empty() ? options.method : adapt_decider(options)},
                   {"decisions", decisions},
                   {"parameters", job.network.parameters()},
-                  {"episodes", std::max<int64_t>(1, result.candidates)},
+                  {"episodes", options.policy.empty() ? std::max<int64_t>(1, result.candidates)
+                                                      : adapt_episodes(options)},
                   {"seconds", result.seconds},
                   {"accuracy", place.accuracy},
                   {"rank", place.rank},
@@ -87,7 +87,9 @@ void register_adapt(CLI::App& app) {
       ->type_name("TABLE");
   command->add_option("--runs", options->runs, "Trainings of each sequence, from the seed on")
       ->check(CLI::PositiveNumber);
-  command->add_option("--episodes", options->episodes, "Jobs that a method learns from")
+  command
+      ->add_option("--episodes", options->episodes,
+                   "Jobs that a method learns from, or that a policy tries first")
       ->check(CLI::PositiveNumber);
   add_common_options(*command, options->common);
   command->get_option("--out")->required(false);

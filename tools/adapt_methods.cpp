@@ -18,6 +18,7 @@ namespace reverie {
 namespace {
 
 constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
+constexpr int kEpisodes = 5000;  // that the published agent needs
 
 /// A method that plays many jobs of AdaptJobs::learning, then the one of AdaptJobs::final.
 struct LearningMethod {
@@ -34,14 +35,18 @@ MethodResult learned(const TrainingJob& job, int episodes, const Stopwatch& watc
   return result;
 }
 
-template <auto kSearch>
-MethodResult search(const LearningMethod&, const AdaptJobs& jobs, const AdaptOptions& options,
-                    uint64_t seed) {
+MethodResult search(const AdaptSearch& find, const AdaptJobs& jobs, int episodes, uint64_t seed) {
   const Stopwatch watch;
-  const Decisions found = kSearch(jobs.learning, options.episodes, seed);
+  const Decisions found = find(jobs.learning, episodes, seed);
   const auto job = jobs.final.source->start(seed);
-  for (size_t place = 0; !job->state().over; ++place) job->decide(found.at(place));
-  return learned(*job, options.episodes, watch);
+  follow(found, *jobs.final.source, *job);
+  return learned(*job, episodes, watch);
+}
+
+template <auto kFind>
+MethodResult by(const LearningMethod&, const AdaptJobs& jobs, const AdaptOptions& options,
+                       uint64_t seed) {
+  return search(kFind, jobs, adapt_episodes(options), seed);
 }
 
 #ifdef REVERIE_LEARNING
@@ -56,7 +61,7 @@ MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs
                              const AdaptOptions& options, uint64_t seed) {
   const Stopwatch watch;
   PublishedAgentConfig config = published_config(method.name);
-  config.episodes = options.episodes;
+  config.episodes = adapt_episodes(options);
   config.seed = seed;
   PublishedAgent agent({jobs.learning.source->start(seed)->state().network}, config);
   {
@@ -68,9 +73,9 @@ MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs
 #endif
 
 constexpr LearningMethod kLearning[] = {
-    {"random_best", "the best of sequences that are drawn", search<random_best>},
-    {"halving", "successive halving of such by their learning curves", search<successive_halving>},
-    {"thompson", "Thompson sampling, with a linear model of what decisions add", search<thompson>},
+    {"random_best", "the best of sequences that are drawn", by<random_best>},
+    {"halving", "successive halving of such by their learning curves", by<successive_halving>},
+    {"thompson", "Thompson sampling, with a linear model of what decisions add", by<thompson>},
 #ifdef REVERIE_LEARNING
     {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions",
      learn_published},
@@ -127,10 +132,15 @@ std::string adapt_methods() {
   return table;
 }
 
+int adapt_episodes(const AdaptOptions& options) {
+  const bool learns = learning_method(options.method) != nullptr;
+  return options.episodes.value_or(learns ? kEpisodes : 0);
+}
+
 std::string adapt_decider(const AdaptOptions& options) {
-  if (!options.policy.empty()) return "policy " + options.policy;
-  if (learning_method(options.method) == nullptr) return options.method;
-  return fmt::format("{}, {} episodes", options.method, options.episodes);
+  const std::string who = options.policy.empty() ? options.method : "policy " + options.policy;
+  const int episodes = adapt_episodes(options);
+  return episodes > 0 ? fmt::format("{}, {} episodes", who, episodes) : who;
 }
 
 std::function<MethodResult()> adapt_player(const AdaptOptions& options,
@@ -141,10 +151,18 @@ std::function<MethodResult()> adapt_player(const AdaptOptions& options,
     return [=] { return method->run(*method, jobs, options, seed); };
   const std::shared_ptr<const EvaluationCases> cases =
       cases_of(options, config.adapt.reward, jobs.final);
-  const EvaluationMethod method = options.policy.empty()
-                                      ? baseline(options.method, *cases)
-                                      : policy_method_for(options.policy, *cases);
-  return [cases, method, seed] { return method.run({.seed = seed}); };
+  const int episodes = adapt_episodes(options);
+  if (episodes == 0) {
+    const EvaluationMethod method = options.policy.empty()
+                                        ? baseline(options.method, *cases)
+                                        : policy_method_for(options.policy, *cases);
+    return [cases, method, seed] { return method.run({.seed = seed}); };
+  }
+  if (options.policy.empty())
+    throw InputError("--episodes {}: '{}' learns from none; leave it out", episodes,
+                     options.method);
+  const AdaptSearch find = policy_search_for(options.policy, *cases);
+  return [=] { return search(find, jobs, episodes, seed); };
 }
 
 }  // namespace reverie

@@ -17,6 +17,9 @@ struct AdaptJobs {
 /// The methods, for --help.
 std::string adapt_methods();
 
+/// Jobs that are played before the one that counts; 0: the method or policy needs none.
+int adapt_episodes(const AdaptOptions& options);
+
 /// How the method is called in reports: "early", "published, 5000 episodes", "policy policy.pt".
 std::string adapt_decider(const AdaptOptions& options);
 

@@ -84,7 +84,7 @@ void remove_unfinished_files(const std::string& folder) {
 }
 
 void tell(const AdaptOptions& options, const RunReport& report, double seconds) {
-  const std::string decisions = fmt::format("{}", fmt::join(report.decisions(), ", "));
+  const std::string decisions = decisions_text(report.end(), report.rates);
   fmt::print("{}: {}: {:.2f} %\n", report.scenario, decisions, 100 * report.accuracy());
   fmt::print(
       "{0}/network.onnx gives what training gave on {1} test images, within {2:.1e}; "
@@ -95,6 +95,7 @@ void tell(const AdaptOptions& options, const RunReport& report, double seconds) 
                   {"method", report.method},
                   {"decisions", decisions},
                   {"parameters", report.end().network.parameters()},
+                  {"episodes", adapt_episodes(options)},
                   {"epochs", report.end().curve.size()},
                   {"seconds", seconds},
                   {"accuracy", 100 * report.accuracy()},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "env/adapt/adapt_config.h"
@@ -14,7 +15,7 @@ struct AdaptOptions {
   std::string source;  ///< a network or a table
   std::string data, budget;
   std::string method, policy;  ///< who decides: one of them
-  int episodes = 5000;
+  std::optional<int> episodes;  ///< that a method learns from, or that a policy tries
   std::string table;  ///< to record into instead
   int runs = 1;
 };

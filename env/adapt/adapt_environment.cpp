@@ -126,7 +126,15 @@ std::optional<ChangeAtRate> AdaptEnvironment::decision_of(const Action& action) 
   const std::vector<double>& rates = start().source->rates();
   const auto number = static_cast<size_t>(action.primary - 1);
   const ChangeKind kind = number < rates.size() ? ChangeKind::kDeepen : ChangeKind::kWiden;
-  return ChangeAtRate{{kind, shown_.network.block_of(action.entity - 1)}, rates[number % rates.size()]};
+  return ChangeAtRate{kind, action.entity - 1, rates[number % rates.size()]};
+}
+
+Action AdaptEnvironment::action_of(const std::optional<ChangeAtRate>& decision) const {
+  if (!decision) return {kGoOn, 0, 0};
+  const std::vector<double>& rates = start().source->rates();
+  const auto rate = static_cast<int>(std::ranges::find(rates, decision->rate) - rates.begin());
+  const int first = decision->kind == ChangeKind::kDeepen ? 1 : 1 + static_cast<int>(rates.size());
+  return {first + rate, decision->origin + 1, 0};
 }
 
 void AdaptEnvironment::train_to_the_end() {
@@ -182,7 +190,7 @@ ActionMask AdaptEnvironment::mask() const {
   for (int primary = 1; primary < spec_.no_op(); ++primary)
     for (int entity = 1; entity < mask.entities; ++entity) {
       const ChangeAtRate change = *decision_of({primary, entity, 0});
-      if (change.change.block >= 0 && allows(shown_.network, change.change) &&
+      if (allows(shown_.network, change.in(shown_.network)) &&
           start().source->offers(shown_, change))
         mask.at(primary, entity) = 1;
     }
@@ -212,7 +220,7 @@ uint64_t AdaptEnvironment::state_key() const {
   for (const EpochRecord& epoch : shown_.curve) add(epoch.accuracy);
   for (const auto& decision : shown_.decisions) {
     add(decision ? decision->rate : 0);
-    add(decision ? 2 * decision->change.block + static_cast<int>(decision->change.kind) : -1);
+    add(decision ? 2 * decision->origin + static_cast<int>(decision->kind) : -1);
   }
   for (const double number : {shown_.spent, shown_.throughput, shown_.epoch_share, changed_at_,
                               shown_.over ? 1.0 : 0.0})

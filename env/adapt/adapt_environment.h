@@ -72,8 +72,10 @@ class AdaptEnvironment : public Environment {
   const std::vector<AdaptStart>& starts() const { return starts_; }
   /// Where the job stands: at its end after NO-OP, too.
   const JobState& job() const { return job_->state(); }
-  /// The decision that an action is, in the state that is observed; nullopt: no change.
+  /// The decision that an action is, in the scenario that is played; nullopt: no change.
   std::optional<ChangeAtRate> decision_of(const Action& action) const;
+  /// The other way; at a rate of the scenario.
+  Action action_of(const std::optional<ChangeAtRate>& decision) const;
 
  private:
   AdaptEnvironment(const AdaptEnvironment& other);

@@ -10,14 +10,24 @@
 
 namespace reverie {
 
-/// A change, and the learning rate that training goes on with after it.
+/// A change of a block of the first network, and the learning rate that training goes on with after
+/// it. The block's number may be another one at every decision, its origin never is.
 struct ChangeAtRate {
-  Change change;
+  ChangeKind kind = ChangeKind::kDeepen;
+  int origin = 0;   ///< Block::origin
   double rate = 0;  ///< of Adam, whose moments begin anew; it decays from there
+
+  /// In a network that the job has; nowhere allowed where that has no block of the origin.
+  Change in(const Network& network) const { return {kind, network.block_of(origin)}; }
   bool operator==(const ChangeAtRate&) const = default;
 };
+using Decisions = std::vector<std::optional<ChangeAtRate>>;  ///< nullopt: go on as it is
 
-/// "deepen conv1", of a block of the network that it changes, or "go on"; "deepen conv1 at 0.003"
+/// The network that a job goes on with after a decision: every block is one decision older, then
+/// the change is made. InputError where it is not allowed.
+Network after_decision(const Network& network, const std::optional<ChangeAtRate>& decision);
+
+/// "deepen conv1" or "go on", of a job that has this network at any time; "deepen conv1 at 0.003"
 /// where `rate` is asked for.
 std::string text_of(const std::optional<ChangeAtRate>& decision, const Network& network, bool rate);
 
@@ -34,13 +44,16 @@ struct EpochRecord {
 struct JobState {
   Network network;
   std::vector<EpochRecord> curve;   ///< of all epochs so far, those before the first decision included
-  std::vector<std::optional<ChangeAtRate>> decisions;  ///< taken so far; nullopt: go on as it is
+  Decisions decisions;              ///< taken so far
   double spent = 0;                 ///< share of the budget, 0 to 1
   double throughput = 1;            ///< of the processors it has now, in those it began with
   double epoch_share = 0;           ///< share of the budget that an epoch of `network` takes now
   bool over = false;                ///< the budget is spent
   bool operator==(const JobState&) const = default;
 };
+
+/// "deepen conv1, go on", with rates where they are asked for; "-" without a decision.
+std::string decisions_text(const JobState& job, bool rates);
 
 /// A training that a scheduler lets run to its next decision. A value by `copy`; not for concurrent use.
 class TrainingJob {

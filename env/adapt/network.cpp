@@ -137,6 +137,17 @@ int Network::block_of(int origin) const {
   return found == blocks.end() ? -1 : static_cast<int>(found - blocks.begin());
 }
 
+int Network::origin_of(std::string_view name) const {
+  const auto found = std::ranges::find(blocks, name, &Block::name);
+  const bool is_of_the_first =
+      found != blocks.end() && !added(static_cast<int>(found - blocks.begin()));
+  return is_of_the_first ? found->origin : -1;
+}
+
+const std::string& Network::name_of(int origin) const {
+  return blocks.at(static_cast<size_t>(block_of(origin))).name;
+}
+
 std::string_view name_of(ChangeKind kind) { return kind == ChangeKind::kDeepen ? "deepen" : "widen"; }
 
 namespace {
@@ -181,9 +192,8 @@ bool may_widen(const Network& network, int index) {
 
 /// "conv1+1", or the next that is free.
 std::string new_name(const Network& network, const Block& deepened) {
-  const Block& first = network.blocks[static_cast<size_t>(network.block_of(deepened.origin))];
   for (int number = 1;; ++number) {
-    const std::string name = fmt::format("{}+{}", first.name, number);
+    const std::string name = fmt::format("{}+{}", network.name_of(deepened.origin), number);
     if (std::ranges::count(network.blocks, name, &Block::name) == 0) return name;
   }
 }
@@ -240,12 +250,6 @@ Network changed(const Network& network, const Change& change) {
   if (change.kind == ChangeKind::kDeepen) deepen(result, change.block);
   else widen(result, change.block);
   return result;
-}
-
-Network after_decision(const Network& network, const std::optional<Change>& change) {
-  Network older = network;
-  for (Block& block : older.blocks) ++block.age;
-  return change ? changed(older, *change) : older;
 }
 
 }  // namespace reverie

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +59,10 @@ struct Network {
   /// Of the first network: how many blocks it had, and the block of one of its numbers now; -1: none.
   int origins() const;
   int block_of(int origin) const;
+  /// The origin of the block of that name; -1 where none is called so, or it was put in.
+  int origin_of(std::string_view name) const;
+  /// The name of a block of the first network: it keeps it.
+  const std::string& name_of(int origin) const;
   bool operator==(const Network&) const = default;
 };
 
@@ -98,9 +101,5 @@ bool allows(const Network& network, const Change& change);
 /// The network after the change; numbers of blocks behind a deepened one grow by one. Ages: 0 for what
 /// was put in or widened. InputError where it is not allowed.
 Network changed(const Network& network, const Change& change);
-
-/// The network that a job goes on with after a decision: every block is one decision older, then the
-/// change is made.
-Network after_decision(const Network& network, const std::optional<Change>& change);
 
 }  // namespace reverie

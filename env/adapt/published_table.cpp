@@ -29,26 +29,15 @@ blocks:
   - {linear: 10, name: linear, relu: true}
 )";
 
-/// The block that an action deepens, in the network at that time.
-int block_of(const Network& network, int action) {
-  constexpr const char* kNames[] = {"conv1", "conv2", "linear"};
-  for (size_t i = 0; i < network.blocks.size(); ++i)
-    if (network.blocks[i].name == kNames[action]) return static_cast<int>(i);
-  throw InternalError("a published network has its three blocks");
-}
-
-Decisions decisions_of(Network network, const std::vector<int>& actions) {
+Decisions decisions_of(const Network& network, const std::vector<int>& actions) {
+  constexpr const char* kDeepened[] = {"conv1", "conv2", "linear"};
   Decisions decisions;
   for (const int action : actions) {
     if (action < 0 || action > kGoOn)
       throw InputError("there is no action {}; actions are 0 to {}", action, kGoOn);
-    if (action == kGoOn) {
-      decisions.push_back(std::nullopt);
-      continue;
-    }
-    const Change change{ChangeKind::kDeepen, block_of(network, action)};
-    network = changed(network, change);
-    decisions.push_back(ChangeAtRate{change, kRate});
+    decisions.emplace_back();
+    if (action != kGoOn)
+      decisions.back() = {ChangeKind::kDeepen, network.origin_of(kDeepened[action]), kRate};
   }
   return decisions;
 }

@@ -7,10 +7,6 @@
 namespace reverie {
 namespace {
 
-std::optional<Change> change_of(const std::optional<ChangeAtRate>& decision) {
-  return decision ? std::optional(decision->change) : std::nullopt;
-}
-
 /// Walks through the tree of decisions, training along each branch once.
 class Recorder {
  public:
@@ -46,11 +42,10 @@ class Recorder {
 Decisions choices_of(const JobSource& source, const JobState& state) {
   Decisions choices = {std::nullopt};
   for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
-    for (int block = 0; block < static_cast<int>(state.network.blocks.size()); ++block)
+    for (int origin = 0; origin < state.network.origins(); ++origin)
       for (const double rate : source.rates()) {
-        const ChangeAtRate change{{kind, block}, rate};
-        if (!state.network.added(block) && allows(state.network, change.change) &&
-            source.offers(state, change))
+        const ChangeAtRate change{kind, origin, rate};
+        if (allows(state.network, change.in(state.network)) && source.offers(state, change))
           choices.push_back(change);
       }
   return choices;
@@ -61,7 +56,7 @@ int64_t count_sequences(const JobSource& source, const JobState& state) {
   int64_t count = 0;
   for (const auto& choice : choices_of(source, state)) {
     JobState next = state;
-    next.network = after_decision(state.network, change_of(choice));
+    next.network = after_decision(state.network, choice);
     next.decisions.push_back(choice);
     count += count_sequences(source, next);
   }

@@ -8,7 +8,7 @@
 namespace reverie {
 
 /// The decisions that `state` allows and the source offers: going on first, then changes by kind, block
-/// and rate. Blocks that were put in are not changed themselves.
+/// and rate.
 Decisions choices_of(const JobSource& source, const JobState& state);
 
 /// Sequences of decisions that begin at `state` and go on to the last decision, should no budget end

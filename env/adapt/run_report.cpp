@@ -63,9 +63,7 @@ Table decision_table(const RunReport& report) {
   const std::vector<std::string> names = report.decisions();
   for (size_t i = 0; i < names.size(); ++i) {
     const JobState& at = report.stops[i];
-    const auto& decision = report.end().decisions[i];
-    const Network next =
-        after_decision(at.network, decision ? std::optional(decision->change) : std::nullopt);
+    const Network next = after_decision(at.network, report.end().decisions[i]);
     table.rows.push_back({names[i], fmt::format("{}", at.curve.size()), percent(at.spent),
                           fmt::format("{}", next.parameters())});
   }
@@ -187,8 +185,8 @@ double RunReport::accuracy() const { return mean_accuracy(end().curve, final_epo
 
 std::vector<std::string> RunReport::decisions() const {
   std::vector<std::string> names;
-  for (size_t i = 0; i < end().decisions.size(); ++i)
-    names.push_back(text_of(end().decisions[i], stops[i].network, rates));
+  for (const auto& decision : end().decisions)
+    names.push_back(text_of(decision, end().network, rates));
   return names;
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/error.h"
@@ -17,9 +18,9 @@ namespace {
 
 constexpr uint64_t kJobStream = 1, kDrawStream = 2;
 
-// Of what a decision adds, in points of accuracy: standard deviations before anything was seen, of
-// what it adds everywhere, of what it adds at its place besides, and of a job's accuracy.
-constexpr double kEverywhere = 2, kAtItsPlace = 1, kNoise = 1, kLevel = 20;
+// Standard deviations in points of accuracy. Before anything was seen: of what a decision adds
+// everywhere, of what it adds at its place besides, and of the level. And of a job's accuracy.
+constexpr double kEverywhere = 2, kAtItsPlace = 1, kLevel = 20, kNoise = 1;
 
 double points_of(const AdaptStart& start, const JobState& job) {
   return 100 * mean_accuracy(job.curve, start.final_epochs);
@@ -50,73 +51,84 @@ class DecisionEffects {
       : rates_(start.source->rates()),
         origins_(static_cast<size_t>(first.network.origins())),
         decisions_(1 + 2 * origins_ * rates_.size()),
-        posterior_(prior(points_of(start, first), static_cast<size_t>(start.source->decisions()))) {
-  }
+        places_(static_cast<size_t>(start.source->decisions())),
+        level_(points_of(start, first)) {}
 
   /// The two columns of a decision.
-  std::array<size_t, 2> columns(const JobState& state,
-                                const std::optional<ChangeAtRate>& decision) const {
-    const size_t column = 1 + number_of(state, decision);
-    return {column, column + decisions_ * (1 + state.decisions.size())};
+  std::array<size_t, 2> columns(size_t place, const std::optional<ChangeAtRate>& decision) const {
+    const size_t column = 1 + number_of(decision);
+    return {column, column + decisions_ * (1 + place)};
   }
-  LinearPosterior& posterior() { return posterior_; }
-
- private:
-  LinearPosterior prior(double level, size_t places) const {
-    std::vector<double> means(1 + decisions_ * (1 + places)), deviations(means.size(), kAtItsPlace);
-    means[0] = level;
+  std::vector<double> row_of(std::span<const std::optional<ChangeAtRate>> decisions) const {
+    std::vector<double> row(1 + decisions_ * (1 + places_));
+    row[0] = 1;
+    for (size_t place = 0; place < decisions.size(); ++place)
+      for (const size_t column : columns(place, decisions[place])) ++row[column];
+    return row;
+  }
+  /// Nothing but the level at the first decision.
+  LinearPosterior prior() const {
+    std::vector<double> means(1 + decisions_ * (1 + places_));
+    std::vector<double> deviations(means.size(), kAtItsPlace);
+    means[0] = level_;
     deviations[0] = kLevel;
     std::fill_n(deviations.begin() + 1, decisions_, kEverywhere);
     return {means, deviations, kNoise};
   }
 
-  size_t number_of(const JobState& state, const std::optional<ChangeAtRate>& decision) const {
+ private:
+  size_t number_of(const std::optional<ChangeAtRate>& decision) const {
     if (!decision) return 0;
-    const auto& [kind, block] = decision->change;
-    const auto origin = static_cast<size_t>(state.network.blocks[static_cast<size_t>(block)].origin);
-    const auto rate = static_cast<size_t>(std::ranges::find(rates_, decision->rate) - rates_.begin());
-    return 1 + (static_cast<size_t>(kind) * origins_ + origin) * rates_.size() + rate;
+    const auto origin = static_cast<size_t>(decision->origin);
+    const auto found = std::ranges::find(rates_, decision->rate);
+    const auto rate = static_cast<size_t>(found - rates_.begin());
+    return 1 + (static_cast<size_t>(decision->kind) * origins_ + origin) * rates_.size() + rate;
   }
 
   const std::vector<double>& rates_;
-  size_t origins_, decisions_;
-  LinearPosterior posterior_;
+  size_t origins_, decisions_, places_;
+  double level_;
 };
 
-/// Decisions and their columns. No job is trained for it.
-struct Plan {
-  Decisions decisions;
-  std::vector<std::array<size_t, 2>> columns;
-};
+/// The best plan where decisions add these weights to what is expected.
+using BestPlan = std::function<ExpectedPlan(const std::vector<double>& weights)>;
 
-Plan best_plan(const AdaptStart& start, JobState state, const DecisionEffects& effects,
-               const std::vector<double>& weights) {
-  Plan plan;
-  for (int place = 0; place < start.source->decisions(); ++place) {
-    const auto worth = [&](const auto& choice) {
-      const auto [everywhere, at_its_place] = effects.columns(state, choice);
-      return weights[everywhere] + weights[at_its_place];
-    };
-    const auto best = std::ranges::max(choices_of(*start.source, state), {}, worth);
-    plan.columns.push_back(effects.columns(state, best));
-    state.network =
-        after_decision(state.network, best ? std::optional(best->change) : std::nullopt);
-    state.decisions.push_back(best);
+Decisions sample_posterior(const AdaptStart& start, const DecisionEffects& effects,
+                           const BestPlan& best, int episodes, uint64_t seed) {
+  REVERIE_CHECK(episodes > 0);
+  LinearPosterior posterior = effects.prior();
+  for (int episode = 0; episode < episodes; ++episode) {
+    const Rng of_job = Rng(seed).fork(static_cast<uint64_t>(episode));
+    Rng rng = of_job.fork(kDrawStream);
+    const ExpectedPlan plan = best(posterior.draw(rng));
+    const auto job = start.source->start(of_job.fork(kJobStream).bits());
+    follow(plan.decisions, *start.source, *job);
+    const size_t taken = job->state().decisions.size();
+    posterior.observe(effects.row_of(std::span(plan.decisions).first(taken)),
+                      points_of(start, job->state()) - plan.gain);
   }
-  plan.decisions = state.decisions;
-  return plan;
-}
-
-/// As far as the job took its decisions.
-std::vector<double> row_of(const Plan& plan, const JobState& job, size_t columns) {
-  std::vector<double> row(columns);
-  row[0] = 1;
-  for (size_t place = 0; place < job.decisions.size(); ++place)
-    for (const size_t column : plan.columns[place]) ++row[column];
-  return row;
+  return best(posterior.mean()).decisions;
 }
 
 }  // namespace
+
+Decisions imagined(const AdaptStart& start, JobState first, const ChooseDecision& choose) {
+  while (std::ssize(first.decisions) < start.source->decisions()) {
+    const auto decision = choose(first.decisions.size(), choices_of(*start.source, first));
+    first.network = after_decision(first.network, decision);
+    first.decisions.push_back(decision);
+  }
+  return first.decisions;
+}
+
+void follow(const Decisions& plan, const JobSource& source, TrainingJob& job) {
+  while (!job.state().over) {
+    const size_t place = job.state().decisions.size();
+    const Decisions choices = choices_of(source, job.state());
+    const bool is_offered = place < plan.size() && std::ranges::count(choices, plan[place]) > 0;
+    job.decide(is_offered ? plan[place] : std::nullopt);
+  }
+}
 
 Decisions random_best(const AdaptStart& start, int episodes, uint64_t seed) {
   REVERIE_CHECK(episodes > 0);
@@ -145,20 +157,31 @@ Decisions successive_halving(const AdaptStart& start, int episodes, uint64_t see
 }
 
 Decisions thompson(const AdaptStart& start, int episodes, uint64_t seed) {
-  REVERIE_CHECK(episodes > 0);
   const JobState first = start.source->start(seed)->state();
-  DecisionEffects effects(start, first);
-  LinearPosterior& posterior = effects.posterior();
-  for (int episode = 0; episode < episodes; ++episode) {
-    const Rng of_job = Rng(seed).fork(static_cast<uint64_t>(episode));
-    Rng rng = of_job.fork(kDrawStream);
-    const Plan plan = best_plan(start, first, effects, posterior.draw(rng));
-    const auto job = start.source->start(of_job.fork(kJobStream).bits());
-    for (size_t place = 0; !job->state().over; ++place) job->decide(plan.decisions[place]);
-    posterior.observe(row_of(plan, job->state(), posterior.mean().size()),
-                      points_of(start, job->state()));
-  }
-  return best_plan(start, first, effects, posterior.mean()).decisions;
+  const DecisionEffects effects(start, first);
+  const auto best = [&](const std::vector<double>& weights) {
+    const auto choose = [&](size_t place, const Decisions& choices) {
+      return std::ranges::max(choices, {}, [&](const auto& choice) {
+        const auto [everywhere, at_its_place] = effects.columns(place, choice);
+        return weights[everywhere] + weights[at_its_place];
+      });
+    };
+    return ExpectedPlan{imagined(start, first, choose), 0};
+  };
+  return sample_posterior(start, effects, best, episodes, seed);
+}
+
+Decisions thompson_among(const std::vector<ExpectedPlan>& plans, const AdaptStart& start,
+                         int episodes, uint64_t seed) {
+  REVERIE_CHECK(!plans.empty());
+  const DecisionEffects effects(start, start.source->start(seed)->state());
+  const auto best = [&](const std::vector<double>& weights) {
+    return std::ranges::max(plans, {}, [&](const ExpectedPlan& plan) {
+      const std::vector<double> row = effects.row_of(plan.decisions);
+      return plan.gain + std::inner_product(row.begin(), row.end(), weights.begin(), 0.0);
+    });
+  };
+  return sample_posterior(start, effects, best, episodes, seed);
 }
 
 }  // namespace reverie

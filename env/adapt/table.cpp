@@ -17,8 +17,8 @@ using Key = std::vector<double>;
 
 void append(Key& key, const std::optional<ChangeAtRate>& decision) {
   if (!decision) key.insert(key.end(), {-1, -1, 0});
-  else key.insert(key.end(), {static_cast<double>(decision->change.kind),
-                              static_cast<double>(decision->change.block), decision->rate});
+  else key.insert(key.end(), {static_cast<double>(decision->kind),
+                              static_cast<double>(decision->origin), decision->rate});
 }
 
 Key key_of(std::span<const std::optional<ChangeAtRate>> decisions) {
@@ -74,7 +74,7 @@ void check_decisions(const AdaptTable& table, const Decisions& decisions) {
   for (const auto& decision : decisions) {
     if (decision && std::ranges::count(table.rates, decision->rate) == 0)
       throw InputError("its rate {} is not among the table's rates", decision->rate);
-    network = after_decision(network, decision ? std::optional(decision->change) : std::nullopt);
+    network = after_decision(network, decision);
   }
 }
 
@@ -183,9 +183,8 @@ class TableJob : public TrainingJob {
     if (!table_->has(state_.decisions, decision))
       throw InputError("scenario '{}': {} was not recorded here; take what is offered",
                        table_->table().scenario,
-                       decision ? std::string(name_of(decision->change.kind)) : "to go on");
-    state_.network =
-        after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
+                       decision ? std::string(name_of(decision->kind)) : "to go on");
+    state_.network = after_decision(state_.network, decision);
     state_.decisions.push_back(decision);
     const std::vector<RecordedRun>& runs = table_->find(state_.decisions)->runs;
     const RecordedRun& run = runs[mix64(seed_) % runs.size()];

@@ -26,8 +26,6 @@ struct RecordedRun {
   bool operator==(const RecordedRun&) const = default;
 };
 
-using Decisions = std::vector<std::optional<ChangeAtRate>>;
-
 /// What became of a sequence of decisions.
 struct RecordedSequence {
   Decisions decisions;
@@ -59,15 +57,16 @@ struct AdaptTable {
 AdaptTable read_table(const std::string& path);
 /// As JSON, format "reverie-adapt/1": `network` as YAML text; `curve` and every run's `curve` a row an
 /// epoch [accuracy, train accuracy, loss, spent]; `start` and `stops` rows [epochs, spent, throughput,
-/// share of an epoch]; a decision is null (go on) or {"deepen": NAME, "rate": R}, by the name that the
-/// block has at that time.
+/// share of an epoch]; a decision is null (go on) or {"deepen": NAME, "rate": R}, by the block's
+/// name.
 void write_table(const std::string& path, const AdaptTable& table);
 
 /// Jobs as they were recorded. What was not recorded is not offered.
 ///
 /// At a decision a job stands where the first recorded sequence that begins with its decisions stood;
-/// at its end that of its own sequence counts. Of n runs of a sequence, in the order of their seeds,
-/// seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same seeds show the
+/// at its end that of its own sequence counts. Its network is what its decisions make of the first,
+/// also where that of the recorded job went back. Of n runs of a sequence, in the order of their
+/// seeds, seed s picks run mix64(s) mod n; so tables whose sequences have runs with the same seeds show the
 /// same training throughout. Jobs of all seeds begin in the same state. InputError where rates are not
 /// ascending, a sequence is too long, is recorded twice, cannot be taken or begins with a whole other
 /// one, a run does not fit it, or no sequence goes on without a change from one of its decisions to an

@@ -1,7 +1,5 @@
 #include "env/adapt/table_json.h"
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "env/adapt/published_table.h"
@@ -55,18 +53,13 @@ RecordedRun run_from(const Json& json) {
   return run;
 }
 
-/// `network`: that at the first decision; it follows them.
-Json decisions_json(Network network, const Decisions& decisions) {
+Json decisions_json(const Network& network, const Decisions& decisions) {
   Json::Array all;
   for (const auto& decision : decisions) {
     Json one;
-    if (decision) {
-      const Network before = network;
-      network = changed(before, decision->change);
-      one = {{std::string(name_of(decision->change.kind)),
-              before.blocks[static_cast<size_t>(decision->change.block)].name},
+    if (decision)
+      one = {{std::string(name_of(decision->kind)), network.name_of(decision->origin)},
              {"rate", decision->rate}};
-    }
     all.push_back(std::move(one));
   }
   return all;
@@ -77,23 +70,19 @@ ChangeAtRate change_from(const Json& json, const Network& network) {
     const Json* block = json.find(name_of(kind));
     if (block == nullptr) continue;
     const auto name = block->get<std::string>();
-    const auto found = std::ranges::find(network.blocks, name, &Block::name);
-    if (found == network.blocks.end())
-      throw InputError("a decision changes '{}', and no block is called so then", name);
-    return {{kind, static_cast<int>(found - network.blocks.begin())}, json.at("rate").get<double>()};
+    const int origin = network.origin_of(name);
+    if (origin < 0)
+      throw InputError("a decision changes '{}', which is no block of the first network", name);
+    return {kind, origin, json.at("rate").get<double>()};
   }
   throw InputError("a decision must be null or an object with 'deepen' or 'widen'");
 }
 
-Decisions decisions_from(const Json& json, Network network) {
+Decisions decisions_from(const Json& json, const Network& network) {
   Decisions decisions;
   for (const Json& element : json.array()) {
-    if (element.is_null()) {
-      decisions.push_back(std::nullopt);
-      continue;
-    }
-    decisions.push_back(change_from(element, network));
-    network = changed(network, decisions.back()->change);
+    decisions.emplace_back();
+    if (!element.is_null()) decisions.back() = change_from(element, network);
   }
   return decisions;
 }

@@ -7,7 +7,7 @@ namespace reverie {
 
 constexpr char kTableFormat[] = "reverie-adapt/1";
 
-/// As write_table writes it. InputError where a decision cannot be taken.
+/// As write_table writes it.
 Json table_to_json(const AdaptTable& table);
 /// InputError with the place; what table_source refuses is not looked at.
 AdaptTable table_from_json(const Json& json);

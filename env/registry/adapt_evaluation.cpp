@@ -130,11 +130,8 @@ Action fixed_choice(const Environment& environment, const std::vector<NamedDecis
   if (job.decisions.size() >= fixed.size()) return no_op(environment);
   const NamedDecision& decision = fixed[job.decisions.size()];
   if (decision.block.empty()) return {0, 0, 0};
-  const auto block = std::ranges::find(job.network.blocks, decision.block, &Block::name);
-  const bool is_there = block != job.network.blocks.end() &&
-                        !job.network.added(static_cast<int>(block - job.network.blocks.begin()));
-  const Action action{decision.primary, is_there ? block->origin + 1 : 0, 0};
-  if (!is_there || !environment.mask().allows(action))
+  const Action action{decision.primary, job.network.origin_of(decision.block) + 1, 0};
+  if (!environment.mask().allows(action))
     throw InputError("{}: evaluate.adapt.fixed: '{}: {}' is not offered at decision {}",
                      environment.spec().starts.front().name, decision.action, decision.block,
                      job.decisions.size() + 1);
@@ -185,7 +182,7 @@ class AdaptCase : public EvaluationCase {
     std::vector<Series> curves;
     for (const FinishedMethod& method : methods) {
       const JobState& job = job_of(*method.solution);
-      decisions.push_back(decisions_text(job, first.network, spec().primary_actions() > 4));
+      decisions.push_back(decisions_text(job, spec().primary_actions() > 4));
       parameters.push_back(fmt::format("{}", job.network.parameters()));
       epochs.push_back(fmt::format("{}", job.curve.size()));
       said.details.push_back({{"decisions", decisions.back()}, {"accuracy_of_epochs", accuracies(job)}});
@@ -266,15 +263,6 @@ class AdaptCases : public EvaluationCases {
 };
 
 }  // namespace
-
-std::string decisions_text(const JobState& job, Network network, bool rates) {
-  std::string text;
-  for (const auto& decision : job.decisions) {
-    text += (text.empty() ? "" : ", ") + text_of(decision, network, rates);
-    if (decision) network = changed(network, decision->change);
-  }
-  return text.empty() ? "-" : text;
-}
 
 std::unique_ptr<EvaluationCases> adapt_cases(MadeEnvironment made, const AdaptEvaluationConfig& how) {
   return std::make_unique<AdaptCases>(std::move(made), how);

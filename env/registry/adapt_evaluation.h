@@ -13,10 +13,6 @@ struct AdaptSolution : Solution {
   JobState job;
 };
 
-/// "deepen conv1, go on", of a job whose network was `first` before its decisions, with rates where
-/// they are asked for; "-" without a decision.
-std::string decisions_text(const JobState& job, Network first, bool rates);
-
 /// One case for each scenario. Baselines: "random" (one episode, every choice equally likely but
 /// NO-OP), "nothing" (no change), "early" (a change at every decision, of blocks in turn, at the lowest
 /// rate), "fixed" where AdaptEvaluationConfig has one, and on tables "exhaustive" (all sequences once).

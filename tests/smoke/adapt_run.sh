@@ -80,6 +80,12 @@ for trial in 1 2 3; do
 done
 ((kills >= 4)) || fails "only $kills runs were killed"
 
+# Processors leave between the decisions of a plan.
+"$reverie" adapt network.yaml --data data --budget 12 --method thompson --episodes 3 --seed 3 "${few[@]}" \
+  --set adapt.train.extra.{from=0,until=0.4,factor=2} --out lent --json --quiet >out 2>err ||
+  fails "lent processors: $(cat err)"
+grep -q '"epochs":' <(tail -1 out) || fails "lent processors: $(tail -1 out)"
+
 source "$root/tests/support/interrupt.sh"
 "$reverie" adapt "${early[@]}" --data data --budget 100000 --out stopped --quiet >out 2>err &
 process=$!
@@ -112,6 +118,9 @@ cp played/config.yaml again && cp played/state/stop-[01].job again/state
 diff -r played again || fails "a policy, resumed, decides another way"
 "$reverie" adapt "$table" --policy policy/policy.pt --json --quiet >out 2>err || fails "a policy on a table: $(cat err)"
 tail -1 out | grep -q '"rank":' || fails "a policy on a table: $(tail -1 out)"
+"$reverie" adapt "${played[@]}" --episodes 2 --set adapt.train.decisions=2 --out tried --json --quiet >out 2>err || fails "a policy that tries: $(cat err)"
+tail -1 out | grep -q '"episodes":2' || fails "a policy that tries: $(tail -1 out)"
+refused 'leave it out' "$table" --method early --episodes 3
 refused "policy/policy.pt" network.yaml --data data --policy policy/policy.pt "${few[@]}" --out new
 
 refused 'give --out' "${run[@]}"

@@ -14,7 +14,7 @@ namespace {
 // Little-endian: the magic word with the version, the length of the header in 8 bytes, the header
 // as JSON, the tensors' float32 values one after the other, CRC-32C of everything before in 4
 // bytes.
-constexpr std::string_view kMagic = "REVJOB1\n";
+constexpr std::string_view kMagic = "REVJOB2\n";
 constexpr size_t kPrefix = kMagic.size() + sizeof(uint64_t);
 
 template <class T>
@@ -47,15 +47,13 @@ std::vector<EpochRecord> curve_of(const Json& json) {
   return curve;
 }
 
-using Decisions = std::vector<std::optional<ChangeAtRate>>;
-
 Json json_of(const Decisions& decisions) {
   Json::Array all;
   for (const auto& decision : decisions) {
     if (!decision) all.push_back(nullptr);
     else
-      all.push_back({{"widen", decision->change.kind == ChangeKind::kWiden},
-                     {"block", decision->change.block},
+      all.push_back({{"widen", decision->kind == ChangeKind::kWiden},
+                     {"origin", decision->origin},
                      {"rate", decision->rate}});
   }
   return all;
@@ -68,7 +66,7 @@ Decisions decisions_of(const Json& json) {
     if (entry.is_null()) continue;
     const ChangeKind kind =
         entry.at("widen").get<bool>() ? ChangeKind::kWiden : ChangeKind::kDeepen;
-    decisions.back() = {{kind, entry.at("block").get<int>()}, entry.at("rate").get<double>()};
+    decisions.back() = {kind, entry.at("origin").get<int>(), entry.at("rate").get<double>()};
   }
   return decisions;
 }

@@ -19,14 +19,11 @@ constexpr double kCooling = 0.9;
 constexpr double kKept = 0.99;  // of the moving average
 constexpr double kSmallest = std::numeric_limits<float>::epsilon();  // probability that has a logarithm
 
-/// The blocks that can be deepened, of a network that a job begins with.
+/// Of the blocks that can be deepened.
 std::vector<int> origins_of(const Network& network) {
   std::vector<int> origins;
-  for (const Block& block : network.blocks) {
-    const auto index = static_cast<int>(&block - network.blocks.data());
-    if (!network.added(index) && allows(network, {ChangeKind::kDeepen, index}))
-      origins.push_back(block.origin);
-  }
+  for (int origin = 0; origin < network.origins(); ++origin)
+    if (allows(network, {ChangeKind::kDeepen, network.block_of(origin)})) origins.push_back(origin);
   return origins;
 }
 
@@ -34,10 +31,8 @@ std::vector<int> origins_of(const Network& network) {
 std::optional<ChangeAtRate> decision_of(const JobState& state, int action, const JobSource& source) {
   const std::vector<int> origins = origins_of(state.network);
   if (action == static_cast<int>(origins.size())) return std::nullopt;
-  const auto block =
-      std::ranges::find(state.network.blocks, origins[static_cast<size_t>(action)], &Block::origin);
-  const auto index = static_cast<int>(block - state.network.blocks.begin());
-  return ChangeAtRate{{ChangeKind::kDeepen, index}, source.rates().back()};
+  return ChangeAtRate{ChangeKind::kDeepen, origins[static_cast<size_t>(action)],
+                      source.rates().back()};
 }
 
 int actions_of(const std::vector<Network>& networks) {

@@ -130,8 +130,7 @@ void TrainerJob::take(const std::optional<ChangeAtRate>& decision) {
   if (decision && !(decision->rate > 0 && decision->rate <= kMostRate))
     throw InputError("a learning rate of {} is none: take one above 0, of at most {}",
                      decision->rate, kMostRate);
-  Network next =
-      after_decision(state_.network, decision ? std::optional(decision->change) : std::nullopt);
+  Network next = after_decision(state_.network, decision);
   if (decision) {
     const ThreadsOfCaller threads;
     at::set_num_threads(budget_.threads());

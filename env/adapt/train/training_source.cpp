@@ -57,7 +57,8 @@ class LibTorchSource : public TrainingSource {
 
   bool offers(const JobState& state, const ChangeAtRate& change) const override {
     return !state.over && std::ssize(state.decisions) < decisions() &&
-           std::ranges::count(rates(), change.rate) > 0 && allows(state.network, change.change);
+           std::ranges::count(rates(), change.rate) > 0 &&
+           allows(state.network, change.in(state.network));
   }
 
   std::unique_ptr<TrainingJob> start(uint64_t seed) const override {

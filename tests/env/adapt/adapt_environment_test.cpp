@@ -126,7 +126,7 @@ TEST(AdaptEnvironment, AnActionChangesTheBlockOfItsEntity) {
   const auto env = made_up({kTwoRates});
   env->reset(0);
   const Action action{4, 3, 0};
-  EXPECT_EQ(env->decision_of(action), (ChangeAtRate{{ChangeKind::kWiden, 2}, 0.01}));
+  EXPECT_EQ(env->decision_of(action), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
   env->step(action);
   EXPECT_EQ(env->job().network.blocks[2].width, 6);
   EXPECT_EQ(env->mask().entities, 6);

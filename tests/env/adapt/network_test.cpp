@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "env/adapt/job.h"
 #include "tests/env/adapt/networks.h"
 
 namespace reverie::testing {
@@ -135,11 +136,21 @@ TEST(AdaptNetwork, SomeBlocksAreNeverChanged) {
   EXPECT_FALSE(allows(network, {kDeepen, kInner})) << "an even kernel has no middle";
 }
 
+TEST(AdaptNetwork, BlocksOfTheFirstNetworkKeepOriginAndName) {
+  const Network network = changed(residual_network(), {kDeepen, kStem});
+  EXPECT_EQ(network.block_of(kInner), kInner + 1);
+  EXPECT_EQ(network.origin_of("inner"), kInner);
+  EXPECT_EQ(network.name_of(kInner), "inner");
+  EXPECT_EQ(network.origin_of("stem+1"), -1) << "it was put in";
+  EXPECT_EQ(network.origin_of("nothing"), -1);
+}
+
 TEST(AdaptNetwork, AgesCountDecisions) {
-  Network network = after_decision(after_decision(residual_network(), std::nullopt), Change{kDeepen, kStem});
+  Network network = after_decision(after_decision(residual_network(), std::nullopt),
+                                   ChangeAtRate{kDeepen, kStem, 0.01});
   EXPECT_EQ(network.blocks[0].age, 2);
   EXPECT_EQ(network.blocks[1].age, 0);
-  network = after_decision(network, Change{kWiden, 0});
+  network = after_decision(network, ChangeAtRate{kWiden, kStem, 0.01});
   EXPECT_EQ(network.blocks[0].age, 0);
   EXPECT_EQ(network.blocks[1].age, 1) << "it only reads what was widened";
 }
@@ -159,7 +170,8 @@ TEST(AdaptNetwork, AWideningKeepsShapesBehindADeepening) {
 TEST(AdaptNetwork, YamlReadsBackAsTheSame) {
   Network network = residual_network();
   EXPECT_EQ(parse_network(to_yaml(network), "again"), network);
-  network = after_decision(after_decision(network, Change{kDeepen, kStem}), Change{kWiden, kInner + 1});
+  network = after_decision(after_decision(network, ChangeAtRate{kDeepen, kStem, 0.01}),
+                           ChangeAtRate{kWiden, kInner, 0.01});
   network.blocks.back().relu = true;
   network.blocks[2].name = "a name: [of] its own";
   EXPECT_EQ(parse_network(to_yaml(network), "again"), network);

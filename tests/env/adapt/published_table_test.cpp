@@ -60,7 +60,7 @@ TEST(PublishedTable, TimeLeftIsThatOfTheFirstSequenceThatBeginsSo) {
   EXPECT_DOUBLE_EQ(job->state().spent, 0.2);
   EXPECT_DOUBLE_EQ(job->state().epoch_share, 0.09);
   EXPECT_EQ(job->state().curve.size(), 2u);
-  job->decide(ChangeAtRate{{ChangeKind::kDeepen, 0}, 0.01});
+  job->decide(ChangeAtRate{ChangeKind::kDeepen, 0, 0.01});
   EXPECT_DOUBLE_EQ(job->state().spent, 0.3);
   job->decide(std::nullopt);
   EXPECT_DOUBLE_EQ(job->state().spent, 1 - 0.62) << "of (0, 3, 3), the only one that begins with (0, 3)";

@@ -19,7 +19,7 @@ Network two_blocks() {
       "two blocks");
 }
 
-/// Grows at `a`, goes back as processors leave, and grows at `b`, which is block 1 again.
+/// Grows at `a`, goes back as processors leave, and grows at `b`.
 RunReport report_of_a_run_that_shrinks() {
   RunReport report;
   report.scenario = "small & quick";
@@ -35,10 +35,10 @@ RunReport report_of_a_run_that_shrinks() {
   };
   train(0.5, 0.25);
   report.stops.push_back(state);
-  state.decisions.push_back(ChangeAtRate{{ChangeKind::kDeepen, 0}, 0.01});
+  state.decisions.push_back(ChangeAtRate{ChangeKind::kDeepen, 0, 0.01});
   train(0.6, 0.5);
   report.stops.push_back(state);
-  state.decisions.push_back(ChangeAtRate{{ChangeKind::kWiden, 1}, 0.003});
+  state.decisions.push_back(ChangeAtRate{ChangeKind::kWiden, 1, 0.003});
   state.network = changed(two_blocks(), {ChangeKind::kWiden, 1});
   train(0.7, 0.75);
   train(0.8, 1);
@@ -48,7 +48,7 @@ RunReport report_of_a_run_that_shrinks() {
   return report;
 }
 
-TEST(RunReport, NamesDecisionsByTheNetworkOfTheirTime) {
+TEST(RunReport, NamesDecisionsThoughTheNetworkWentBack) {
   RunReport report = report_of_a_run_that_shrinks();
   EXPECT_THAT(report.decisions(), ElementsAre("deepen a at 0.01", "widen b at 0.003"));
   report.rates = false;

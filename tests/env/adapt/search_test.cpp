@@ -65,11 +65,45 @@ TEST(AdaptSearch, MoreJobsComeNearerToTheBest) {
   }
 }
 
+/// All sequences of a table; a model expects their mean gains, plus `error` times a number drawn for
+/// each decision at each place.
+std::vector<ExpectedPlan> expected_plans(const AdaptTable& table, double error) {
+  std::vector<ExpectedPlan> plans;
+  for (const RecordedSequence& sequence : table.sequences) {
+    ExpectedPlan plan{sequence.decisions, standing(table, sequence.decisions, 3).accuracy - 40};
+    for (size_t place = 0; place < plan.decisions.size(); ++place) {
+      const auto& decision = plan.decisions[place];
+      const auto number = decision ? 2 * decision->origin + static_cast<int>(decision->kind) : 99;
+      plan.gain += error * Rng(place).fork(static_cast<uint64_t>(number)).normal();
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+TEST(AdaptSearch, WhatAModelExpectsNeedsFewTrialsAndIsCorrectedByMany) {
+  const AdaptTable table = made_up_table({.rates = {0.01}, .decisions = 3, .runs = 2});
+  const AdaptStart start{table_source(table), 3};
+  const auto regret_of = [&](double error, int episodes) {
+    const std::vector<ExpectedPlan> plans = expected_plans(table, error);
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const Standing found = standing(table, thompson_among(plans, start, episodes, seed), 3);
+      sum += found.best - found.accuracy;
+    }
+    return sum / 5;
+  };
+  EXPECT_LT(regret_of(0, 1), 0.5 * regret(thompson, 1));
+  EXPECT_LT(regret_of(1.5, 200), 0.3 * regret_of(1.5, 1));
+}
+
 TEST(AdaptSearch, IsTheSameWithTheSameSeed) {
   const AdaptTable table = made_up_table({.runs = 2});
   const AdaptStart start{table_source(table), 3};
   for (const auto search : {random_best, successive_halving, thompson})
     EXPECT_EQ(search(start, 9, 4), search(start, 9, 4));
+  const std::vector<ExpectedPlan> plans = expected_plans(table, 2);
+  EXPECT_EQ(thompson_among(plans, start, 9, 4), thompson_among(plans, start, 9, 4));
 }
 
 /// Counts the jobs that begin.
@@ -105,6 +139,75 @@ TEST(AdaptSearch, PlaysAsManyJobsAsItMay) {
   source->started = 0;
   successive_halving({source, 3}, 7, 1);
   EXPECT_EQ(source->started, 14 + 1);  // followed to a quarter, a half or the end
+}
+
+/// Made-up jobs whose network goes back after the first decision, as if processors left.
+class GoingBack : public JobSource {
+ public:
+  std::string name() const override { return "going back"; }
+  std::string scenario() const override { return training_.scenario; }
+  uint64_t fingerprint() const override { return 0; }
+  int decisions() const override { return training_.decisions; }
+  bool offers(const JobState& state, const ChangeAtRate& change) const override {
+    return std::ssize(state.decisions) < decisions() &&
+           allows(state.network, change.in(state.network));
+  }
+  const std::vector<double>& rates() const override { return training_.rates; }
+  bool deterministic() const override { return true; }
+  std::unique_ptr<TrainingJob> start(uint64_t seed) const override {
+    return std::make_unique<Job>(*this, seed);
+  }
+
+ private:
+  class Job : public TrainingJob {
+   public:
+    Job(const GoingBack& source, uint64_t seed) : source_(source), seed_(seed) {}
+    const JobState& state() const override { return state_; }
+    void decide(const std::optional<ChangeAtRate>& decision) override {
+      EXPECT_FALSE(decision && !source_.offers(state_, *decision));
+      state_ = after_made_up(source_.training_, state_, seed_, decision);
+      if (state_.decisions.size() == 1) state_.network = source_.training_.network;
+    }
+    std::unique_ptr<TrainingJob> copy() const override { return std::make_unique<Job>(*this); }
+
+   private:
+    const GoingBack& source_;
+    uint64_t seed_;
+    JobState state_ = made_up_start(source_.training_);
+  };
+
+  /// Its output block can be deepened, and then widened.
+  static MadeUpTraining training() {
+    MadeUpTraining training;
+    training.network.blocks.back().relu = true;
+    return training;
+  }
+  MadeUpTraining training_ = training();
+};
+
+TEST(AdaptSearch, APlanIsFollowedAsFarAsItIsOffered) {
+  const GoingBack source;
+  const auto followed = [&](const Decisions& plan) {
+    const auto job = source.start(1);
+    follow(plan, source, *job);
+    EXPECT_TRUE(job->state().over);
+    return decisions_text(job->state(), false);
+  };
+  const ChangeAtRate deepen_first{ChangeKind::kDeepen, 0, 0.01},
+      widen_second{ChangeKind::kWiden, 2, 0.01}, deepen_output{ChangeKind::kDeepen, 4, 0.01},
+      widen_output{ChangeKind::kWiden, 4, 0.01};
+  EXPECT_EQ(followed({deepen_first, widen_second}), "deepen first, widen second");
+  EXPECT_EQ(followed({deepen_output, widen_output}), "deepen output, go on");
+  EXPECT_EQ(followed({deepen_output}), "deepen output, go on");
+}
+
+TEST(AdaptSearch, LearnsFromJobsWhoseNetworkGoesBack) {
+  const AdaptStart start{std::make_shared<GoingBack>(), 3};
+  for (const auto search : {random_best, successive_halving, thompson}) {
+    const auto job = start.source->start(1);
+    follow(search(start, 200, 1), *start.source, *job);
+    EXPECT_TRUE(job->state().over);
+  }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ RecordedSequence recorded(const std::optional<ChangeAtRate>& decision, const std
 }
 
 TEST(Standing, CountsWhatIsBetter) {
-  const ChangeAtRate first{{ChangeKind::kDeepen, 0}, 0.01}, second{{ChangeKind::kDeepen, 2}, 0.01};
+  const ChangeAtRate first{ChangeKind::kDeepen, 0, 0.01}, second{ChangeKind::kDeepen, 2, 0.01};
   AdaptTable table;
   table.network = published_network("cnn1");
   table.curve = {{0.2, 0, 0, 0.2}};

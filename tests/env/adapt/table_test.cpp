@@ -27,7 +27,7 @@ std::string error_of(const Call& call) {
 
 std::string refusal(const AdaptTable& table) { return error_of([&] { table_source(table); }); }
 
-const ChangeAtRate kDeepenFirst{{ChangeKind::kDeepen, 0}, 0.01};
+const ChangeAtRate kDeepenFirst{ChangeKind::kDeepen, 0, 0.01};
 
 TEST(AdaptTable, ReadsBackAsItWasWritten) {
   const TemporaryDirectory directory;
@@ -93,8 +93,8 @@ TEST(AdaptTable, OnlyWhatWasRecordedIsOffered) {
   const auto source = table_source(table);
   const auto job = source->start(0);
   EXPECT_FALSE(source->offers(job->state(), kDeepenFirst));
-  EXPECT_TRUE(source->offers(job->state(), {{ChangeKind::kDeepen, 2}, 0.01}));
-  EXPECT_FALSE(source->offers(job->state(), {{ChangeKind::kDeepen, 2}, 0.1}));
+  EXPECT_TRUE(source->offers(job->state(), {ChangeKind::kDeepen, 2, 0.01}));
+  EXPECT_FALSE(source->offers(job->state(), {ChangeKind::kDeepen, 2, 0.1}));
   const JobState before = job->state();
   EXPECT_EQ(error_of([&] { job->decide(kDeepenFirst); }),
             "scenario 'made-up': deepen was not recorded here; take what is offered");
@@ -170,7 +170,7 @@ TEST(AdaptTable, WrongTablesAreRefused) {
   table.sequences[1].runs[0].curve[0].accuracy = 45;
   EXPECT_EQ(refusal(table), "sequence 2: seed 10: an epoch's accuracy is 45; it must be from 0 to 1");
   table = good;
-  table.sequences[1].decisions[1] = ChangeAtRate{{ChangeKind::kWiden, 4}, 0.01};
+  table.sequences[1].decisions[1] = ChangeAtRate{ChangeKind::kWiden, 4, 0.01};
   EXPECT_EQ(refusal(table), "sequence 2: block 'output' cannot be changed by 'widen'");
   table.sequences.clear();
   EXPECT_EQ(refusal(table), "'sequences' is empty; give at least that without changes");
@@ -199,7 +199,8 @@ TEST(AdaptTable, WrongFilesAreRefusedByName) {
   json["sequences"] = Json::Array{
       {{"decisions", Json::Array{{{"widen", "third"}, {"rate", 0.1}}}}, {"runs", Json::Array{}}}};
   EXPECT_THAT(reading(json.dump()),
-              HasSubstr("sequence 1: a decision changes 'third', and no block is called so then"));
+              HasSubstr("sequence 1: a decision changes 'third', which is no block of the first "
+                        "network"));
 }
 
 TEST(AdaptTable, JobsOfATableBeginInTheSameState) {

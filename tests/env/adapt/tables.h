@@ -36,7 +36,7 @@ inline void train_made_up_epoch(JobState& state, uint64_t seed, double kept = 1)
 /// is spent.
 inline JobState after_made_up(const MadeUpTraining& training, JobState state, uint64_t seed,
                               const std::optional<ChangeAtRate>& decision) {
-  state.network = after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
+  state.network = after_decision(state.network, decision);
   state.decisions.push_back(decision);
   state.epoch_share = training.cost * static_cast<double>(state.network.multiply_adds());
   train_made_up_epoch(state, seed, decision ? 1 - 5 * decision->rate : 1);
@@ -58,9 +58,10 @@ inline JobState made_up_start(const MadeUpTraining& training) {
 inline Decisions made_up_choices(const MadeUpTraining& training, const Network& network) {
   Decisions choices = {std::nullopt};
   for (const ChangeKind kind : {ChangeKind::kDeepen, ChangeKind::kWiden})
-    for (int block = 0; block < static_cast<int>(network.blocks.size()); ++block)
+    for (int origin = 0; origin < network.origins(); ++origin)
       for (const double rate : training.rates)
-        if (!network.added(block) && allows(network, {kind, block})) choices.push_back(ChangeAtRate{{kind, block}, rate});
+        if (allows(network, {kind, network.block_of(origin)}))
+          choices.push_back(ChangeAtRate{kind, origin, rate});
   return choices;
 }
 

@@ -38,12 +38,8 @@ AdaptStart small_start() {
     double accuracy = 0.3;
     for (const int action : {sequence / 16, sequence / 4 % 4, sequence % 4}) {
       std::optional<ChangeAtRate> decision;
-      for (int block = 0; action < 3 && !decision; ++block)
-        if (network.blocks[static_cast<size_t>(2 * action)].name ==
-            state.network.blocks[static_cast<size_t>(block)].name)
-          decision = ChangeAtRate{{ChangeKind::kDeepen, block}, 0.01};
-      state.network =
-          after_decision(state.network, decision ? std::optional(decision->change) : std::nullopt);
+      if (action < 3) decision = ChangeAtRate{ChangeKind::kDeepen, 2 * action, 0.01};
+      state.network = after_decision(state.network, decision);
       accuracy += action == 1 ? 0.15 : 0;
       state.decisions.push_back(decision);
       state.spent += 0.3;

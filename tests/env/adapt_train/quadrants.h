@@ -1,7 +1,10 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "env/adapt/training_config.h"
 #include "tests/env/adapt_train/image_files.h"
@@ -55,6 +58,18 @@ inline TrainingConfig quadrants_config(const std::string& folder) {
   config.decisions = 2;
   config.every = 2;
   return config;
+}
+
+/// The one line of the InputError that `body` ends with; "accepted" without one.
+template <class Body>
+std::string error(Body&& body) {
+  try {
+    body();
+  } catch (const InputError& refused) {
+    EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
+    return refused.what();
+  }
+  return "accepted";
 }
 
 }  // namespace reverie::testing

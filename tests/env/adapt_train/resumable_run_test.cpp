@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "tests/env/adapt_train/quadrants.h"
 #include "tests/support/files_of.h"
@@ -13,6 +12,7 @@
 namespace reverie {
 namespace {
 
+using testing::error;
 using testing::files_of;
 using ::testing::HasSubstr;
 
@@ -52,7 +52,7 @@ class Resuming : public ::testing::Test {
   }
   /// Plays the run in the folder from the beginning. False where it was killed.
   bool play(const TemporaryDirectory& folder, RunWatcher& watcher,
-            const std::vector<std::optional<ChangeAtRate>>& decisions, uint64_t seed = 3) {
+            const Decisions& decisions, uint64_t seed = 3) {
     try {
       const ResumableRun run(source(), folder.path(), watcher);
       const auto job = run.start(seed);
@@ -68,18 +68,8 @@ class Resuming : public ::testing::Test {
     Killer killer(kill_at);
     return play(folder, killer, {deepen, widen});
   }
-  template <class Body>
-  std::string error(Body&& body) {
-    try {
-      body();
-    } catch (const InputError& refused) {
-      EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
-      return refused.what();
-    }
-    return "accepted";
-  }
 
-  const ChangeAtRate deepen{{ChangeKind::kDeepen, 0}, 0.01}, widen{{ChangeKind::kWiden, 0}, 0.003};
+  const ChangeAtRate deepen{ChangeKind::kDeepen, 0, 0.01}, widen{ChangeKind::kWiden, 0, 0.003};
   TemporaryDirectory data;
   TrainingConfig config = testing::quadrants_config(data.path());
 };
@@ -188,7 +178,7 @@ TEST_F(Resuming, ACopyOfTheJobLeavesTheFolderAlone) {
 TEST_F(Resuming, ALossThatIsNoNumberLeavesWhatWasSaved) {
   const TemporaryDirectory folder;
   Killer unused(kNever);
-  const std::vector<std::optional<ChangeAtRate>> bad = {ChangeAtRate{deepen.change, 1e30}, widen};
+  const Decisions bad = {ChangeAtRate{ChangeKind::kDeepen, 0, 1e30}, widen};
   const std::string message = error([&] { play(folder, unused, bad); });
   EXPECT_THAT(message, HasSubstr("quadrants: the training loss is"));
   EXPECT_EQ(error([&] { play(folder, unused, bad); }), message);

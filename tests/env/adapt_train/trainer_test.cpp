@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
-#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "tests/env/adapt_train/quadrants.h"
@@ -12,6 +11,7 @@
 namespace reverie {
 namespace {
 
+using testing::error;
 using testing::kTrainImages;
 using testing::quadrants;
 using testing::quadrant_network;
@@ -49,15 +49,11 @@ class Training : public ::testing::Test {
     std::memcpy(targets.data(), file.data() + file.size() - 4 - size, size);
     return targets;
   }
-  template <class Body>
-  std::string error(Body&& body) {
-    try {
-      body();
-    } catch (const InputError& refused) {
-      EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
-      return refused.what();
-    }
-    return "accepted";
+  /// Of the multiply-adds of the first network.
+  static double growth(const ChangeAtRate& change) {
+    const Network first = quadrant_network();
+    return static_cast<double>(changed(first, change.in(first)).multiply_adds()) /
+           static_cast<double>(first.multiply_adds());
   }
   /// Extra processors while two changes are decided on, which then go.
   void lend_processors() {
@@ -65,7 +61,7 @@ class Training : public ::testing::Test {
     config.from = 0.2;
   }
 
-  const ChangeAtRate deepen{{ChangeKind::kDeepen, 0}, 0.01}, widen{{ChangeKind::kWiden, 0}, 0.003};
+  const ChangeAtRate deepen{ChangeKind::kDeepen, 0, 0.01}, widen{ChangeKind::kWiden, 0, 0.003};
   TemporaryDirectory folder;
   TrainingConfig config = testing::quadrants_config(folder.path());
 };
@@ -154,7 +150,7 @@ class Kill {};
 TEST_F(Training, SavedAfterAnyEpochItGoesOnToTheSameBytes) {
   lend_processors();
   config.noise = 0.1;
-  const std::vector<std::optional<ChangeAtRate>> decisions = {deepen, widen};
+  const Decisions decisions = {deepen, widen};
   const auto run = [&](size_t kill_after) {
     const auto own = source();
     auto job = own->begin(5);
@@ -227,9 +223,7 @@ TEST_F(Training, AnEpochThatTheBudgetBreaksOffIsNeitherRecordedNorKept) {
 TEST_F(Training, AnEpochTakesTheShareThatWasSaid) {
   const auto job = at_first_decision();
   EXPECT_NEAR(job->state().epoch_share, 1 / 12.0, 1e-9);
-  const double ratio =
-      static_cast<double>(changed(quadrant_network(), deepen.change).multiply_adds()) /
-      static_cast<double>(quadrant_network().multiply_adds());
+  const double ratio = growth(deepen);
   EXPECT_GT(ratio, 1.2);
   job->take(deepen);
   EXPECT_NEAR(job->state().epoch_share, ratio / 12, 1e-9);
@@ -243,11 +237,11 @@ TEST_F(Training, DecisionsComeWhenTheScheduleSays) {
   EXPECT_EQ(job->state().curve.size(), 3u);  // 0.24 of 12 epochs
   const JobState before = job->state();
   EXPECT_THAT(error([&] {
-                job->take(ChangeAtRate{{ChangeKind::kDeepen, 1}, 0.01});
+                job->take(ChangeAtRate{ChangeKind::kDeepen, 1, 0.01});
               }),
               HasSubstr("pool"));
   EXPECT_THAT(error([&] {
-                job->take(ChangeAtRate{{ChangeKind::kDeepen, 0}, -1});
+                job->take(ChangeAtRate{ChangeKind::kDeepen, 0, -1});
               }),
               HasSubstr("learning rate of -1"));
   EXPECT_EQ(job->state(), before);
@@ -286,8 +280,7 @@ TEST_F(Training, ExtraProcessorsMakeEpochsCheaperAndGo) {
 TEST_F(Training, AnEpochThatEndsAsProcessorsGoIsRecorded) {
   config.decisions = 1;
   config.from = 0;
-  const double ratio = static_cast<double>(changed(quadrant_network(), deepen.change).multiply_adds()) /
-                       static_cast<double>(quadrant_network().multiply_adds());
+  const double ratio = growth(deepen);
   config.extra = {.from = 0, .until = 3 * ratio / 12 / 4, .factor = 4};
   const auto job = source()->start(1);
   job->decide(deepen);
@@ -336,6 +329,18 @@ TEST_F(Training, WhenProcessorsGoTheSmallerNetworkLearnsFromTheLarger) {
   EXPECT_TRUE(job->state().over);
 }
 
+TEST_F(Training, DecisionsNameTheirBlocksAlsoWhenTheNetworkWentBack) {
+  config.extra = {.from = 0.1, .until = 0.4, .factor = 2};
+  config.from = 0.2;
+  config.every = 6;
+  const auto job = at_first_decision();
+  job->decide(deepen);
+  EXPECT_EQ(job->state().network.blocks.size(), 5u) << "the processors are gone";
+  job->decide(ChangeAtRate{ChangeKind::kWiden, 2, 0.003});
+  EXPECT_EQ(job->state().network.blocks[2].width, 8);
+  EXPECT_EQ(decisions_text(job->state(), true), "deepen a at 0.01, widen b at 0.003");
+}
+
 TEST_F(Training, TheDecisionSetsTheRateUnlessAsPublished) {
   const auto rate_after = [&](const std::optional<ChangeAtRate>& decision) {
     const auto job = at_first_decision();
@@ -343,7 +348,7 @@ TEST_F(Training, TheDecisionSetsTheRateUnlessAsPublished) {
     return header(*job).at("rate").get<double>();
   };
   EXPECT_NEAR(rate_after(std::nullopt), 0.01 * std::pow(0.9, 5), 1e-12);
-  EXPECT_NEAR(rate_after(ChangeAtRate{deepen.change, 0.003}), 0.003 * 0.81, 1e-12);
+  EXPECT_NEAR(rate_after(ChangeAtRate{ChangeKind::kDeepen, 0, 0.003}), 0.003 * 0.81, 1e-12);
   config.restart = Restart::kPublished;
   config.rates = {0.01};
   EXPECT_NEAR(rate_after(std::nullopt), 0.01 * 0.9, 1e-12);
@@ -353,7 +358,7 @@ TEST_F(Training, TheDecisionSetsTheRateUnlessAsPublished) {
 TEST_F(Training, ALossThatIsNoNumberIsAnError) {
   const auto job = at_first_decision();
   EXPECT_THAT(error([&] {
-                job->decide(ChangeAtRate{deepen.change, 1e30});
+                job->decide(ChangeAtRate{ChangeKind::kDeepen, 0, 1e30});
               }),
               HasSubstr("the training loss is"));
 }
@@ -387,8 +392,8 @@ TEST_F(Training, TheSourceSaysWhatItOffers) {
   EXPECT_THAT(own->rates(), ::testing::ElementsAre(0.001, 0.003, 0.01));
   const auto job = own->start(1);
   EXPECT_TRUE(own->offers(job->state(), deepen));
-  EXPECT_FALSE(own->offers(job->state(), {deepen.change, 0.02}));
-  EXPECT_FALSE(own->offers(job->state(), {{ChangeKind::kWiden, 1}, 0.01}));
+  EXPECT_FALSE(own->offers(job->state(), {ChangeKind::kDeepen, 0, 0.02}));
+  EXPECT_FALSE(own->offers(job->state(), {ChangeKind::kWiden, 1, 0.01}));
   const uint64_t fingerprint = own->fingerprint();
   EXPECT_EQ(source()->fingerprint(), fingerprint);
   config.decay = 0.8;

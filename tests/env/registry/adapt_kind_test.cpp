@@ -101,10 +101,11 @@ TEST_F(AdaptKindTest, BaselinesAreWhatTheySay) {
   const MethodResult nothing = run(one, "nothing");
   EXPECT_EQ(job(nothing).decisions, Decisions(2));
   EXPECT_EQ(nothing.work.measurements, 6);
-  EXPECT_THAT(job(run(one, "early")).decisions, ElementsAre(ChangeAtRate{{ChangeKind::kDeepen, 0}, 0.001},
-                                                            ChangeAtRate{{ChangeKind::kWiden, 0}, 0.001}));
+  EXPECT_THAT(job(run(one, "early")).decisions,
+              ElementsAre(ChangeAtRate{ChangeKind::kDeepen, 0, 0.001},
+                          ChangeAtRate{ChangeKind::kWiden, 0, 0.001}));
   EXPECT_THAT(job(run(one, "fixed")).decisions,
-              ElementsAre(std::nullopt, ChangeAtRate{{ChangeKind::kWiden, 2}, 0.01}));
+              ElementsAre(std::nullopt, ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
   std::set<double> drawn;
   for (uint64_t seed = 0; seed < 10; ++seed) drawn.insert(run(one, "random", seed).best);
   EXPECT_GT(drawn.size(), 5u);

@@ -6,6 +6,7 @@
 #include "env/environment_problem.h"
 #include "tests/support/tiny_policy.h"
 #include "tests/support/unary_world.h"
+#include "tools/policy/policy_method.h"
 #include "tools/policy/policy_prior.h"
 #include "worldmodel/latent/live.h"
 

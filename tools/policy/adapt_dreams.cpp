@@ -1,0 +1,102 @@
+#include "tools/policy/adapt_dreams.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "controller/validate/dream_check.h"
+#include "env/translated.h"
+
+namespace reverie {
+namespace {
+
+constexpr size_t kDrawn = 1024, kDreamt = 1024;
+
+/// Takes the actions of one row after the other, in trajectory b those of row b.
+class Recital : public Policy {
+ public:
+  explicit Recital(std::vector<std::vector<Action>> rows) : rows_(std::move(rows)) {}
+  std::string name() const override { return "recital"; }
+  PolicyDecision act(const LatentObservation& observation, bool, Rng&) override {
+    std::vector<Action> actions;
+    for (const auto& row : rows_) actions.push_back(row.at(place_));
+    ++place_;
+    return {latent_actions(actions), torch::zeros({observation.z.size(0)}), {}};
+  }
+
+ private:
+  std::vector<std::vector<Action>> rows_;
+  size_t place_ = 0;
+};
+
+/// Dreams of a scenario from its first decision on. Actions are those that the policy knows.
+class ScenarioDreams {
+ public:
+  ScenarioDreams(const TrainedPolicy& trained, const AdaptStart& start)
+      : trained_(trained),
+        environment_({start}, AdaptReward::kAccuracy),
+        known_(translated(environment_.fork(), trained.spec())) {
+    environment_.reset(0);
+    known_->reset(0);
+  }
+
+  std::vector<DreamtEpisode> dream(Policy& policy, size_t count, uint64_t seed) const {
+    const std::vector<const Environment*> starts(count, known_.get());
+    Rng rng(seed);
+    return dream_from(starts, *trained_.encoder, *trained_.world, policy, /*greedy=*/false,
+                      /*temperature=*/0, rng);
+  }
+  std::optional<ChangeAtRate> decision_of(const Action& action) const {
+    return environment_.decision_of(renamed(action, known_->spec(), environment_.spec()));
+  }
+  Action action_of(const std::optional<ChangeAtRate>& decision) const {
+    return renamed(environment_.action_of(decision), environment_.spec(), known_->spec());
+  }
+
+ private:
+  static Action renamed(Action action, const EnvSpec& from, const EnvSpec& to) {
+    const std::string& name = from.actions[static_cast<size_t>(action.primary)];
+    action.primary = static_cast<int>(std::ranges::find(to.actions, name) - to.actions.begin());
+    return action;
+  }
+
+  const TrainedPolicy& trained_;
+  AdaptEnvironment environment_;
+  std::unique_ptr<Environment> known_;
+};
+
+}  // namespace
+
+std::vector<ExpectedPlan> dreamt_plans(const TrainedPolicy& trained, const AdaptStart& start,
+                                       uint64_t seed) {
+  const ScenarioDreams dreams(trained, start);
+  const JobState first = start.source->start(0)->state();
+  Rng rng(seed);
+  std::vector<Decisions> plans;
+  for (const DreamtEpisode& episode : dreams.dream(*trained.policy, kDreamt, rng.bits())) {
+    const auto& actions = episode.actions;
+    plans.push_back(imagined(start, first, [&](size_t place, const Decisions& choices) {
+      const auto wanted =
+          place < actions.size() ? dreams.decision_of(actions[place]) : std::nullopt;
+      return std::ranges::count(choices, wanted) > 0 ? wanted : std::nullopt;
+    }));
+  }
+  for (size_t i = 0; i < kDrawn; ++i)
+    plans.push_back(imagined(start, first, [&](size_t, const Decisions& choices) {
+      return choices[rng.below(choices.size())];
+    }));
+
+  std::vector<std::vector<Action>> rows;
+  for (const Decisions& decisions : plans) {
+    rows.emplace_back();
+    for (const auto& decision : decisions) rows.back().push_back(dreams.action_of(decision));
+  }
+  Recital recital(std::move(rows));
+  std::vector<ExpectedPlan> expected;
+  for (const DreamtEpisode& episode : dreams.dream(recital, plans.size(), 0))
+    expected.push_back({std::move(plans[expected.size()]), episode.reward});
+  return expected;
+}
+
+}  // namespace reverie
