@@ -54,7 +54,10 @@ struct EnvSpec {
   int horizon = 0;             ///< steps after which an episode is truncated
   std::vector<StartState> starts;
   std::string source;          ///< where the metrics come from: "roofline:t4", "cpu", "none"
-  bool deterministic = true;
+  bool deterministic = true;   ///< equal seeds and actions give equal episodes
+  /// The seed decides more than the start state: equal actions come to something else under another
+  /// one. Then the best of several episodes is luck in part.
+  bool stochastic = false;
   bool looks_ahead = false;    ///< `gains` answers
   bool measurable = false;     ///< `measured_gain` answers
   bool may_be_infeasible = false;  ///< StepInfo::feasible can be false

@@ -27,6 +27,7 @@ void visit_plain_fields(Visit&& visit) {
   visit("horizon", &EnvSpec::horizon);
   visit("source", &EnvSpec::source);
   visit("deterministic", &EnvSpec::deterministic);
+  visit("stochastic", &EnvSpec::stochastic);
   visit("looks_ahead", &EnvSpec::looks_ahead);
   visit("measurable", &EnvSpec::measurable);
   visit("may_be_infeasible", &EnvSpec::may_be_infeasible);

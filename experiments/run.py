@@ -264,12 +264,12 @@ class Planner:
             words += ["--set", "=".join(setting)]
         return self.step(self.command,
                          [*words, *more, "--seed", seed, "--quiet", "--json"], f"{model}-{seed}",
-                         keys)
+                         keys, "--out" if self.ending == "yaml" else None)
 
     def playing(self, table):
         """Options that an arm's policy is played with."""
         if self.command != "optimize":
-            return {"set": table["set"]}
+            return {name: table[name] for name in ("set", "episodes") if name in table}
         cost = {"cost": table["cost"]} if "cost" in table else {}
         return {"budget": 16, "set": {"verify_inputs": "0"} | table["set"]} | cost
 
@@ -415,7 +415,8 @@ def learned_line(identity, answers):
     line = without(played, "rewrites", "trace") | identity
     line["real_steps"] = before + training.get("steps", 0) + validation.get("steps", 0)
     line["real_episodes"] = collect["episodes"] + sum(
-        work.get("resets", 0) for work in (agent, training, validation))
+        work.get("resets", 0)
+        for work in (agent, training, validation)) + played.get("episodes", 0)
     line["judging_steps"] = played.get("steps", 0)
     line |= prefixed("collect", without(collect, "agent_training"))
     line |= {"vae_seconds": vae["seconds"], "mdnrnn_seconds": world["seconds"]}

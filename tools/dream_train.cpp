@@ -125,11 +125,12 @@ void print_json(const TrainingResult& result, const Options& options, const Conf
 }
 
 void print_text(const TrainingResult& result, const Options& options, const Config& config,
-                const std::string& judge) {
-  fmt::print("{}/policy.pt: the policy after {} of {} updates, whose best episode finds {:.2f} % for real "
-             "by {} (score {:.2f}: midway between its greedy and its mean sampled episode)\n",
-             options.common.out, result.best_update, result.updates, result.best.found, judge,
-             result.best.average);
+                const std::string& judge, bool is_stochastic) {
+  const std::string best =
+      is_stochastic ? "" : fmt::format("its best episode finds {:.2f} %, ", result.best.found);
+  fmt::print("{}/policy.pt: the policy after {} of {} updates; for real, by {}, {}its score is {:.2f} (midway "
+             "between its greedy and its mean sampled episode)\n",
+             options.common.out, result.best_update, result.updates, judge, best, result.best.average);
   for (const auto& [name, value] : result.best_metrics) fmt::print("  {:<26} {:.4g}\n", name, value);
   fmt::print("real work: {} steps to learn, {} steps and {} measurements to validate; {} in all\n",
              result.training.steps, result.validation.steps, result.validation.measurements,
@@ -194,9 +195,10 @@ void run(const Options& options) {
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
-  const std::string judge = judged_by(result, rollouts.info(), step.validation->spec());
+  const EnvSpec& judged = step.validation->spec();
+  const std::string judge = judged_by(result, rollouts.info(), judged);
   if (options.common.json) print_json(result, options, config, judge);
-  else print_text(result, options, config, judge);
+  else print_text(result, options, config, judge, judged.stochastic);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ struct TrainingPlan {
 struct ValidationScore {
   static constexpr double kSameFound = 0.01;  ///< up to this difference `found` counts as equal
 
-  double found = -std::numeric_limits<double>::infinity();  ///< by the best of its episodes
+  /// By the best of its episodes; where the environment is stochastic it is `average`.
+  double found = -std::numeric_limits<double>::infinity();
   double average = -std::numeric_limits<double>::infinity();  ///< of an episode, on the mean
 
   /// `found` decides, and between equals `average`.

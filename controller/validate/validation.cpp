@@ -25,10 +25,12 @@ Gains gains_of(const std::vector<double>& values, int starts) {
   return gains;
 }
 
-ValidationScore score_of(const Gains& greedy, const Gains& sampled) {
+ValidationScore score_of(const EnvSpec& spec, const Gains& greedy, const Gains& sampled) {
+  const double average = (greedy.mean + sampled.mean) / 2;
+  if (spec.stochastic) return {average, average};
   Gains both = greedy;
   for (size_t i = 0; i < both.best.size(); ++i) both.best[i] = std::max(both.best[i], sampled.best[i]);
-  return {both.mean_of_best(), (greedy.mean + sampled.mean) / 2};
+  return {both.mean_of_best(), average};
 }
 
 }  // namespace
@@ -87,15 +89,16 @@ Validation RealJudge::validate(Policy& policy, int64_t update) {
   Rng rng = Rng(seed_).fork(static_cast<uint64_t>(update));
   const RealEpisodes greedy =
       play_for_real(*environment_, encoder_, world_, policy, true, 1, measures(), rng, counters_);
+  const EnvSpec& spec = environment_->spec();
   const auto judged_by = measures() ? &RealEpisodes::measured : &RealEpisodes::improvement;
-  Validation result{score_of(greedy.*judged_by, greedy.*judged_by),
+  Validation result{score_of(spec, greedy.*judged_by, greedy.*judged_by),
                     {{"greedy_improvement", greedy.improvement.mean},
                      {"greedy_return", greedy.mean_return}}};
   if (measures()) result.metrics.emplace_back("greedy_measured", greedy.measured.mean);
   if (config_.sampled > 0) {
     const RealEpisodes sampled = play_for_real(*environment_, encoder_, world_, policy, false,
                                                config_.sampled, measures(), rng, counters_);
-    result.score = score_of(greedy.*judged_by, sampled.*judged_by);
+    result.score = score_of(spec, greedy.*judged_by, sampled.*judged_by);
     result.metrics.emplace_back("sampled_return", sampled.mean_return);
     result.metrics.emplace_back("sampled_improvement", sampled.improvement.mean);
     result.metrics.emplace_back("sampled_best_improvement", sampled.improvement.mean_of_best());

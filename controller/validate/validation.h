@@ -61,8 +61,9 @@ RealEpisodes play_for_real(const Environment& environment, std::shared_ptr<Encod
 
 /// Judges policies in the real environment, in percent of improvement by the best states of episodes,
 /// mean over start graphs: by what the best of the greedy and the sampled episodes found, and midway between
-/// the greedy episode and the mean of the sampled ones (ValidationScore::average), by costs, or where `measure` says so by
-/// what is measured end to end. The parts of these and replayed dreams, where there are any, are reported beside it.
+/// the greedy episode and the mean of the sampled ones (ValidationScore::average). The latter alone counts where
+/// the environment is stochastic. Improvements are of costs, or where `measure` says so of what is measured end
+/// to end. The parts of these and replayed dreams, where there are any, are reported beside it.
 class RealJudge {
  public:
   RealJudge(std::shared_ptr<Environment> environment, std::shared_ptr<Encoder> encoder,

@@ -84,6 +84,7 @@ EnvSpec make_spec(const std::vector<AdaptStart>& starts, int horizon) {
   spec.source = sources_of(starts);
   spec.deterministic =
       std::ranges::all_of(starts, [](const auto& start) { return start.source->deterministic(); });
+  spec.stochastic = true;
   spec.may_be_infeasible = true;
   return spec;
 }

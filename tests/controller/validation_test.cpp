@@ -10,6 +10,7 @@
 #include "env/toy/toy_environment.h"
 #include "tests/support/first_choice.h"
 #include "tests/support/latent_puzzle.h"
+#include "tests/support/renamed_environment.h"
 #include "tests/support/untrained_world.h"
 
 namespace reverie {
@@ -117,6 +118,21 @@ TEST(ValidationTest, TheBestEpisodeOfAStartGraphIsWhatAPolicyFinds) {
     EXPECT_GE(four.validation.score.found, four.metrics.at("sampled_best_improvement"));
   }
   EXPECT_EQ(greedy_is_best.size(), 2u) << "now the one, now the other";
+}
+
+TEST(ValidationTest, TheBestEpisodeDoesNotCountWhereItIsLuck) {
+  ValidationConfig config;
+  config.sampled = 3;
+  EnvSpec spec = ToyEnvironment(kToy).spec();
+  spec.stochastic = true;
+  const ValidationScore plain =
+      judged(std::make_shared<ToyEnvironment>(kToy), config).validation.score;
+  const ValidationScore score =
+      judged(std::make_shared<testing::RenamedEnvironment>(std::make_unique<ToyEnvironment>(kToy), spec),
+             config).validation.score;
+  EXPECT_LT(plain.average, plain.found);
+  EXPECT_EQ(score.found, plain.average);
+  EXPECT_EQ(score.average, plain.average);
 }
 
 TEST(ValidationTest, ItMeasuresByItselfWhereTheEnvironmentDoes) {

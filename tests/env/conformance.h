@@ -337,6 +337,24 @@ TEST_P(EnvironmentConformance, EqualSeedsGiveEqualEpisodes) {
   }
 }
 
+TEST_P(EnvironmentConformance, UnlessItIsStochasticTheSeedChoosesTheStartStateAlone) {
+  auto one = make(), two = make();
+  const EnvSpec& spec = one->spec();
+  if (!spec.deterministic || spec.stochastic) GTEST_SKIP() << "outcomes vary";
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    one->reset(seed);
+    two->reset(seed + 5 * static_cast<uint64_t>(spec.start_states()));
+    Rng rng(seed);
+    for (bool over = false; !over;) {
+      ASSERT_EQ(two->observe(), one->observe());
+      const Action action = random_action(one->mask(), rng);
+      const StepResult result = one->step(action);
+      EXPECT_EQ(two->step(action).reward, result.reward);
+      over = result.terminated || result.truncated;
+    }
+  }
+}
+
 TEST_P(EnvironmentConformance, AForkGoesTheSameWayAndLeavesTheOriginalAlone) {
   auto env = make();
   if (!env->spec().deterministic) GTEST_SKIP() << "not deterministic";

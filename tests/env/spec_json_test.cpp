@@ -24,6 +24,7 @@ TEST(SpecJson, GivesBackTheSpec) {
   spec.metrics[1].unit = "kg";
   spec.objective = 1;
   spec.deterministic = false;
+  spec.stochastic = true;
   spec.measurable = true;
   spec.starts[0].fingerprint = ~uint64_t{0};
   spec.actions[0] = "take \"it\"\n\xc3\xa4";
@@ -32,7 +33,7 @@ TEST(SpecJson, GivesBackTheSpec) {
 
 TEST(SpecJson, EveryPartMustBeThere) {
   const Json whole = spec_to_json(ToyEnvironment(ToyConfig{}).spec());
-  EXPECT_EQ(whole.object().size(), 19u);
+  EXPECT_EQ(whole.object().size(), 20u);
   for (const Json::Member& member : whole.object()) {
     Json::Object less = whole.object();
     std::erase_if(less, [&](const Json::Member& other) { return other.name == member.name; });
