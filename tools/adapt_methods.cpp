@@ -45,7 +45,7 @@ MethodResult search(const AdaptSearch& find, const AdaptJobs& jobs, int episodes
 
 template <auto kFind>
 MethodResult by(const LearningMethod&, const AdaptJobs& jobs, const AdaptOptions& options,
-                       uint64_t seed) {
+                uint64_t seed) {
   return search(kFind, jobs, adapt_episodes(options), seed);
 }
 

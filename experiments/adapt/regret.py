@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Mean regret by method and table, and differences with intervals, of the results in this folder.
+
+    experiments/adapt/regret.py [ONE OTHER]...
+
+Arms that leave one start time or network out count as one method. The best fixed sequences are those
+that fixed.py prints. For each pair of methods: how much less regret ONE has than OTHER, with a 95 %
+bootstrap interval over the tables.
+"""
+
+import gzip
+import json
+import random
+import statistics
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+TABLES = [
+    f"{network}-{start}" for network in ("chain", "residual")
+    for start in ("0.1", "0.25", "0.4", "0.55", "0.7")
+]
+FIXED = dict(zip(TABLES, (1.16, 0.00, 0.00, 0.13, 0.68, 1.03, 0.07, 0.06, 0.07, 0.64)))
+
+
+def method_of(line):
+    """without_0_1, tries_4 -> start-tries_4; plan_without_0_1 -> plan; seed 11 is the first, alone"""
+    before, without, left_out = line["method"].partition("without_")
+    if not without:
+        return line["method"]
+    if before:
+        return before.rstrip("_")
+    kind = "start" if left_out.startswith("0") else "network"
+    first = "-first" if line["seed"] == 11 else ""
+    return kind + first + (f"-{line['setting']}" if line.get("setting") else "")
+
+
+def regrets():
+    found = {"fixed": {table: [regret] for table, regret in FIXED.items()}}
+    for name in ("transfer", "searches", "memory", "scenario"):
+        for line in map(json.loads, gzip.open(FOLDER / f"{name}.jsonl.gz", "rt")):
+            method = found.setdefault(method_of(line), {})
+            method.setdefault(line["model"], []).append(line["regret"])
+    return found
+
+
+def difference(one, other):
+    values = [statistics.mean(other[table]) - statistics.mean(one[table]) for table in TABLES]
+    draw = random.Random(1)
+    means = sorted(statistics.mean(draw.choices(values, k=len(values))) for _ in range(20000))
+    return f"{statistics.mean(values):.2f} ({means[500]:.2f} to {means[19500]:.2f})"
+
+
+def main():
+    found, pairs = regrets(), sys.argv[1:]
+    for one, other in zip(pairs[::2], pairs[1::2]):
+        print(f"{one}, {other}: {difference(found[one], found[other])}")
+    for method, by_table in sorted(found.items()) if not pairs else ():
+        if set(by_table) == set(TABLES):
+            means = [statistics.mean(by_table[table]) for table in TABLES]
+            print(f"{method}: {statistics.mean(means):.2f} |", *(f"{mean:.2f}" for mean in means))
+
+
+if __name__ == "__main__":
+    main()
