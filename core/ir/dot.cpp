@@ -7,7 +7,7 @@
 namespace reverie {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -35,7 +35,7 @@ std::string label(const Graph& graph, NodeId node) {
   if (constants > 0) text += fmt::format(" ({} const)", constants);
   for (const ValueId output : graph.outputs(node))
     text += fmt::format("\n{}", graph.type(output).known() ? to_string(graph.type(output)) : "unknown");
-  return quoted(text);
+  return in_quotes(text);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::string to_dot(const Graph& graph) {
   }
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const GraphOutput& output = graph.outputs()[i];
-    fmt::format_to(out, "  o{} [label={}, shape=ellipse];\n", i, quoted(output.name));
+    fmt::format_to(out, "  o{} [label={}, shape=ellipse];\n", i, in_quotes(output.name));
     const int producer = number[static_cast<size_t>(graph.producer(output.value).index)];
     if (producer >= 0) fmt::format_to(out, "  n{} -> o{};\n", producer, i);
   }

@@ -21,7 +21,7 @@ bool is_word_character(char c) {
          std::string_view("_.%/+-").find(c) != std::string_view::npos;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -38,15 +38,15 @@ std::string quoted(std::string_view text) {
 std::string word_or_quoted(const std::string& name) {
   const bool plain = !name.empty() && name != "-" && name[0] != '%' &&
                      std::all_of(name.begin(), name.end(), is_word_character);
-  return plain ? name : quoted(name);
+  return plain ? name : in_quotes(name);
 }
 
 std::string show(const AttrValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return in_quotes(*text);
   const auto* texts = std::get_if<std::vector<std::string>>(&value);
   if (texts == nullptr) return to_string(value);
   std::vector<std::string> shown;
-  for (const std::string& text : *texts) shown.push_back(quoted(text));
+  for (const std::string& text : *texts) shown.push_back(in_quotes(text));
   return fmt::format("[{}]", fmt::join(shown, ", "));
 }
 
@@ -54,7 +54,7 @@ constexpr std::string_view kIdentityKernel = "identity kernel";
 
 std::string describe_weight(const Weight& weight) {
   const std::string name =
-      weight.name().empty() ? "" : fmt::format(", name={}", quoted(weight.name()));
+      weight.name().empty() ? "" : fmt::format(", name={}", in_quotes(weight.name()));
   if (is_formula(weight) && is_floating(weight.type().dtype) && weight.is_fill())
     return fmt::format("{{constant={}}}", weight.fill_value());
   if (is_formula(weight) && !weight.is_fill())
