@@ -6,7 +6,7 @@
 #                      [--policy FILE] [--learning ON]
 #
 # Stages, all in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
-# which CMAKE_PREFIX_PATH helps to find), test, profile (the operators that rewriting of the models reaches, into
+# which $Torch_DIR helps to find), test, profile (the operators that rewriting of the models reaches, into
 # OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
 # can have trained anywhere on costs of that table). SOURCE is cuda (the default) or cuda:<precision>, N what
 # `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed. A stage has S seconds (500) in all, and
