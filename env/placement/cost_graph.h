@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace reverie {
+
+/// An operator to be placed.
+struct CostNode {
+  std::string name, op;
+  int64_t persistent_bytes = 0;  ///< on its device all the time: weights
+  int64_t temporary_bytes = 0;   ///< while it runs
+  int group = -1;                ///< nodes of one group stay on one device; -1: it is free
+};
+
+/// What a node gives to others. It is sent once to every other device that reads it.
+struct CostTensor {
+  static constexpr Picoseconds kByLink{-1};
+
+  int producer = 0;
+  int64_t bytes = 0;
+  Picoseconds transfer = kByLink;  ///< over any link, or what the link needs for the bytes
+  std::vector<int> readers;        ///< nodes, each once
+};
+
+/// Operators with their costs on each kind of device, and what they send each other. Immutable.
+class CostGraph {
+ public:
+  /// `costs`: by node and, within it, by kind of device, in the order of `kinds`. InputError for a
+  /// cycle, a negative or missing number, a node that is not there, or times that sum to more than
+  /// 53 days.
+  CostGraph(std::string name, std::vector<std::string> kinds, std::vector<CostNode> nodes,
+            std::vector<Picoseconds> costs, std::vector<CostTensor> tensors);
+
+  const std::string& name() const { return name_; }
+  const std::vector<std::string>& kinds() const { return kinds_; }
+  const std::vector<CostNode>& nodes() const { return nodes_; }
+  /// In the order of their producers.
+  const std::vector<CostTensor>& tensors() const { return tensors_; }
+  int size() const { return static_cast<int>(nodes_.size()); }
+
+  Picoseconds cost(int node, int kind) const { return costs_[index(node, kind)]; }
+  /// The number of a kind. InputError where no node has a cost on it.
+  int kind_named(const std::string& name) const;
+  /// Numbers of the tensors that a node reads.
+  std::span<const int> inputs(int node) const { return inputs_[static_cast<size_t>(node)]; }
+  /// Of those that it writes: from the first to before the last.
+  std::pair<int, int> outputs(int node) const {
+    return {first_output_[static_cast<size_t>(node)], first_output_[static_cast<size_t>(node) + 1]};
+  }
+  /// All nodes, each after those that it reads of; of several that could come, the lowest number.
+  const std::vector<int>& order() const { return order_; }
+
+ private:
+  size_t index(int node, int kind) const {
+    return static_cast<size_t>(node) * kinds_.size() + static_cast<size_t>(kind);
+  }
+  void require_numbers() const;
+  void connect();
+  void sort();
+
+  std::string name_;
+  std::vector<std::string> kinds_;
+  std::vector<CostNode> nodes_;
+  std::vector<Picoseconds> costs_;
+  std::vector<CostTensor> tensors_;
+  std::vector<std::vector<int>> inputs_;
+  std::vector<int> first_output_, order_;
+};
+
+/// A file in the format placement-graph/1 (env/placement/README.md). Out-edges of one node that have
+/// the same bytes and the same time are one tensor. InputError with the file and what is wrong there.
+CostGraph read_cost_graph(const std::string& path);
+
+}  // namespace reverie

@@ -1,0 +1,43 @@
+#include <benchmark/benchmark.h>
+
+#include "core/base/random.h"
+#include "env/placement/simulator.h"
+
+namespace reverie {
+namespace {
+
+/// Layers of twenty nodes; each reads two of the layer before. Costs of 1 to 100 us, 1 MB a tensor.
+CostGraph layered_graph(int size) {
+  constexpr int kWidth = 20;
+  Rng rng(1);
+  std::vector<CostNode> nodes(static_cast<size_t>(size), {.name = "n", .op = "task"});
+  std::vector<Picoseconds> costs;
+  std::vector<CostTensor> tensors;
+  for (int node = 0; node < size; ++node) {
+    costs.push_back({static_cast<int64_t>(1 + rng.below(100)) * 1000000});
+    tensors.push_back({.producer = node, .bytes = 1 << 20, .readers = {}});
+    if (node < kWidth) continue;
+    const int layer = (node / kWidth - 1) * kWidth;
+    const auto first = static_cast<int>(rng.below(kWidth));
+    tensors[static_cast<size_t>(layer + first)].readers.push_back(node);
+    tensors[static_cast<size_t>(layer + (first + 7) % kWidth)].readers.push_back(node);
+  }
+  return CostGraph("layers", {"d"}, std::move(nodes), std::move(costs), std::move(tensors));
+}
+
+void simulate(benchmark::State& state) {
+  const CostGraph graph = layered_graph(static_cast<int>(state.range(0)));
+  Topology topology = ideal_devices(8, "d");
+  topology.send_engines = topology.receive_engines = true;
+  for (Link& link : topology.links) link = {.latency = {5000000}, .bytes_per_second = 25e9};
+  Rng rng(2);
+  Placement placement;
+  for (int node = 0; node < graph.size(); ++node)
+    placement.device.push_back(static_cast<int>(rng.below(8)));
+  Simulator simulator(graph, topology);
+  for (auto _ : state) benchmark::DoNotOptimize(simulator.run(placement).makespan);
+}
+BENCHMARK(simulate)->Arg(1200)->Arg(80000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace reverie
