@@ -19,7 +19,8 @@ std::vector<int64_t> fastest_times(const CostGraph& graph, const Topology& topol
   for (const Device& device : topology.devices) kinds.insert(graph.kind_named(device.kind));
   std::vector<int64_t> times;
   for (int node = 0; node < graph.size(); ++node) {
-    const auto costs = kinds | std::views::transform([&](int k) { return graph.cost(node, k).count; });
+    const auto costs =
+        kinds | std::views::transform([&](int k) { return graph.cost(node, k).count; });
     times.push_back(std::ranges::min(costs));
   }
   return times;
@@ -43,9 +44,8 @@ Windows windows_of(const CostGraph& graph, const Topology& topology) {
   }
   for (const int node : graph.order() | std::views::reverse) {
     int64_t& tail = all.tail[static_cast<size_t>(node)];
-    for_readers(node, [&](size_t reader) {
-      tail = std::max(tail, all.tail[reader] + all.time[reader]);
-    });
+    for_readers(node,
+                [&](size_t reader) { tail = std::max(tail, all.tail[reader] + all.time[reader]); });
   }
   return all;
 }

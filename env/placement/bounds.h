@@ -5,8 +5,8 @@
 
 namespace reverie {
 
-// No placement of a graph on devices is done before any of these. Transfers and memory are left
-// out, and every node takes as long as on its fastest device.
+// No placement of a graph on devices is done before any of these. Transfers and
+// memory are left out, and every node takes as long as on its fastest device.
 
 /// The longest path.
 Picoseconds critical_path(const CostGraph& graph, const Topology& topology);
@@ -14,9 +14,9 @@ Picoseconds critical_path(const CostGraph& graph, const Topology& topology);
 /// All work, shared out evenly.
 Picoseconds work_bound(const CostGraph& graph, const Topology& topology);
 
-/// The smallest makespan in which no window of time must hold more work than the devices can do in
-/// it (energetic reasoning: Erschler, Lopez and Thuriot 1991). At least both others. Takes the cube
-/// of the number of nodes.
+/// The smallest makespan in which no window of time must hold more work than
+/// the devices can do in it (energetic reasoning: Erschler, Lopez and Thuriot
+/// 1991). At least both others. Takes the cube of the number of nodes.
 Picoseconds interval_bound(const CostGraph& graph, const Topology& topology);
 
 }  // namespace reverie

@@ -72,7 +72,8 @@ void CostGraph::require_numbers() const {
       throw InputError("a transfer from node '{}' takes a negative time", from);
     for (const int reader : tensor.readers) {
       if (reader < 0 || reader >= size())
-        throw InputError("an edge of node '{}' ends at node {}; there are {}", from, reader, size());
+        throw InputError("an edge of node '{}' ends at node {}; there are {}", from, reader,
+                         size());
       total.add(std::max(tensor.transfer, Picoseconds{}));
     }
   }

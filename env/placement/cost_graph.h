@@ -18,7 +18,8 @@ struct CostNode {
   int group = -1;                ///< nodes of one group stay on one device; -1: it is free
 };
 
-/// What a node gives to others. It is sent once to every other device that reads it.
+/// What a node gives to others. It is sent once to every other device that
+/// reads it.
 struct CostTensor {
   static constexpr Picoseconds kByLink{-1};
 
@@ -28,12 +29,13 @@ struct CostTensor {
   std::vector<int> readers;        ///< nodes, each once
 };
 
-/// Operators with their costs on each kind of device, and what they send each other. Immutable.
+/// Operators with their costs on each kind of device, and what they send each
+/// other. Immutable.
 class CostGraph {
  public:
-  /// `costs`: by node and, within it, by kind of device, in the order of `kinds`. InputError for a
-  /// cycle, a negative or missing number, a node that is not there, or times that sum to more than
-  /// 53 days.
+  /// `costs`: by node and, within it, by kind of device, in the order of
+  /// `kinds`. InputError for a cycle, a negative or missing number, a node that
+  /// is not there, or times that sum to more than 53 days.
   CostGraph(std::string name, std::vector<std::string> kinds, std::vector<CostNode> nodes,
             std::vector<Picoseconds> costs, std::vector<CostTensor> tensors);
 
@@ -53,7 +55,8 @@ class CostGraph {
   std::pair<int, int> outputs(int node) const {
     return {first_output_[static_cast<size_t>(node)], first_output_[static_cast<size_t>(node) + 1]};
   }
-  /// All nodes, each after those that it reads of; of several that could come, the lowest number.
+  /// All nodes, each after those that it reads of; of several that could come,
+  /// the lowest number.
   const std::vector<int>& order() const { return order_; }
 
  private:
@@ -73,8 +76,9 @@ class CostGraph {
   std::vector<int> first_output_, order_;
 };
 
-/// A file in the format placement-graph/1 (env/placement/README.md). Out-edges of one node that have
-/// the same bytes and the same time are one tensor. InputError with the file and what is wrong there.
+/// A file in the format placement-graph/1 (env/placement/README.md). Out-edges
+/// of one node that have the same bytes and the same time are one tensor.
+/// InputError with the file and what is wrong there.
 CostGraph read_cost_graph(const std::string& path);
 
 }  // namespace reverie

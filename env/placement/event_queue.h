@@ -7,13 +7,15 @@
 
 namespace reverie {
 
-/// Of a simulation: the earliest comes first, of equally early ones that of the lowest rank.
+/// Of a simulation: the earliest comes first, of equally early ones that of the
+/// lowest rank.
 struct Event {
   int64_t time;  ///< not negative
   uint64_t rank;
 };
 
-/// Events are compared as one number, so that no processor has to guess which part decides.
+/// Events are compared as one number, so that no processor has to guess which
+/// part decides.
 class EventQueue {
  public:
   void reserve(size_t events) { keys_.reserve(events); }

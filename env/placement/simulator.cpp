@@ -45,11 +45,12 @@ Simulator::Simulator(const CostGraph& graph, const Topology& topology)
   flatten();
   std::map<std::pair<int64_t, double>, int> classes;
   for (const Link& link : topology.links) {
-    const auto [place, is_new] = classes.try_emplace(
-        {link.latency.count, link.bytes_per_second}, static_cast<int>(classes.size()));
+    const auto [place, is_new] = classes.try_emplace({link.latency.count, link.bytes_per_second},
+                                                     static_cast<int>(classes.size()));
     link_class_.push_back(place->second);
     if (!is_new) continue;
-    for (const CostTensor& tensor : graph.tensors()) class_times_.push_back(time_over(link, tensor));
+    for (const CostTensor& tensor : graph.tensors())
+      class_times_.push_back(time_over(link, tensor));
   }
   const auto nodes = static_cast<size_t>(graph.size());
   ready_.resize(devices_);
@@ -163,8 +164,8 @@ void Simulator::begin() {
   for (int node = 0; node < graph_->size(); ++node) input_is_there(node);  // its place
 }
 
-/// Readers of each tensor on each device; at its producer's also the transfers to other devices, and
-/// one more use, which never ends, where there is no reader at all.
+/// Readers of each tensor on each device; at its producer's also the transfers
+/// to other devices.
 void Simulator::count_uses() {
   std::ranges::fill(uses_, 0);
   for (size_t i = 0; i + 1 < tensors_.size(); ++i) {
@@ -175,7 +176,6 @@ void Simulator::count_uses() {
       const bool is_first = uses_[cell(static_cast<int>(i), device)]++ == 0;
       if (is_first && device != home) ++at_home;
     }
-    if (readers(i).empty()) ++at_home;
   }
 }
 
@@ -186,8 +186,10 @@ void Simulator::push(int64_t time, EventKind kind, uint64_t number) {
 void Simulator::handle(const Event& event) {
   const uint64_t number = event.rank & ((uint64_t{1} << kKindAt) - 1);
   switch (static_cast<EventKind>(event.rank >> kKindAt)) {
-    case kNodeEnds: return end_node(static_cast<int>(number));
-    case kArrives: return arrive(number);
+    case kNodeEnds:
+      return end_node(static_cast<int>(number));
+    case kArrives:
+      return arrive(number);
     case kTransferBegins:
       return add_bytes(device_of(number), tensors_[static_cast<size_t>(tensor_of(number))].bytes);
   }

@@ -16,8 +16,8 @@ struct Device {
   int64_t memory_bytes = kUnlimited;
 };
 
-/// From one device to another. A transfer takes the latency and bytes / bandwidth, or what its
-/// tensor says.
+/// From one device to another. A transfer takes the latency and bytes /
+/// bandwidth, or what its tensor says.
 struct Link {
   Picoseconds latency;
   double bytes_per_second = std::numeric_limits<double>::infinity();
@@ -30,7 +30,8 @@ struct Link {
 struct Topology {
   std::string name;
   std::vector<Device> devices;
-  std::vector<Link> links;  ///< from each device to each, row by row; those to itself are not used
+  std::vector<Link> links;  ///< from each device to each, row by row; those to
+                            ///< itself are not used
   int buses = 0;
   bool send_engines = true;     ///< a device sends one tensor at a time
   bool receive_engines = true;  ///< and receives one at a time
@@ -42,11 +43,12 @@ struct Topology {
   }
 };
 
-/// Equal devices without limits, joined by links without latency, limit or contention.
+/// Equal devices without limits, joined by links without latency, limit or
+/// contention.
 Topology ideal_devices(int count, const std::string& kind);
 
-/// A YAML file (env/placement/README.md), or one of the names of `known_topologies`. InputError
-/// with the file and what is wrong there.
+/// A YAML file (env/placement/README.md), or one of the names of
+/// `known_topologies`. InputError with the file and what is wrong there.
 Topology read_topology(const std::string& name_or_path);
 /// "2xv100-nvlink", "8xh100", "cpu+gpu".
 std::vector<std::string> known_topologies();

@@ -6,7 +6,8 @@
 namespace reverie {
 namespace {
 
-/// Layers of twenty nodes; each reads two of the layer before. Costs of 1 to 100 us, 1 MB a tensor.
+/// Layers of twenty nodes; each reads two of the layer before. Costs of 1 to
+/// 100 us, 1 MB a tensor.
 CostGraph layered_graph(int size) {
   constexpr int kWidth = 20;
   Rng rng(1);

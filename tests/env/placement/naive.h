@@ -9,8 +9,9 @@
 
 namespace reverie::testing {
 
-/// What Simulator does, by the words of its header alone and without a thought for speed: no
-/// counters, no heaps; memory is counted when all is over. For times of at least 1.
+/// What Simulator does, by the words of its header alone and without a thought
+/// for speed: no counters, no heaps; memory is counted when all is over. For
+/// times of at least 1.
 class NaiveSimulator {
  public:
   NaiveSimulator(const CostGraph& graph, const Topology& topology, const Placement& placement,
@@ -132,7 +133,9 @@ class NaiveSimulator {
 
   /// From the moment on.
   int64_t bytes_at(int device, int64_t moment) const {
-    const auto within = [&](int64_t first, int64_t last) { return first <= moment && moment < last; };
+    const auto within = [&](int64_t first, int64_t last) {
+      return first <= moment && moment < last;
+    };
     int64_t bytes = 0;
     for (int node = 0; node < graph_.size(); ++node) {
       const CostNode& one = graph_.nodes()[static_cast<size_t>(node)];

@@ -13,7 +13,8 @@
 
 namespace reverie::testing {
 
-/// Nodes "n0", "n1", ... with these times on devices of kind "d", and what they send each other.
+/// Nodes "n0", "n1", ... with these times on devices of kind "d", and what they
+/// send each other.
 inline CostGraph graph_of(const std::vector<int64_t>& times, std::vector<CostTensor> tensors) {
   std::vector<CostNode> nodes;
   std::vector<Picoseconds> costs;
@@ -24,7 +25,8 @@ inline CostGraph graph_of(const std::vector<int64_t>& times, std::vector<CostTen
   return CostGraph("graph", {"d"}, nodes, costs, std::move(tensors));
 }
 
-/// Two kinds of devices; bytes, memory and times are drawn. Every time is at least 1.
+/// Two kinds of devices; bytes, memory and times are drawn. Every time is at
+/// least 1.
 inline CostGraph random_cost_graph(int size, Rng& rng) {
   const auto draw = [&](int low, int high) {
     return low + static_cast<int64_t>(rng.below(static_cast<uint64_t>(high - low + 1)));
@@ -73,8 +75,7 @@ inline Topology random_topology(Rng& rng) {
 inline Placement random_placement(const CostGraph& graph, const Topology& topology, Rng& rng) {
   Placement placement;
   for (int node = 0; node < graph.size(); ++node) {
-    placement.device.push_back(
-        static_cast<int>(rng.below(static_cast<uint64_t>(topology.size()))));
+    placement.device.push_back(static_cast<int>(rng.below(static_cast<uint64_t>(topology.size()))));
     placement.priority.push_back(static_cast<int64_t>(rng.below(5)));
   }
   return placement;

@@ -1,4 +1,5 @@
-// Against schedules and bounds that are known; skipped where the data are not there.
+// Against schedules and bounds that are known; skipped where the data are not
+// there.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -42,7 +43,8 @@ TEST(References, OptimalSchedulesWithCommunicationAreReplayed) {
       placement.priority[node] = -run.at("start").get<int64_t>();
     }
     const int64_t optimal = picoseconds(json.at("reference").at("optimal"));
-    EXPECT_EQ(Simulator(graph, topology).run(placement, Dispatch::kInOrder).makespan.count, optimal);
+    EXPECT_EQ(Simulator(graph, topology).run(placement, Dispatch::kInOrder).makespan.count,
+              optimal);
     EXPECT_LE(interval_bound(graph, topology).count, optimal);
   }
 }
@@ -61,7 +63,8 @@ std::vector<int64_t> levels(const CostGraph& graph) {
   return level;
 }
 
-/// List scheduling on equal devices without communication: nodes go where one is free first.
+/// List scheduling on equal devices without communication: nodes go where one
+/// is free first.
 int64_t list_schedule(const CostGraph& graph, const Topology& topology,
                       const std::vector<int64_t>& priority) {
   Placement placement{std::vector<int>(static_cast<size_t>(graph.size())), priority};

@@ -17,12 +17,12 @@ void for_random_problems(int problems, auto check) {
     const CostGraph graph = testing::random_cost_graph(2 + static_cast<int>(rng.below(25)), rng);
     const Topology topology = testing::random_topology(rng);
     Simulator simulator(graph, topology);
-    for (int i = 0; i < 3; ++i)
-      check(simulator, testing::random_placement(graph, topology, rng));
+    for (int i = 0; i < 3; ++i) check(simulator, testing::random_placement(graph, topology, rng));
   }
 }
 
-/// Priorities that a device can follow: later in the order of the graph is later.
+/// Priorities that a device can follow: later in the order of the graph is
+/// later.
 Placement in_order(const CostGraph& graph, Placement placement) {
   for (size_t i = 0; i < graph.order().size(); ++i)
     placement.priority[static_cast<size_t>(graph.order()[i])] = -static_cast<int64_t>(i);

@@ -9,8 +9,8 @@ namespace reverie {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::graph_of;
+using ::testing::HasSubstr;
 
 constexpr Picoseconds kTen{10};
 
@@ -42,10 +42,12 @@ TEST(Simulator, OneDeviceTakesTheSum) {
 TEST(Simulator, ATransferTakesItsTimeOrThatOfItsLink) {
   Topology two = devices(2);
   for (Link& link : two.links) link = {.latency = {5}, .bytes_per_second = 2e12};
-  const CostGraph given = graph_of({3, 4}, {{.producer = 0, .bytes = 7, .transfer = kTen, .readers = {1}}});
+  const CostGraph given =
+      graph_of({3, 4}, {{.producer = 0, .bytes = 7, .transfer = kTen, .readers = {1}}});
   const CostGraph by_link = graph_of({3, 4}, {{.producer = 0, .bytes = 7, .readers = {1}}});
   EXPECT_EQ(makespan(given, two, {{0, 1}, {}}), 3 + 10 + 4);
-  EXPECT_EQ(makespan(by_link, two, {{0, 1}, {}}), 3 + 5 + 4 + 4);  // 3.5 ps are 4
+  EXPECT_EQ(makespan(by_link, two, {{0, 1}, {}}),
+            3 + 5 + 4 + 4);  // 3.5 ps are 4
   EXPECT_EQ(makespan(given, two, {{1, 1}, {}}), 7);
 }
 
@@ -82,8 +84,9 @@ TEST(Simulator, AReceivingEngineReceivesOneTensorAtATime) {
 }
 
 TEST(Simulator, ABusCarriesOneTensorAtATime) {
-  const CostGraph graph = graph_of({1, 2, 1, 1}, {{.producer = 0, .transfer = kTen, .readers = {2}},
-                                                  {.producer = 1, .transfer = kTen, .readers = {3}}});
+  const CostGraph graph =
+      graph_of({1, 2, 1, 1}, {{.producer = 0, .transfer = kTen, .readers = {2}},
+                              {.producer = 1, .transfer = kTen, .readers = {3}}});
   Topology four = devices(4);
   EXPECT_EQ(makespan(graph, four, {{0, 1, 2, 3}, {}}), 13);
   four.buses = 1;
@@ -120,9 +123,10 @@ TEST(Simulator, AnOrderAgainstTheGraphIsRefused) {
 /// 0 to 1 to 2, and 0 to 2: bytes 10 and 4, and 100 that nobody reads.
 CostGraph chain_of_bytes() {
   std::vector<CostNode> nodes = {{"a", "t", 1000, 7}, {"b", "t", 0, 5}, {"c", "t", 0, 3}};
-  std::vector<CostTensor> tensors = {{.producer = 0, .bytes = 10, .transfer = kTen, .readers = {1, 2}},
-                                     {.producer = 1, .bytes = 4, .transfer = kTen, .readers = {2}},
-                                     {.producer = 2, .bytes = 100, .readers = {}}};
+  std::vector<CostTensor> tensors = {
+      {.producer = 0, .bytes = 10, .transfer = kTen, .readers = {1, 2}},
+      {.producer = 1, .bytes = 4, .transfer = kTen, .readers = {2}},
+      {.producer = 2, .bytes = 100, .readers = {}}};
   return CostGraph("bytes", {"d"}, nodes, {{1}, {1}, {1}}, tensors);
 }
 
@@ -133,7 +137,8 @@ TEST(Simulator, BytesComeAndGoOnOneDevice) {
   const Outcome outcome = Simulator(graph, one).run({{0, 0, 0}, {}}, Dispatch::kReady, &timeline);
   std::vector<int64_t> bytes;
   for (const auto& step : timeline.memory) bytes.push_back(step.bytes);
-  // Persistent; node a with its output; its temporary ends; b with its output; ...
+  // Persistent; node a with its output; its temporary ends; b with its output;
+  // ...
   EXPECT_THAT(bytes, ElementsAre(1000, 1017, 1010, 1019, 1014, 1117, 1114, 1104, 1100));
   EXPECT_EQ(outcome.peak_bytes, 1117);
 }
@@ -159,7 +164,8 @@ TEST(Simulator, ATensorIsOnBothSidesOfATransfer) {
 }
 
 TEST(Simulator, NodesWithoutCostEndWhenTheyBegin) {
-  const CostGraph graph = graph_of({0, 0, 0}, {{.producer = 0, .readers = {1}}, {.producer = 1, .readers = {2}}});
+  const CostGraph graph =
+      graph_of({0, 0, 0}, {{.producer = 0, .readers = {1}}, {.producer = 1, .readers = {2}}});
   EXPECT_EQ(makespan(graph, devices(1), {{0, 0, 0}, {}}), 0);
 }
 

@@ -1,4 +1,5 @@
-// The simulator beside an encoding of its rules as constraints, which Z3 solves.
+// The simulator beside an encoding of its rules as constraints, which Z3
+// solves.
 #include <gtest/gtest.h>
 #include <z3++.h>
 
@@ -10,8 +11,8 @@
 namespace reverie {
 namespace {
 
-/// Starts of nodes and transfers as integers. Each is as early as what it waits for allows, so that
-/// there is one solution.
+/// Starts of nodes and transfers as integers. Each is as early as what it waits
+/// for allows, so that there is one solution.
 class Schedule {
  public:
   Schedule(const Simulator& simulator, const Placement& placement)
@@ -31,7 +32,8 @@ class Schedule {
     return last;
   }
 
-  /// The most bytes on a device at a moment at which there can be more than before.
+  /// The most bytes on a device at a moment at which there can be more than
+  /// before.
   int64_t peak() {
     int64_t most = 0;
     for (const auto& [device, moment] : moments())
@@ -47,7 +49,9 @@ class Schedule {
   };
 
   const CostGraph& graph() const { return simulator_.graph(); }
-  const CostTensor& tensor(int number) const { return graph().tensors()[static_cast<size_t>(number)]; }
+  const CostTensor& tensor(int number) const {
+    return graph().tensors()[static_cast<size_t>(number)];
+  }
   int device_of(int node) const { return placement_.device[static_cast<size_t>(node)]; }
   z3::expr integer(int64_t value) { return context_.int_val(value); }
   int64_t value(const z3::expr& expr) { return model_.eval(expr, true).get_numeral_int64(); }
@@ -68,7 +72,8 @@ class Schedule {
                             simulator_.transfer(number, from, to).count});
   }
 
-  /// `start` is the latest of `ends`, each of which counts where its condition holds.
+  /// `start` is the latest of `ends`, each of which counts where its condition
+  /// holds.
   void is_latest(const z3::expr& start, const std::vector<std::pair<z3::expr, z3::expr>>& ends) {
     z3::expr is_one = context_.bool_val(false);
     for (const auto& [counts, end] : ends) {
@@ -104,15 +109,16 @@ class Schedule {
            (topology.shared_buses && bus >= 0 && bus == topology.link(b.from, b.to).bus);
   }
 
-  /// Who asks first is served first; at one time in the order of nodes, then of tensors and devices.
+  /// Who asks first is served first; at one time in the order of nodes, then of
+  /// tensors and devices.
   void begin_transfer(const Transfer& transfer) {
     const int node = tensor(transfer.tensor).producer;
     std::vector<std::pair<z3::expr, z3::expr>> ends = {{context_.bool_val(true), end_of(node)}};
     for (const Transfer& other : transfers_) {
       if (&other == &transfer || !share(other, transfer)) continue;
       const int from = tensor(other.tensor).producer;
-      const bool is_first_of_equals = std::tuple(from, other.tensor, other.to) <
-                                      std::tuple(node, transfer.tensor, transfer.to);
+      const bool is_first_of_equals =
+          std::tuple(from, other.tensor, other.to) < std::tuple(node, transfer.tensor, transfer.to);
       ends.emplace_back(
           is_first_of_equals ? end_of(from) <= end_of(node) : end_of(from) < end_of(node),
           end_of(other));
