@@ -1,0 +1,82 @@
+#include "env/placement/placement_problem.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/files.h"
+#include "core/base/json.h"
+#include "core/search/algorithms.h"
+#include "env/placement/heuristics.h"
+#include "tests/env/placement/placements.h"
+#include "tests/support/problem_conformance.h"
+
+namespace reverie {
+namespace {
+
+TEST(PlacementProblem, IsAProblem) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const CostGraph graph = testing::random_cost_graph(2 + static_cast<int>(rng.below(10)), rng);
+    Topology topology = testing::random_topology(rng);
+    if (topology.size() == 1) continue;
+    const Placement start = testing::random_placement(graph, topology, rng);
+    testing::check_problem(PlacementProblem(graph, topology, start), 20, seed);
+  }
+}
+
+TEST(PlacementProblem, TooMuchMemoryCostsMoreThanAnyPlacementThatFits) {
+  std::vector<CostNode> nodes(2, {.name = "n", .op = "task", .persistent_bytes = 10});
+  const CostGraph graph("memory", {"d"}, nodes, {{5}, {5}},
+                        {{.producer = 0, .transfer = {90}, .readers = {1}}});
+  Topology topology = ideal_devices(2, "d");
+  topology.devices[0].memory_bytes = topology.devices[1].memory_bytes = 15;
+  const PlacementProblem together(graph, topology, {{0, 0}, {}}),
+      apart(graph, topology, {{0, 1}, {}});
+  EXPECT_FALSE(together.feasible());
+  EXPECT_TRUE(apart.feasible());
+  EXPECT_LT(together.outcome().makespan, apart.outcome().makespan);
+  EXPECT_GT(together.cost(), apart.cost());
+}
+
+TEST(PlacementProblem, GroupsMoveAsOne) {
+  std::vector<CostNode> nodes(3, {.name = "n", .op = "task"});
+  nodes[0].group = nodes[2].group = 7;
+  const CostGraph graph("groups", {"d"}, nodes, {{1}, {1}, {1}}, {});
+  const Topology topology = ideal_devices(3, "d");
+  PlacementProblem problem(graph, topology, {{1, 0, 2}, {}});
+  EXPECT_EQ(problem.placement().device, (std::vector<int>{1, 0, 1}));
+  EXPECT_EQ(problem.moves(0), 4);
+  EXPECT_TRUE(problem.apply({0, 1}));
+  EXPECT_EQ(problem.placement().device, (std::vector<int>{2, 0, 2}));
+}
+
+TEST(PlacementProblem, AnnealingFindsNineOfTenOptimaWithCommunication) {
+  const auto files = testing::reference_files("optimal-comm");
+  if (files.empty()) GTEST_SKIP() << "no reference data";
+  SearchOptions options;
+  options.budget = 10;
+  options.annealing.sweeps = 200;
+  int found = 0;
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    const Json json = Json::parse(read_file(file));
+    const CostGraph graph = read_cost_graph(file);
+    Topology topology = ideal_devices(static_cast<int>(json.at("devices").array().size()), "");
+    for (size_t i = 0; i < topology.devices.size(); ++i)
+      topology.devices[i].kind = json.at("devices").array()[i].at("kind").get<std::string>();
+    Simulator simulator(graph, topology);
+    const auto start =
+        std::make_shared<const PlacementProblem>(graph, topology, on_one_device(simulator, 0));
+    const SearchOutcome outcome = solve(start, options, run_annealing);
+    const auto& best = dynamic_cast<const PlacementSnapshot&>(*outcome.best.state).placement;
+    const int64_t makespan = simulator.run(best, Dispatch::kInOrder).makespan.count;
+    const int64_t optimal = json.at("reference").at("optimal").get<int64_t>() * 1000000;
+    EXPECT_EQ(static_cast<double>(makespan), outcome.best.cost);
+    EXPECT_GE(makespan, optimal);
+    found += makespan == optimal ? 1 : 0;
+  }
+  EXPECT_GE(found, 64) << "of " << files.size();
+}
+
+}  // namespace
+}  // namespace reverie
