@@ -12,6 +12,7 @@ void register_compare(CLI::App& app);
 void register_inspect(CLI::App& app);
 void register_model(CLI::App& app);
 void register_optimize(CLI::App& app);
+void register_place(CLI::App& app);
 void register_profile(CLI::App& app);
 void register_rules(CLI::App& app);
 void register_rules_generate(CLI::App& group);  ///< in the group `rules`

@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   reverie::register_inspect(app);
   reverie::register_model(app);
   reverie::register_optimize(app);
+  reverie::register_place(app);
   reverie::register_profile(app);
   reverie::register_rules(app);
 #ifdef REVERIE_LEARNING

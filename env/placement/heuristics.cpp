@@ -51,11 +51,14 @@ class Plan {
 
   /// The earliest start, in the first gap that is large enough or, without `gaps`, at the end.
   int64_t earliest(int node, int device, bool gaps) const {
+    const auto& busy = busy_[static_cast<size_t>(device)];
     int64_t start = ready(node, device);
+    if (!gaps) return busy.empty() ? start : std::max(start, busy.back().second);
     const int64_t time = simulator_.cost(node, device).count;
-    for (const auto& [from, to] : busy_[static_cast<size_t>(device)]) {
-      if (gaps && start + time <= from) break;
-      start = std::max(start, to);
+    const auto is_over = [&](const auto& interval) { return interval.second <= start; };
+    for (auto next = std::ranges::partition_point(busy, is_over); next != busy.end(); ++next) {
+      if (start + time <= next->first) break;
+      start = std::max(start, next->second);
     }
     return start;
   }
