@@ -1,7 +1,6 @@
 #include "tools/policy/adapt_dreams.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +10,8 @@
 
 namespace reverie {
 namespace {
+
+constexpr size_t kDrawn = 1024, kDreamt = 1024;
 
 /// Takes the actions of one row after the other, in trajectory b those of row b.
 class Recital : public Policy {
@@ -73,7 +74,7 @@ std::vector<ExpectedPlan> dreamt_plans(const TrainedPolicy& trained, const Adapt
   const JobState first = start.source->start(0)->state();
   Rng rng(seed);
   std::vector<Decisions> plans;
-  for (const DreamtEpisode& episode : dreams.dream(*trained.policy, kDreamtPlans, rng.bits())) {
+  for (const DreamtEpisode& episode : dreams.dream(*trained.policy, kDreamt, rng.bits())) {
     const auto& actions = episode.actions;
     plans.push_back(imagined(start, first, [&](size_t place, const Decisions& choices) {
       const auto wanted =
@@ -81,25 +82,20 @@ std::vector<ExpectedPlan> dreamt_plans(const TrainedPolicy& trained, const Adapt
       return std::ranges::count(choices, wanted) > 0 ? wanted : std::nullopt;
     }));
   }
-  for (int i = 0; i < kDrawnPlans; ++i)
+  for (size_t i = 0; i < kDrawn; ++i)
     plans.push_back(imagined(start, first, [&](size_t, const Decisions& choices) {
       return choices[rng.below(choices.size())];
     }));
 
-  const auto preference = [&](const Decisions& plan) {
-    const auto times = std::count(plans.begin(), plans.begin() + kDreamtPlans, plan);
-    return kPreference * std::log((static_cast<double>(times) + 0.5) / kDreamtPlans);
-  };
   std::vector<std::vector<Action>> rows;
   for (const Decisions& decisions : plans) {
     rows.emplace_back();
     for (const auto& decision : decisions) rows.back().push_back(dreams.action_of(decision));
   }
   Recital recital(std::move(rows));
-  const std::vector<DreamtEpisode> episodes = dreams.dream(recital, plans.size(), 0);
   std::vector<ExpectedPlan> expected;
-  for (size_t i = 0; i < plans.size(); ++i)
-    expected.push_back({plans[i], episodes[i].reward + preference(plans[i])});
+  for (const DreamtEpisode& episode : dreams.dream(recital, plans.size(), 0))
+    expected.push_back({std::move(plans[expected.size()]), episode.reward});
   return expected;
 }
 

@@ -5,8 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "core/base/files.h"
-#include "core/base/json.h"
 #include "env/placement/bounds.h"
 #include "tests/env/placement/placements.h"
 
@@ -109,19 +107,14 @@ TEST(Heuristics, BesideOptimaWithCommunication) {
   int by_heft = 0, by_etf = 0;
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
-    const Json json = Json::parse(read_file(file));
-    const CostGraph graph = read_cost_graph(file);
-    Topology topology = ideal_devices(static_cast<int>(json.at("devices").array().size()), "");
-    for (size_t i = 0; i < topology.devices.size(); ++i)
-      topology.devices[i].kind = json.at("devices").array()[i].at("kind").get<std::string>();
-    Simulator simulator(graph, topology);
-    const int64_t optimal = json.at("reference").at("optimal").get<int64_t>() * 1000000;
+    const testing::ExactCase one(file);
+    Simulator simulator(one.graph, one.topology);
     const int64_t found = simulator.run(heft(simulator), Dispatch::kInOrder).makespan.count;
     const int64_t other = simulator.run(etf(simulator), Dispatch::kInOrder).makespan.count;
-    EXPECT_GE(found, optimal);
-    EXPECT_GE(other, optimal);
-    by_heft += found == optimal ? 1 : 0;
-    by_etf += other == optimal ? 1 : 0;
+    EXPECT_GE(found, one.optimal);
+    EXPECT_GE(other, one.optimal);
+    by_heft += found == one.optimal ? 1 : 0;
+    by_etf += other == one.optimal ? 1 : 0;
   }
   EXPECT_EQ(by_heft, 27);
   EXPECT_EQ(by_etf, 18);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/files.h"
+#include "core/base/json.h"
 #include "core/base/random.h"
 #include "env/placement/simulator.h"
 
@@ -91,5 +93,23 @@ inline std::vector<std::string> reference_files(const std::string& folder) {
   std::ranges::sort(files);
   return files;
 }
+
+/// A graph with communication whose optimum is known, on its devices without contention.
+struct ExactCase {
+  explicit ExactCase(const std::string& file)
+      : json(Json::parse(read_file(file))),
+        graph(read_cost_graph(file)),
+        topology(ideal_devices(static_cast<int>(json.at("devices").array().size()), "")),
+        optimal(json.at("reference").at("optimal").get<int64_t>() * kUnit) {
+    for (size_t i = 0; i < topology.devices.size(); ++i)
+      topology.devices[i].kind = json.at("devices").array()[i].at("kind").get<std::string>();
+  }
+
+  static constexpr int64_t kUnit = 1000000;  // of the files, whose times are whole
+  Json json;
+  CostGraph graph;
+  Topology topology;
+  int64_t optimal;  ///< makespan in picoseconds
+};
 
 }  // namespace reverie::testing

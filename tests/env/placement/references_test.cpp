@@ -13,39 +13,27 @@
 namespace reverie {
 namespace {
 
+using testing::ExactCase;
 using testing::reference_files;
 
-constexpr int64_t kUnit = 1000000;  // of the files, whose times are whole
-
-int64_t picoseconds(const Json& units) { return units.get<int64_t>() * kUnit; }
-
-/// Devices as the file lists them, without limits and contention.
-Topology devices_of(const Json& file) {
-  Topology topology = ideal_devices(static_cast<int>(file.at("devices").array().size()), "");
-  for (size_t i = 0; i < topology.devices.size(); ++i)
-    topology.devices[i].kind = file.at("devices").array()[i].at("kind").get<std::string>();
-  return topology;
-}
+constexpr int64_t kUnit = ExactCase::kUnit;
 
 TEST(References, OptimalSchedulesWithCommunicationAreReplayed) {
   const auto files = reference_files("optimal-comm");
   if (files.empty()) GTEST_SKIP() << "no reference data";
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
-    const Json json = Json::parse(read_file(file));
-    const CostGraph graph = read_cost_graph(file);
-    const Topology topology = devices_of(json);
-    Placement placement{std::vector<int>(static_cast<size_t>(graph.size())),
-                        std::vector<int64_t>(static_cast<size_t>(graph.size()))};
-    for (const Json& run : json.at("schedule").array()) {
+    const ExactCase one(file);
+    Placement placement{std::vector<int>(one.graph.nodes().size()),
+                        std::vector<int64_t>(one.graph.nodes().size())};
+    for (const Json& run : one.json.at("schedule").array()) {
       const auto node = run.at("node").get<size_t>();
       placement.device[node] = run.at("device").get<int>();
       placement.priority[node] = -run.at("start").get<int64_t>();
     }
-    const int64_t optimal = picoseconds(json.at("reference").at("optimal"));
-    EXPECT_EQ(Simulator(graph, topology).run(placement, Dispatch::kInOrder).makespan.count,
-              optimal);
-    EXPECT_LE(interval_bound(graph, topology).count, optimal);
+    Simulator simulator(one.graph, one.topology);
+    EXPECT_EQ(simulator.run(placement, Dispatch::kInOrder).makespan.count, one.optimal);
+    EXPECT_LE(interval_bound(one.graph, one.topology).count, one.optimal);
   }
 }
 
@@ -110,7 +98,7 @@ TEST(References, OptimaWithoutCommunicationAreTheIntervalBoundAndOftenReached) {
       const int processors = reference.at("processors").get<int>();
       SCOPED_TRACE(fmt::format("{} on {}", file, processors));
       const Topology topology = ideal_devices(processors, "processor");
-      const int64_t best = picoseconds(*optimal);
+      const int64_t best = optimal->get<int64_t>() * kUnit;
       const int64_t bound = interval_bound(graph, topology).count;
       EXPECT_EQ((bound + kUnit - 1) / kUnit * kUnit, best);
       const int64_t found = list_schedule(graph, topology, levels(graph));
