@@ -54,38 +54,48 @@ std::vector<std::vector<int>> entities_of(const CostGraph& graph) {
 
 PlacementProblem::PlacementProblem(const CostGraph& graph, const Topology& topology,
                                    const Placement& start)
-    : simulator_(graph, topology), placement_(start), order_(order_of(graph, start.priority)) {
+    : simulator_(graph, topology), placement_(start) {
+  simulator_.run(start);  // it refuses what does not fit the graph
+  shared_ = describe();
+  for (const auto& entity : shared_->entities)
+    for (const int node : entity)
+      placement_.device[static_cast<size_t>(node)] =
+          start.device[static_cast<size_t>(entity.front())];
+  order_ = order_of(graph, start.priority);
+  placement_.priority.resize(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i)
+    placement_.priority[static_cast<size_t>(order_[i])] = -static_cast<int64_t>(i);
+  outcome_ = simulator_.run(placement_, Dispatch::kInOrder);
+}
+
+std::shared_ptr<const PlacementProblem::Shared> PlacementProblem::describe() const {
+  const CostGraph& graph = simulator_.graph();
+  const Topology& topology = simulator_.topology();
+  const int devices = topology.size();
   auto shared = std::make_shared<Shared>();
   shared->entities = entities_of(graph);
   for (const Device& device : topology.devices)
     shared->has_limits = shared->has_limits || device.memory_bytes != Device::kUnlimited;
-  shared->bound = static_cast<double>(
+  shared->shortest = static_cast<double>(
       std::max(critical_path(graph, topology), work_bound(graph, topology)).count);
   for (int node = 0; node < graph.size(); ++node) {
+    const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
     Picoseconds longest;
-    for (int device = 0; device < topology.size(); ++device)
+    for (int device = 0; device < devices; ++device)
       longest = std::max(longest, simulator_.cost(node, device));
     shared->longest += static_cast<double>(longest.count);
+    shared->bytes += static_cast<double>(one.persistent_bytes + one.temporary_bytes);
   }
-  for (size_t i = 0; i < graph.tensors().size(); ++i) {
+  for (int tensor = 0; tensor < std::ssize(graph.tensors()); ++tensor) {
     Picoseconds longest;
-    for (int from = 0; from < topology.size(); ++from)
-      for (int to = 0; to < topology.size(); ++to)
-        longest = std::max(longest, simulator_.transfer(static_cast<int>(i), from, to));
-    shared->longest += static_cast<double>(longest.count) * topology.size();
-    shared->bytes += static_cast<double>(graph.tensors()[i].bytes) * topology.size();
+    for (int from = 0; from < devices; ++from)
+      for (int to = 0; to < devices; ++to)
+        longest = std::max(longest, simulator_.transfer(tensor, from, to));
+    shared->longest += static_cast<double>(longest.count) * devices;
+    const int64_t bytes = graph.tensors()[static_cast<size_t>(tensor)].bytes;
+    shared->bytes += static_cast<double>(bytes) * devices;
   }
-  for (const CostNode& node : graph.nodes())
-    shared->bytes += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
-  for (const auto& entity : shared->entities)
-    for (const int node : entity)
-      placement_.device[static_cast<size_t>(node)] =
-          start.device[static_cast<size_t>(entity.front())];
-  placement_.priority.resize(order_.size());
-  for (size_t i = 0; i < order_.size(); ++i)
-    placement_.priority[static_cast<size_t>(order_[i])] = -static_cast<int64_t>(i);
-  shared_ = std::move(shared);
-  outcome_ = simulator_.run(placement_, Dispatch::kInOrder);
+  return shared;
 }
 
 std::unique_ptr<Problem> PlacementProblem::copy() const {
@@ -99,7 +109,7 @@ double PlacementProblem::cost_of(const Outcome& outcome) const {
   return makespan + shared_->longest * (1 + missing);
 }
 
-double PlacementProblem::lower_bound() const { return shared_->bound; }
+double PlacementProblem::lower_bound() const { return shared_->shortest; }
 
 int PlacementProblem::moves(int kind) const {
   const auto others = static_cast<size_t>(simulator_.topology().size()) - 1;

@@ -50,16 +50,17 @@ class PlacementProblem : public Problem {
   struct Shared {
     std::vector<std::vector<int>> entities;  ///< nodes that stay together
     bool has_limits = false;
-    double bound = 0, longest = 0;  ///< makespans: of any placement, and of none
-    double bytes = 0;               ///< that all can need
+    double shortest = 0, longest = 0;  ///< picoseconds: no placement takes less, or more
+    double bytes = 0;                  ///< no placement needs more on all devices together
   };
 
+  std::shared_ptr<const Shared> describe() const;
   double cost_of(const Outcome& outcome) const;
   /// Changes both; false where the move is refused, and nothing is changed.
   bool take(const Move& move, Placement& placement, std::vector<int>& order) const;
   void move_entity(int number, Placement& placement) const;
-  /// Where the nodes from `first` to `place` go that run before the others: the one at `place`, and
-  /// what it waits for. Empty where the one at `first` is among them.
+  /// Of the nodes from `first` to `place`, in their order, the one at `place` and those that it
+  /// waits for. Empty where the one at `first` is among them.
   std::vector<int> run_first(int first, int place) const;
   /// The place in the order of the node that precedes the one at `place` on its device; -1: none.
   int earlier_place(int place) const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.h"
 #include "core/search/algorithms.h"
 #include "env/placement/heuristics.h"
 #include "tests/env/placement/placements.h"
@@ -34,6 +35,13 @@ TEST(PlacementProblem, TooMuchMemoryCostsMoreThanAnyPlacementThatFits) {
   EXPECT_TRUE(apart.feasible());
   EXPECT_LT(together.outcome().makespan, apart.outcome().makespan);
   EXPECT_GT(together.cost(), apart.cost());
+}
+
+TEST(PlacementProblem, AStartOfAnotherGraphIsRefused) {
+  const CostGraph graph = testing::graph_of({1, 1, 1}, {});
+  const Topology topology = ideal_devices(2, "d");
+  EXPECT_THROW(PlacementProblem(graph, topology, {{0, 1}, {}}), InputError);
+  EXPECT_THROW(PlacementProblem(graph, topology, {{0, 1, 0}, {1}}), InputError);
 }
 
 TEST(PlacementProblem, GroupsMoveAsOne) {
