@@ -118,6 +118,7 @@ for name in squeezenet1_1 bert_tiny bert_base vit_b_16 nasrnn nasnet_a inception
 for name in cnn1-early cnn1-middle cnn1-late cnn2-early-middle {chain,residual}-{0.1,0.25,0.4,0.55,0.7}; do
   echo $name >all/$name.json
 done
+for name in chain residual; do echo $name >all/$name.yaml; done
 for file in "$root"/experiments/*/*.toml; do
   REVERIE=$here/fake "$root/experiments/run.py" "$file" --models all --out plans --dry-run >said 2>err ||
     fails "$file: $(cat err)"
