@@ -1,6 +1,8 @@
 #include "env/placement/heuristics.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <ranges>

@@ -1,9 +1,9 @@
 #include "env/placement/placement_problem.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <queue>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
