@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/files.h"
 #include "tools/command.h"
@@ -15,8 +17,11 @@ namespace {
 
 struct Options {
   std::string graph, devices, out;
-  double seconds = 10;
+  std::vector<std::string> methods;
+  int64_t evaluations = 0;
+  std::optional<double> seconds;
   uint64_t seed = 1;
+  bool memory = false;
   bool json = false;
 };
 
@@ -62,12 +67,38 @@ Json summary(const Options& options, const PlaceResult& result) {
           {"evaluations", evaluations}};
 }
 
+std::vector<PlaceMethod> methods_of(const Options& options, const CostGraph& graph) {
+  if (options.methods.empty()) return usual_methods(graph);
+  std::vector<PlaceMethod> methods;
+  for (const std::string& name : options.methods)
+    methods.push_back(place_method(place_methods(), name));
+  return methods;
+}
+
+EvaluationBudget budget_of(const Options& options) {
+  constexpr double kSeconds = 10;
+  const bool is_counted = options.evaluations > 0;
+  return {.evaluations = options.evaluations,
+          .seconds = options.seconds.value_or(is_counted ? 0 : kSeconds),
+          .stop = stop_on_interrupt()};
+}
+
+PlacementObjective objective_of(const Options& options) {
+  return options.memory ? PlacementObjective::kPeakMemory : PlacementObjective::kMakespan;
+}
+
+std::string methods_text() {
+  std::string table = "Methods:\n";
+  for (const PlaceMethod& method : place_methods())
+    table += fmt::format("  {:<12} {}\n", method.name, method.what);
+  return table;
+}
+
 void run(const Options& options) {
   const CostGraph graph = read_cost_graph(options.graph);
   const Topology topology = read_topology(options.devices);
-  const PlaceResult result =
-      place(graph, topology,
-            {.seconds = options.seconds, .seed = options.seed, .stop = stop_on_interrupt()});
+  const PlaceResult result = place(graph, topology, methods_of(options, graph), budget_of(options),
+                                   options.seed, objective_of(options));
   print(result);
   if (!options.out.empty())
     write_file(options.out, placement_json(graph, topology, result).dump(1) + "\n");
@@ -87,10 +118,20 @@ void register_place(CLI::App& app) {
                    fmt::format("A YAML file, or {}", fmt::join(known_topologies(), ", ")))
       ->required();
   command->add_option("--out", options->out, "Where the placement is written, as JSON");
-  command->add_option("--time-limit", options->seconds, "Seconds for the searches")
+  command
+      ->add_option("--method", options->methods,
+                   "Methods to try, with commas between; without it those that suit the graph")
+      ->delimiter(',');
+  command->add_option("--evaluations", options->evaluations, "Placements that each may simulate")
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--time-limit", options->seconds,
+                   "Seconds for the searches together; 10 without --evaluations")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->footer(methods_text());
   command->callback([options] { run(*options); });
 }
 

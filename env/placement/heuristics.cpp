@@ -182,6 +182,23 @@ Placement on_one_device(const Simulator& simulator, int device) {
   return plan.finish();
 }
 
+std::vector<int64_t> path_priorities(const Simulator& simulator) {
+  const CostGraph& graph = simulator.graph();
+  const int devices = simulator.topology().size();
+  std::vector<int64_t> longest(static_cast<size_t>(graph.size()));
+  for (const int node : graph.order() | std::views::reverse) {
+    int64_t after = 0;
+    const auto [first, last] = graph.outputs(node);
+    for (int tensor = first; tensor < last; ++tensor)
+      for (const int reader : graph.tensors()[static_cast<size_t>(tensor)].readers)
+        after = std::max(after, longest[static_cast<size_t>(reader)]);
+    int64_t sum = 0;
+    for (int device = 0; device < devices; ++device) sum += simulator.cost(node, device).count;
+    longest[static_cast<size_t>(node)] = after + sum / devices;
+  }
+  return longest;
+}
+
 Placement heft(const Simulator& simulator) {
   const auto ranks = Ranks(simulator).upward(/*with_transfers=*/true);
   std::vector<int> order = simulator.graph().order();  // it decides between equal ranks

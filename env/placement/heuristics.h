@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "env/placement/simulator.h"
 
 namespace reverie {
@@ -14,6 +17,10 @@ namespace reverie {
 
 /// All nodes on one device.
 Placement on_one_device(const Simulator& simulator, int device);
+
+/// By node the longest path from it on, with mean costs of the devices and without transfers: the
+/// usual priorities of list scheduling (Graham's and HLFET's).
+std::vector<int64_t> path_priorities(const Simulator& simulator);
 
 /// HEFT (Topcuoglu, Hariri and Wu 2002): nodes by the longest path from them on, with mean costs of
 /// the devices and mean transfers between two different ones; each to the device on which it ends

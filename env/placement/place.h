@@ -1,19 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/base/stop.h"
-#include "env/placement/simulator.h"
+#include "env/placement/methods.h"
 
 namespace reverie {
-
-struct PlaceOptions {
-  double seconds = 10;  ///< for the searches; the heuristics before them take what they need
-  uint64_t seed = 1;
-  StopToken stop = {};
-};
 
 /// What a method came to.
 struct PlacedBy {
@@ -25,16 +20,21 @@ struct PlacedBy {
 
 struct PlaceResult {
   std::vector<PlacedBy> methods;
-  size_t winner = 0;    ///< the shortest makespan of those that fit; else the fewest bytes over
+  size_t winner = 0;    ///< the first of the cheapest; where nothing fits, of the fewest bytes over
   Placement placement;  ///< of the winner, to be run in order
   Timeline timeline;
   Picoseconds bound;  ///< no placement is shorter
 };
 
-/// The best device alone, m-TOPO, ETF (of up to 3,000 nodes), HEFT, local search from the best of
-/// these, and simulated annealing, the last two with half of the time each. InputError as
-/// Simulator.
-PlaceResult place(const CostGraph& graph, const Topology& topology, const PlaceOptions& options);
+/// Runs methods one after the other. Those that search share the budget's seconds; each has all of
+/// its evaluations. InputError as Simulator.
+PlaceResult place(const CostGraph& graph, const Topology& topology,
+                  std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
+                  uint64_t seed, PlacementObjective objective = PlacementObjective::kMakespan);
+
+/// Those that `reverie place` tries for a graph: heuristics that end in a second or so, local
+/// search and annealing.
+std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
 
 /// Where and when each node runs: the format placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/algorithms.h"
-#include "env/placement/heuristics.h"
 #include "tests/env/placement/placements.h"
 #include "tests/support/problem_conformance.h"
 
@@ -54,29 +52,6 @@ TEST(PlacementProblem, GroupsMoveAsOne) {
   EXPECT_EQ(problem.moves(0), 4);
   EXPECT_TRUE(problem.apply({0, 1}));
   EXPECT_EQ(problem.placement().device, (std::vector<int>{2, 0, 2}));
-}
-
-TEST(PlacementProblem, AnnealingFindsNineOfTenOptimaWithCommunication) {
-  const auto files = testing::reference_files("optimal-comm");
-  if (files.empty()) GTEST_SKIP() << "no reference data";
-  SearchOptions options;
-  options.budget = 10;
-  options.annealing.sweeps = 200;
-  int found = 0;
-  for (const std::string& file : files) {
-    SCOPED_TRACE(file);
-    const testing::ExactCase one(file);
-    Simulator simulator(one.graph, one.topology);
-    const auto start = std::make_shared<const PlacementProblem>(one.graph, one.topology,
-                                                                on_one_device(simulator, 0));
-    const SearchOutcome outcome = solve(start, options, run_annealing);
-    const auto& best = dynamic_cast<const PlacementSnapshot&>(*outcome.best.state).placement;
-    const int64_t makespan = simulator.run(best, Dispatch::kInOrder).makespan.count;
-    EXPECT_EQ(static_cast<double>(makespan), outcome.best.cost);
-    EXPECT_GE(makespan, one.optimal);
-    found += makespan == one.optimal ? 1 : 0;
-  }
-  EXPECT_GE(found, 64) << "of " << files.size();
 }
 
 }  // namespace

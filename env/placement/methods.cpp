@@ -1,0 +1,76 @@
+#include "env/placement/methods.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "env/placement/heuristics.h"
+#include "env/placement/local_search.h"
+#include "env/placement/ordered_placement.h"
+
+namespace reverie {
+namespace {
+
+template <auto kHeuristic>
+void once(Evaluator& evaluator, uint64_t) {
+  evaluator.evaluate(kHeuristic(evaluator.simulator()), Dispatch::kInOrder);
+}
+
+void each_device(Evaluator& evaluator, uint64_t) {
+  for (int device = 0; device < evaluator.topology().size(); ++device)
+    evaluator.evaluate(on_one_device(evaluator.simulator(), device), Dispatch::kInOrder);
+}
+
+void random_placements(Evaluator& evaluator, uint64_t seed) {
+  const PlacementEntities entities(evaluator.graph());
+  const auto devices = static_cast<uint64_t>(evaluator.topology().size());
+  Placement placement{{}, path_priorities(evaluator.simulator())};
+  for (uint64_t i = 0; !evaluator.spent(); ++i) {
+    Rng rng = Rng(seed).fork(i);
+    std::vector<int> drawn;
+    for (int entity = 0; entity < entities.size(); ++entity)
+      drawn.push_back(static_cast<int>(rng.below(devices)));
+    placement.device = entities.spread(drawn);
+    evaluator.evaluate(placement);
+  }
+}
+
+/// From the best of one device alone and HEFT.
+void improve(Evaluator& evaluator, uint64_t seed) {
+  each_device(evaluator, seed);
+  once<heft>(evaluator, seed);
+  local_search(evaluator, Placement(evaluator.best()), Rng(seed));
+}
+
+void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
+  each_device(evaluator, seed);
+  anneal(evaluator, Placement(evaluator.best()), Rng(seed));
+}
+
+}  // namespace
+
+std::span<const PlaceMethod> place_methods() {
+  static const std::vector<PlaceMethod> methods{
+      {"one_device", "all on the best device", each_device, false},
+      {"m_topo", "devices filled in topological order", once<m_topo>, false},
+      {"etf", "the node that can start earliest", once<etf>, false},
+      {"heft", "the longest path first, where it ends earliest", once<heft>, false},
+      {"random", "the best of random devices", random_placements},
+      {"local", "iterated local search from the best of one_device and heft", improve},
+      {"annealing", "simulated annealing from the best device", anneal_from_one_device},
+  };
+  return methods;
+}
+
+const PlaceMethod& place_method(std::span<const PlaceMethod> methods, const std::string& name) {
+  const auto found = std::ranges::find(methods, name, &PlaceMethod::name);
+  if (found != methods.end()) return *found;
+  std::vector<std::string> names;
+  for (const PlaceMethod& method : methods) names.push_back(method.name);
+  throw InputError("no method '{}'; there are {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace reverie
