@@ -27,13 +27,16 @@ class Total {
 }  // namespace
 
 CostGraph::CostGraph(std::string name, std::vector<std::string> kinds, std::vector<CostNode> nodes,
-                     std::vector<Picoseconds> costs, std::vector<CostTensor> tensors)
+                     std::vector<Picoseconds> costs, std::vector<CostTensor> tensors,
+                     std::optional<CostParts> parts)
     : name_(std::move(name)),
       kinds_(std::move(kinds)),
       nodes_(std::move(nodes)),
       costs_(std::move(costs)),
-      tensors_(std::move(tensors)) {
+      tensors_(std::move(tensors)),
+      parts_(std::move(parts)) {
   require_numbers();
+  if (parts_) require_parts();
   std::ranges::stable_sort(tensors_, {}, &CostTensor::producer);
   connect();
   sort();
@@ -77,6 +80,26 @@ void CostGraph::require_numbers() const {
       total.add(std::max(tensor.transfer, Picoseconds{}));
     }
   }
+}
+
+void CostGraph::require_parts() const {
+  REVERIE_CHECK(parts_->kinds.size() == kinds_.size() &&
+                parts_->arithmetic.size() == costs_.size() &&
+                parts_->moved_bytes.size() == nodes_.size());
+  for (size_t kind = 0; kind < kinds_.size(); ++kind)
+    if (!(parts_->kinds[kind].bytes_per_second > 0) || parts_->kinds[kind].launch < Picoseconds{})
+      throw InputError("kind '{}' needs a bandwidth above 0 and a launch of at least 0",
+                       kinds_[kind]);
+  Total total;
+  for (size_t i = 0; i < costs_.size(); ++i) {
+    if (parts_->arithmetic[i] < Picoseconds{})
+      throw InputError("node '{}' has a negative time of arithmetic",
+                       nodes_[i / kinds_.size()].name);
+    total.add(parts_->arithmetic[i]);
+  }
+  for (size_t node = 0; node < nodes_.size(); ++node)
+    if (parts_->moved_bytes[node] < 0)
+      throw InputError("node '{}' moves a negative number of bytes", nodes_[node].name);
 }
 
 void CostGraph::connect() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,6 +30,23 @@ struct CostTensor {
   std::vector<int> readers;        ///< nodes, each once
 };
 
+/// What costs are made of, so that those of fused nodes follow from it
+/// (fusion.h): a node takes launch + max(arithmetic, moved bytes / bandwidth),
+/// or nothing where it starts no kernel (Williams, Waterman and Patterson,
+/// "Roofline", 2009).
+struct CostParts {
+  struct Kind {
+    double bytes_per_second = 0;  ///< of a kernel that streams through memory; above 0
+    Picoseconds launch;           ///< of a kernel
+    bool operator==(const Kind&) const = default;
+  };
+  std::vector<Kind> kinds;              ///< in the order of the graph's
+  std::vector<Picoseconds> arithmetic;  ///< by node and, within it, by kind: without memory, launch
+  std::vector<int64_t> moved_bytes;     ///< by node: read and written, weights among them
+
+  bool operator==(const CostParts&) const = default;
+};
+
 /// Operators with their costs on each kind of device, and what they send each
 /// other. Immutable.
 class CostGraph {
@@ -37,13 +55,16 @@ class CostGraph {
   /// `kinds`. InputError for a cycle, a negative or missing number, a node that
   /// is not there, or times that sum to more than 53 days.
   CostGraph(std::string name, std::vector<std::string> kinds, std::vector<CostNode> nodes,
-            std::vector<Picoseconds> costs, std::vector<CostTensor> tensors);
+            std::vector<Picoseconds> costs, std::vector<CostTensor> tensors,
+            std::optional<CostParts> parts = std::nullopt);
 
   const std::string& name() const { return name_; }
   const std::vector<std::string>& kinds() const { return kinds_; }
   const std::vector<CostNode>& nodes() const { return nodes_; }
   /// In the order of their producers.
   const std::vector<CostTensor>& tensors() const { return tensors_; }
+  /// Empty where only the costs are known.
+  const std::optional<CostParts>& parts() const { return parts_; }
   int size() const { return static_cast<int>(nodes_.size()); }
 
   Picoseconds cost(int node, int kind) const { return costs_[index(node, kind)]; }
@@ -64,6 +85,7 @@ class CostGraph {
     return static_cast<size_t>(node) * kinds_.size() + static_cast<size_t>(kind);
   }
   void require_numbers() const;
+  void require_parts() const;
   void connect();
   void sort();
 
@@ -72,13 +94,24 @@ class CostGraph {
   std::vector<CostNode> nodes_;
   std::vector<Picoseconds> costs_;
   std::vector<CostTensor> tensors_;
+  std::optional<CostParts> parts_;
   std::vector<std::vector<int>> inputs_;
   std::vector<int> first_output_, order_;
 };
 
-/// A file in the format placement-graph/1 (env/placement/README.md). Out-edges
-/// of one node that have the same bytes and the same time are one tensor.
-/// InputError with the file and what is wrong there.
+// Files in the format placement-graph/1 (env/placement/README.md), and in it:
+//
+// - Out-edges of one node that name the same number as their "tensor" are one
+//   tensor; those without a number are one where bytes and time are the same.
+// - An edge that leads "to" null says of a tensor that nobody reads.
+// - "kinds" gives "bytes_per_second" and "launch_us" of each kind of device.
+//   Then each node has "arithmetic_us" by kind, and "moved_bytes": CostParts.
+
+/// Kinds in the order of the alphabet. InputError with the file and what is
+/// wrong there.
 CostGraph read_cost_graph(const std::string& path);
+/// Reads as the same graph but for the order of kinds, where no time is longer
+/// than 37 minutes. InputError where it cannot be written.
+void write_cost_graph(const CostGraph& graph, const std::string& path);
 
 }  // namespace reverie
