@@ -142,4 +142,11 @@ void CostGraph::sort() {
                    nodes_[static_cast<size_t>(stuck - waiting.begin())].name);
 }
 
+CostGraph CostGraph::with_groups(const std::vector<int>& groups) const {
+  REVERIE_CHECK(groups.size() == nodes_.size());
+  CostGraph other = *this;
+  for (size_t node = 0; node < groups.size(); ++node) other.nodes_[node].group = groups[node];
+  return other;
+}
+
 }  // namespace reverie

@@ -80,6 +80,9 @@ class CostGraph {
   /// the lowest number.
   const std::vector<int>& order() const { return order_; }
 
+  /// The same with these colocation groups, one a node; -1: the node is free.
+  CostGraph with_groups(const std::vector<int>& groups) const;
+
  private:
   size_t index(int node, int kind) const {
     return static_cast<size_t>(node) * kinds_.size() + static_cast<size_t>(kind);
