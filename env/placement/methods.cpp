@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "env/placement/brkga.h"
 #include "env/placement/heuristics.h"
 #include "env/placement/local_search.h"
 #include "env/placement/ordered_placement.h"
@@ -60,6 +61,8 @@ std::span<const PlaceMethod> place_methods() {
       {"heft", "the longest path first, where it ends earliest", once<heft>, false},
       {"random", "the best of random devices", random_placements},
       {"local", "iterated local search from the best of one_device and heft", improve},
+      {"brkga", "a genetic algorithm on random keys",
+       [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},
   };
   return methods;
