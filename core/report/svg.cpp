@@ -53,23 +53,6 @@ bool finite(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
-std::string open_svg(double width, double height, const std::string& title) {
-  return fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0:.0f} {1:.0f}' role='img' "
-      "aria-label=\"{2}\"><text x='{3:.0f}' y='18' class='title'>{2}</text>\n",
-      width, height, escape_html(title), width / 2);
-}
-
-std::string text(double x, double y, const std::string& what, const char* css) {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' class='{}'>{}</text>\n", x, y, css,
-                     escape_html(what));
-}
-
-std::string line(double x1, double y1, double x2, double y2, const char* css) {
-  return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' class='{}'/>\n", x1, y1,
-                     x2, y2, css);
-}
-
 /// The frame of a line chart: from data to pixels.
 struct Frame {
   Range x, y;
@@ -104,23 +87,23 @@ Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
 std::string draw_axes(const Frame& frame, const ChartAxes& axes) {
   std::string svg;
   for (const double tick : frame.y.ticks(5)) {
-    svg += line(kLeft, frame.py(tick), kWidth - kRight, frame.py(tick), "grid");
-    svg += text(kLeft - 6, frame.py(tick) + 4, fmt::format("{:.4g}", tick), "right");
+    svg += svg_line(kLeft, frame.py(tick), kWidth - kRight, frame.py(tick), "grid");
+    svg += svg_text(kLeft - 6, frame.py(tick) + 4, fmt::format("{:.4g}", tick), "right");
   }
   for (const double tick : frame.x.ticks(7)) {
-    svg += line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
-    svg += text(frame.px(tick), kHeight - kBottom + 17, fmt::format("{:.4g}", tick), "middle");
+    svg += svg_line(frame.px(tick), kHeight - kBottom, frame.px(tick), kHeight - kBottom + 4, "axis");
+    svg += svg_text(frame.px(tick), kHeight - kBottom + 17, fmt::format("{:.4g}", tick), "middle");
   }
-  svg += line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis");
-  svg += line(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
-  svg += text((kLeft + kWidth - kRight) / 2, kHeight - 8, axes.x_label, "middle");
+  svg += svg_line(kLeft, kHeight - kBottom, kWidth - kRight, kHeight - kBottom, "axis");
+  svg += svg_line(kLeft, kTop, kLeft, kHeight - kBottom, "axis");
+  svg += svg_text((kLeft + kWidth - kRight) / 2, kHeight - 8, axes.x_label, "middle");
   svg += fmt::format("<text transform='translate(14,{:.1f}) rotate(-90)' class='middle'>{}</text>\n",
                      (kTop + kHeight - kBottom) / 2, escape_html(axes.y_label));
   return svg;
 }
 
 const char* color_of(const Series& series, size_t index) {
-  return kColors[(series.color < 0 ? index : static_cast<size_t>(series.color)) % kColors.size()];
+  return chart_color(series.color < 0 ? index : static_cast<size_t>(series.color));
 }
 
 /// Another one where colours come round again.
@@ -160,7 +143,7 @@ std::string legend_entry(const Series& series, size_t index, size_t columns) {
   return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}' "
                      "stroke-width='2.5' stroke-dasharray='{}'/>\n",
                      x, y - 4, x + 26, y - 4, color_of(series, index), dash_of(series, index)) +
-         text(x + 32, y, series.name, "left");
+         svg_text(x + 32, y, series.name, "left");
 }
 
 /// There along the upper edge and back along the lower.
@@ -193,6 +176,25 @@ svg .grid{stroke:#e6e6e6}svg .axis{stroke:#444}
 std::string svg_file(const std::string& chart) {
   const size_t head = chart.find('>') + 1;
   return chart.substr(0, head) + "<style>" + kChartStyle + "</style>" + chart.substr(head);
+}
+
+const char* chart_color(size_t number) { return kColors[number % kColors.size()]; }
+
+std::string open_svg(double width, double height, const std::string& title) {
+  return fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0:.0f} {1:.0f}' role='img' "
+      "aria-label=\"{2}\"><text x='{3:.0f}' y='18' class='title'>{2}</text>\n",
+      width, height, escape_html(title), width / 2);
+}
+
+std::string svg_text(double x, double y, const std::string& what, const char* css) {
+  return fmt::format("<text x='{:.1f}' y='{:.1f}' class='{}'>{}</text>\n", x, y, css,
+                     escape_html(what));
+}
+
+std::string svg_line(double x1, double y1, double x2, double y2, const char* css) {
+  return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' class='{}'/>\n", x1, y1,
+                     x2, y2, css);
 }
 
 std::string escape_html(const std::string& text) {
@@ -260,24 +262,24 @@ std::string bar_chart(const std::string& title, const std::string& unit,
   const double bottom = kTop + kRow * static_cast<double>(bars.size());
   std::string svg = open_svg(kWidth, bottom + kBottom, title);
   for (const double tick : round_ticks(0, largest, 5)) {
-    svg += line(px(tick), kTop, px(tick), bottom + 4, "grid");
-    svg += text(px(tick), bottom + 17, fmt::format("{:.4g}", tick), "middle");
+    svg += svg_line(px(tick), kTop, px(tick), bottom + 4, "grid");
+    svg += svg_text(px(tick), bottom + 17, fmt::format("{:.4g}", tick), "middle");
   }
-  svg += line(kNames, bottom, px(largest), bottom, "axis");
-  svg += text(px(largest / 2), bottom + 36, unit, "middle");
+  svg += svg_line(kNames, bottom, px(largest), bottom, "axis");
+  svg += svg_text(px(largest / 2), bottom + 36, unit, "middle");
   for (size_t i = 0; i < bars.size(); ++i) {
     const Bar& bar = bars[i];
     const double y = kTop + kRow * static_cast<double>(i);
-    svg += text(kNames - 8, y + 15, bar.name, "right");
+    svg += svg_text(kNames - 8, y + 15, bar.name, "right");
     svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='16' fill='{}'/>\n",
                        kNames, y + 3, px(bar.value) - kNames, i == 0 ? "#888888" : kColors[0]);
     if (bar.high > bar.low) {
-      svg += line(px(bar.low), y + 11, px(bar.high), y + 11, "axis");
-      svg += line(px(bar.low), y + 6, px(bar.low), y + 16, "axis");
-      svg += line(px(bar.high), y + 6, px(bar.high), y + 16, "axis");
+      svg += svg_line(px(bar.low), y + 11, px(bar.high), y + 11, "axis");
+      svg += svg_line(px(bar.low), y + 6, px(bar.low), y + 16, "axis");
+      svg += svg_line(px(bar.high), y + 6, px(bar.high), y + 16, "axis");
     }
-    svg += text(std::max(px(bar.value), px(bar.high)) + 6, y + 15,
-                fmt::format("{:.4g} {}", bar.value, unit), "left");
+    svg += svg_text(std::max(px(bar.value), px(bar.high)) + 6, y + 15,
+                    fmt::format("{:.4g} {}", bar.value, unit), "left");
   }
   return svg + "</svg>\n";
 }
@@ -299,7 +301,7 @@ std::string heat_map(const std::string& title, const std::vector<std::string>& r
                        escape_html(columns[j]));
   for (size_t i = 0; i < rows.size(); ++i) {
     const double y = kTop + kHead + kRow * static_cast<double>(i);
-    svg += text(kNames - 8, y + 14, rows[i], "right");
+    svg += svg_text(kNames - 8, y + 14, rows[i], "right");
     for (size_t j = 0; j < columns.size(); ++j) {
       const double value = cells[i][j], share = value / largest;
       const double x = kNames + cell * static_cast<double>(j);
@@ -307,7 +309,7 @@ std::string heat_map(const std::string& title, const std::vector<std::string>& r
                          "fill-opacity='{:.3f}'/>\n", x, y, cell - 1, kRow - 1,
                          value > 0 ? 0.12 + 0.88 * share : 0.03);
       if (value > 0)
-        svg += text(x + cell / 2, y + 14, fmt::format("{:g}", value), share > 0.5 ? "light" : "middle");
+        svg += svg_text(x + cell / 2, y + 14, fmt::format("{:g}", value), share > 0.5 ? "light" : "middle");
     }
   }
   return svg + "</svg>\n";

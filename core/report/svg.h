@@ -32,6 +32,15 @@ extern const char* const kChartStyle;
 /// A chart as a file of its own.
 std::string svg_file(const std::string& chart);
 
+/// One of eight colours that people who see few colours can tell apart (Okabe and Ito 2008). Those
+/// of higher numbers are the same ones again.
+const char* chart_color(size_t number);
+/// Parts of other charts: the beginning with the title, to be closed by "</svg>"; a text and a line
+/// of a class of kChartStyle.
+std::string open_svg(double width, double height, const std::string& title);
+std::string svg_text(double x, double y, const std::string& what, const char* css);
+std::string svg_line(double x1, double y1, double x2, double y2, const char* css);
+
 /// A line chart as an <svg> element with axes, ticks and a legend. Values that are not finite are
 /// left out. Empty when no series has a point (above 0 where an axis is logarithmic). Each line has
 /// a dash pattern of its own unless it asks for one, so that equal ones show through each other.
