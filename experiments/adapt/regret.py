@@ -3,8 +3,9 @@
 
     experiments/adapt/regret.py [ONE OTHER]...
 
-Arms that leave one start time or network out count as one method. The best fixed sequences are those
-that fixed.py prints. For each pair of methods: how much less regret ONE has than OTHER, with a 95 %
+Arms that leave one start time or network out count as one method, `start` or `network`; `four-start` is
+of seeds 19 to 22 alone. `fixed` are the best fixed sequences that fixed.py prints, `best` is the best
+sequence of each table. For each pair of methods: how much less regret ONE has than OTHER, with a 95 %
 bootstrap interval over the tables.
 """
 
@@ -20,6 +21,7 @@ TABLES = [
     f"{network}-{start}" for network in ("chain", "residual")
     for start in ("0.1", "0.25", "0.4", "0.55", "0.7")
 ]
+FOUR = (19, 20, 21, 22)  # seeds with 8, 16, 24 and 48 jobs, too
 FIXED = dict(zip(TABLES, (1.16, 0.00, 0.00, 0.13, 0.68, 1.03, 0.07, 0.06, 0.07, 0.64)))
 
 
@@ -36,11 +38,18 @@ def method_of(line):
 
 
 def regrets():
-    found = {"fixed": {table: [regret] for table, regret in FIXED.items()}}
-    for name in ("transfer", "searches", "memory", "scenario"):
+    found = {
+        "best": {table: [0] for table in TABLES},
+        "fixed": {table: [regret] for table, regret in FIXED.items()}
+    }
+    for name in ("transfer", "searches", "memory", "scenario", "constant"):
         for line in map(json.loads, gzip.open(FOLDER / f"{name}.jsonl.gz", "rt")):
-            method = found.setdefault(method_of(line), {})
-            method.setdefault(line["model"], []).append(line["regret"])
+            methods = [method_of(line)]
+            if methods[0].startswith("start") and line["seed"] in FOUR:
+                methods.append(f"four-{methods[0]}")
+            for method in methods:
+                by_table = found.setdefault(method, {})
+                by_table.setdefault(line["model"], []).append(line["regret"])
     return found
 
 

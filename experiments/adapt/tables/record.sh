@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the ten tables of tables.tar.xz anew: two networks, five start times, five runs a sequence.
 # record.sh DIR; the same command goes on where it was stopped. It takes about an hour on one core.
+# pack.py tables.tar.xz DIR/*.json packs them.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 reverie=${REVERIE:-$here/../../../build/reverie}
