@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/json.h"
 #include "env/placement/charts.h"
@@ -23,7 +24,7 @@ class TransferThreads {
  public:
   explicit TransferThreads(size_t devices) : threads_(devices, kOperators) {}
 
-  /// In the order of the starts. The second is true when the thread is new.
+  /// The second is true when the thread is new.
   std::pair<int, bool> thread_of(const Timeline::Transfer& sent) {
     auto& lanes = lanes_[{sent.from, sent.to}];
     for (auto& [thread, until] : lanes)
@@ -84,10 +85,8 @@ class TraceWriter {
     }
   }
   void add_transfers() {
-    std::vector<Timeline::Transfer> sent = timeline_.transfers;
-    std::ranges::stable_sort(sent, {}, &Timeline::Transfer::start);
     TransferThreads threads(topology_.devices.size());
-    for (const Timeline::Transfer& one : sent) {
+    for (const Timeline::Transfer& one : timeline_.transfers) {
       const auto [thread, is_new] = threads.thread_of(one);
       if (is_new) name("thread_name", one.from, thread, "to " + name_of(one.to));
       const CostTensor& tensor = graph_.tensors()[static_cast<size_t>(one.tensor)];

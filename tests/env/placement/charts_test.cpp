@@ -69,7 +69,11 @@ TEST(GanttChartTest, WhatIsDrawnIsTheTimeThatIsBusy) {
 }
 
 TEST(GanttChartTest, EightyThousandRunsAreAFewThousandRectangles) {
-  const Placed placed = long_placed(4, 20000);
+  Placed placed = long_placed(4, 20000);
+  for (Timeline::Run& run : placed.timeline.runs) {  // half of the time is idle
+    run.end += run.start;
+    run.start += run.start;
+  }
   const std::string chart = gantt(placed);
   const Drawn drawn = drawn_runs(chart);
   EXPECT_EQ(drawn.runs, 80000);
@@ -78,6 +82,12 @@ TEST(GanttChartTest, EightyThousandRunsAreAFewThousandRectangles) {
   EXPECT_LE(chart.size(), 800000u);
   const double end = static_cast<double>(end_of(placed.timeline).count);
   EXPECT_NEAR(drawn.pixels / (static_cast<double>(placed.busy()) / end * kPlot), 1, 0.005);
+}
+
+TEST(GanttChartTest, RectanglesStandWhereRunsAre) {
+  const std::string chart = gantt(testing::awkward_placed());
+  EXPECT_THAT(chart, HasSubstr("<rect x='120.00' y='48.0' width='328.00' height='22' "));
+  EXPECT_THAT(chart, HasSubstr("<rect x='448.00' y='92.0' width='492.00' height='22' "));
 }
 
 TEST(GanttChartTest, RunsOfNoTimeHaveAPlaceButNoColour) {
