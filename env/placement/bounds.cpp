@@ -106,4 +106,10 @@ Picoseconds interval_bound(const CostGraph& graph, const Topology& topology) {
   return {high};
 }
 
+Picoseconds lower_bound(const CostGraph& graph, const Topology& topology) {
+  constexpr int kMostForIntervals = 300;
+  if (graph.size() <= kMostForIntervals) return interval_bound(graph, topology);
+  return std::max(critical_path(graph, topology), work_bound(graph, topology));
+}
+
 }  // namespace reverie

@@ -19,4 +19,7 @@ Picoseconds work_bound(const CostGraph& graph, const Topology& topology);
 /// 1991). At least both others. Takes the cube of the number of nodes.
 Picoseconds interval_bound(const CostGraph& graph, const Topology& topology);
 
+/// The best of these that takes no more than some seconds: the interval bound of up to 300 nodes.
+Picoseconds lower_bound(const CostGraph& graph, const Topology& topology);
+
 }  // namespace reverie

@@ -20,6 +20,14 @@ void once(Evaluator& evaluator, uint64_t) {
   evaluator.evaluate(kHeuristic(evaluator.simulator()), Dispatch::kInOrder);
 }
 
+constexpr double kReserves[] = {0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+
+template <auto kHeuristic>
+void until_it_fits(Evaluator& evaluator, uint64_t) {
+  for (const double reserve : kReserves)
+    if (evaluator.evaluate(kHeuristic(evaluator.simulator(), reserve), Dispatch::kInOrder).feasible()) return;
+}
+
 void each_device(Evaluator& evaluator, uint64_t) {
   for (int device = 0; device < evaluator.topology().size(); ++device)
     evaluator.evaluate(on_one_device(evaluator.simulator(), device), Dispatch::kInOrder);
@@ -42,7 +50,7 @@ void random_placements(Evaluator& evaluator, uint64_t seed) {
 /// From the best of one device alone and HEFT.
 void improve(Evaluator& evaluator, uint64_t seed) {
   each_device(evaluator, seed);
-  once<heft>(evaluator, seed);
+  until_it_fits<heft>(evaluator, seed);
   local_search(evaluator, Placement(evaluator.best()), Rng(seed));
 }
 
@@ -57,8 +65,8 @@ std::span<const PlaceMethod> place_methods() {
   static const std::vector<PlaceMethod> methods{
       {"one_device", "all on the best device", each_device, false},
       {"m_topo", "devices filled in topological order", once<m_topo>, false},
-      {"etf", "the node that can start earliest", once<etf>, false},
-      {"heft", "the longest path first, where it ends earliest", once<heft>, false},
+      {"etf", "the node that can start earliest", until_it_fits<etf>, false, 3000},
+      {"heft", "the longest path first, where it ends earliest", until_it_fits<heft>, false},
       {"random", "the best of random devices", random_placements},
       {"local", "iterated local search from the best of one_device and heft", improve},
       {"brkga", "a genetic algorithm on random keys",

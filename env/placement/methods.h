@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -16,6 +17,9 @@ struct PlaceMethod {
   std::string what;  ///< it does, in a few words
   std::function<void(Evaluator&, uint64_t seed)> run;
   bool searches = true;  ///< it goes on while there is budget; false: it needs a few evaluations
+  int most_nodes = std::numeric_limits<int>::max();  ///< of a graph; above that it takes too long
+
+  bool suits(const CostGraph& graph) const { return graph.size() <= most_nodes; }
 };
 
 /// Those that learn nothing.

@@ -8,16 +8,9 @@
 namespace reverie {
 namespace {
 
-constexpr int kMostForEtf = 3000;       ///< it takes the square of the number of nodes
-constexpr int kMostForIntervals = 300;  ///< the bound takes the cube of it
 constexpr double kMicrosecond = 1e6;    ///< in picoseconds
 
 double microseconds(Picoseconds time) { return static_cast<double>(time.count) / kMicrosecond; }
-
-Picoseconds bound_of(const CostGraph& graph, const Topology& topology) {
-  if (graph.size() <= kMostForIntervals) return interval_bound(graph, topology);
-  return std::max(critical_path(graph, topology), work_bound(graph, topology));
-}
 
 }  // namespace
 
@@ -28,7 +21,7 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
   share.seconds /= static_cast<double>(
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
   PlaceResult result;
-  result.bound = bound_of(graph, topology);
+  result.bound = lower_bound(graph, topology);
   if (objective == PlacementObjective::kMakespan)
     share.enough = static_cast<double>(result.bound.count);
   std::optional<double> best;
@@ -50,8 +43,8 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
 std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
   std::vector<PlaceMethod> usual;
   for (const char* name : {"one_device", "m_topo", "etf", "heft", "local", "annealing"})
-    if (name != std::string("etf") || graph.size() <= kMostForEtf)
-      usual.push_back(place_method(place_methods(), name));
+    if (const PlaceMethod& method = place_method(place_methods(), name); method.suits(graph))
+      usual.push_back(method);
   return usual;
 }
 

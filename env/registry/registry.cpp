@@ -9,6 +9,7 @@
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "env/registry/adapt_kind.h"
+#include "env/registry/placement_kind.h"
 #include "env/registry/rewrite_kind.h"
 
 namespace reverie {
@@ -67,7 +68,8 @@ std::unique_ptr<EvaluationCases> EnvironmentKind::evaluation(const EnvironmentCo
 const std::vector<const EnvironmentKind*>& environment_kinds() {
   static const ToyKind toy;
   static const KnapsackKind knapsack;
-  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &adapt_kind(), &toy, &knapsack};
+  static const std::vector<const EnvironmentKind*> kinds = {&rewrite_kind(), &adapt_kind(), &placement_kind(),
+                                                            &toy, &knapsack};
   return kinds;
 }
 

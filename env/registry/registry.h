@@ -8,6 +8,7 @@
 #include "env/adapt/adapt_config.h"
 #include "env/environment.h"
 #include "env/evaluation.h"
+#include "env/placement/placement_config.h"
 #include "env/rewrite/rewrite_config.h"
 #include "env/toy/knapsack_environment.h"
 #include "env/toy/toy_environment.h"
@@ -22,17 +23,19 @@ struct EnvironmentConfig {
   int horizon = 0;
   RewriteConfig rewrite;
   AdaptConfig adapt;
+  PlacementConfig placement;
   ToyConfig toy;
   KnapsackConfig knapsack;
 
   template <class V>
   void fields(V& v) {
-    v.field("kind", kind, "Which environment: rewrite, adapt, toy or knapsack");
+    v.field("kind", kind, "Which environment: rewrite, adapt, placement, toy or knapsack");
     v.field("inputs", inputs, "Files that it begins from, such as ONNX models");
     v.field("horizon", horizon, "Steps after which an episode ends; 0: as many as the environment finds right",
             at_least(0));
     v.section("rewrite", rewrite, "Rewriting of tensor graphs");
     v.section("adapt", adapt, "Adapting a network while it trains");
+    v.section("placement", placement, "Placing graphs on devices");
     v.section("toy", toy, "A row of blocks with a known optimum, for tests");
     v.section("knapsack", knapsack, "The knapsack problem, for tests");
   }
@@ -42,11 +45,13 @@ struct EnvironmentConfig {
 struct KindEvaluationConfig {
   RewriteEvaluationConfig rewrite;
   AdaptEvaluationConfig adapt;
+  PlacementEvaluationConfig placement;
 
   template <class V>
   void fields(V& v) {
     v.section("rewrite", rewrite, "Searches to compare with, and checks, in rewriting");
     v.section("adapt", adapt, "What to compare with in adaptation");
+    v.section("placement", placement, "What to compare with in placement");
   }
 };
 

@@ -1,0 +1,295 @@
+#include "env/placement/placement_environment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "env/placement/heuristics.h"
+
+namespace reverie {
+namespace {
+
+constexpr char kOther[] = "other";
+
+uint64_t hash_double(double value) { return hash_string(fmt::format("{:a}", value)); }
+
+uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology) {
+  uint64_t hash = hash_string("placement");
+  const auto add = [&](uint64_t word) { hash = hash_combine(hash, word); };
+  for (int node = 0; node < graph.size(); ++node) {
+    const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
+    add(hash_string(one.op));
+    for (const int64_t number : {one.persistent_bytes, one.temporary_bytes, int64_t{one.group}})
+      add(static_cast<uint64_t>(number));
+    for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind)
+      add(static_cast<uint64_t>(graph.cost(node, kind).count));
+  }
+  for (const CostTensor& tensor : graph.tensors()) {
+    for (const int64_t number : {int64_t{tensor.producer}, tensor.bytes, tensor.transfer.count})
+      add(static_cast<uint64_t>(number));
+    for (const int reader : tensor.readers) add(static_cast<uint64_t>(reader));
+  }
+  for (const Device& device : topology.devices) {
+    add(hash_string(device.kind));
+    add(static_cast<uint64_t>(device.memory_bytes));
+  }
+  for (const Link& link : topology.links) {
+    add(static_cast<uint64_t>(link.latency.count));
+    add(hash_double(link.bytes_per_second));
+    add(static_cast<uint64_t>(link.bus));
+  }
+  for (const bool on : {topology.send_engines, topology.receive_engines, topology.shared_buses})
+    add(on ? 1 : 0);
+  return hash;
+}
+
+/// By node: 0 for the shortest path behind it, and so on.
+std::vector<int64_t> path_ranks(const Simulator& simulator) {
+  const std::vector<int64_t> longest = path_priorities(simulator);
+  std::vector<int> order(longest.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int node) { return longest[static_cast<size_t>(node)]; });
+  std::vector<int64_t> ranks(longest.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    ranks[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return ranks;
+}
+
+double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
+
+}  // namespace
+
+struct PlacementEnvironment::Start {
+  Start(PlacementStart one, const Topology& topology, bool visits)
+      : name(std::move(one.name)),
+        graph(std::move(one.graph)),
+        simulator(graph, topology),
+        entities(graph),
+        ranks(path_ranks(simulator)) {
+    const auto key = [](const Outcome& of) { return std::pair(of.bytes_over, of.makespan); };
+    for (int device = 0; device < topology.size(); ++device) {
+      const Outcome alone = simulator.run(on_one_device(simulator, device), Dispatch::kInOrder);
+      if (device > 0 && key(alone) >= key(outcome)) continue;
+      outcome = alone;
+      best_device = device;
+    }
+    features.emplace(simulator, entities, visits, static_cast<double>(outcome.makespan.count));
+  }
+
+  std::string name;
+  CostGraph graph;
+  Simulator simulator;
+  PlacementEntities entities;
+  std::vector<int64_t> ranks;
+  int best_device = 0;
+  Outcome outcome;  ///< of all on the best device
+  std::optional<PlacementFeatures> features;
+};
+
+struct PlacementEnvironment::Shared {
+  Topology topology;
+  PlacementEnvConfig config;
+  EnvSpec spec;
+  std::vector<std::unique_ptr<Start>> starts;
+
+  void write_spec();
+};
+
+void PlacementEnvironment::Shared::write_spec() {
+  std::set<std::string> kinds, ops;
+  for (const Device& device : topology.devices) {
+    kinds.insert("device " + device.kind);
+    spec.actions.push_back("place on " + device.name);
+  }
+  int groups = 0;
+  for (const auto& start : starts) {
+    groups = std::max(groups, start->entities.size());
+    for (int i = 0; i < start->entities.size(); ++i) ops.insert(start->features->op(i));
+    spec.starts.push_back({start->name, fingerprint_of(start->graph, topology)});
+    double bytes = 0;
+    for (const CostNode& node : start->graph.nodes())
+      bytes += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
+    for (const CostTensor& tensor : start->graph.tensors())
+      bytes += static_cast<double>(tensor.bytes);
+    for (const Device& device : topology.devices)
+      if (bytes > static_cast<double>(device.memory_bytes)) spec.may_be_infeasible = true;
+  }
+  ops.erase(kOther);
+  spec.name = "placement";
+  spec.node_types.assign(kinds.begin(), kinds.end());
+  spec.node_types.insert(spec.node_types.end(), ops.begin(), ops.end());
+  spec.node_types.push_back(kOther);
+  spec.other_type = kOther;
+  spec.node_features = PlacementFeatures::node_features(topology);
+  spec.edge_features = PlacementFeatures::edge_features();
+  spec.action_features = PlacementFeatures::action_features();
+  if (config.form == PlacementForm::kImproving)
+    spec.actions.insert(spec.actions.end(), {"raise", "lower"});
+  spec.actions.push_back("NO-OP");
+  spec.targets = PlacementFeatures::targets();
+  spec.metrics = {{"makespan", "ms"}, {"peak memory", "MiB"}};
+  spec.objective = config.memory_weight == 1 ? 1 : 0;
+  spec.horizon = config.horizon > 0 ? config.horizon : groups;
+  spec.source = "simulator:" + topology.name;
+}
+
+PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
+                                           const PlacementEnvConfig& config) {
+  REVERIE_CHECK(!starts.empty());
+  auto shared = std::make_shared<Shared>();
+  shared->topology = std::move(topology);
+  shared->config = config;
+  const bool visits = config.form == PlacementForm::kConstructive;
+  for (PlacementStart& start : starts)
+    shared->starts.push_back(std::make_unique<Start>(std::move(start), shared->topology, visits));
+  shared->write_spec();
+  shared_ = std::move(shared);
+}
+
+const EnvSpec& PlacementEnvironment::spec() const { return shared_->spec; }
+const CostGraph& PlacementEnvironment::graph() const { return start().graph; }
+const Topology& PlacementEnvironment::topology() const { return shared_->topology; }
+const PlacementEnvironment::Start& PlacementEnvironment::start() const {
+  return *shared_->starts[start_];
+}
+
+void PlacementEnvironment::reset(uint64_t seed) {
+  start_ = static_cast<size_t>(seed % static_cast<uint64_t>(spec().start_states()));
+  simulator_ = std::make_shared<Simulator>(start().simulator);
+  const auto groups = static_cast<size_t>(start().entities.size());
+  state_ = {std::vector<int>(groups, start().best_device), std::vector<int>(groups), 0};
+  best_state_ = state_;
+  best_ = spec().worst();
+  steps_ = 0;
+  over_ = false;
+  ++counters_.resets;
+  simulate();
+}
+
+Placement PlacementEnvironment::placement_of(const PlacementState& state) const {
+  Placement placement{start().entities.spread(state.device), start().ranks};
+  const int64_t nodes = graph().size();
+  for (int64_t node = 0; node < nodes; ++node) {
+    const int group = start().entities.of(static_cast<int>(node));
+    placement.priority[static_cast<size_t>(node)] +=
+        nodes * state.level[static_cast<size_t>(group)];
+  }
+  return placement;
+}
+
+void PlacementEnvironment::simulate() {
+  timeline_ = {};
+  outcome_ = simulator_->run(placement(), Dispatch::kReady, &timeline_);
+  ++counters_.cost_lookups;
+  if (!outcome_.feasible() || !spec().better(objective_of(outcome_), best_)) return;
+  best_ = objective_of(outcome_);
+  best_state_ = state_;
+}
+
+double PlacementEnvironment::objective_of(const Outcome& outcome) const {
+  return spec().objective == 0 ? outcome.makespan.milliseconds() : mebibytes(outcome.peak_bytes);
+}
+
+/// In percent of the start; the less the better.
+double PlacementEnvironment::value(const Outcome& outcome) const {
+  const Outcome& first = start().outcome;
+  const auto share = [&](double now, double then) {
+    const double ratio = now / std::max(then, 1.0);
+    return shared_->config.reward == PlacementReward::kSquareRoot ? std::sqrt(ratio) : ratio;
+  };
+  const double weight = shared_->config.memory_weight;
+  double relative = (1 - weight) * share(static_cast<double>(outcome.makespan.count),
+                                         static_cast<double>(first.makespan.count)) +
+                    weight * share(static_cast<double>(outcome.peak_bytes),
+                                   static_cast<double>(first.peak_bytes));
+  if (!outcome.feasible())
+    relative = kInfeasible + static_cast<double>(outcome.bytes_over) /
+                                 (static_cast<double>(first.peak_bytes) + 1);
+  return 100 * relative;
+}
+
+void PlacementEnvironment::take(const Action& action) {
+  const int devices = topology().size();
+  if (action.primary == spec().no_op()) return;
+  const auto group = static_cast<size_t>(action.entity - 1);
+  if (action.primary < devices)
+    state_.device[group] = action.primary;
+  else
+    state_.level[group] += action.primary == devices ? 1 : -1;
+  if (shared_->config.form == PlacementForm::kConstructive) ++state_.placed;
+  simulate();
+}
+
+StepResult PlacementEnvironment::step(const Action& action) {
+  if (over_) throw InputError("the episode is over; reset the environment before the next step");
+  require_allowed(spec(), mask(), action);
+  const double before = value(outcome_);
+  take(action);
+  ++steps_;
+  ++counters_.steps;
+  StepResult result;
+  result.reward = before - value(outcome_);
+  const bool is_whole = shared_->config.form == PlacementForm::kConstructive &&
+                        state_.placed == start().entities.size();
+  result.terminated = action.primary == spec().no_op() || is_whole;
+  result.truncated = !result.terminated && steps_ >= spec().horizon;
+  result.info = info();
+  over_ = result.terminated || result.truncated;
+  return result;
+}
+
+void PlacementEnvironment::offer_places(int entity, ActionMask& mask) const {
+  const bool may_stay = shared_->config.form == PlacementForm::kConstructive;
+  for (int device = 0; device < topology().size(); ++device)
+    if (may_stay || state_.device[static_cast<size_t>(entity - 1)] != device)
+      mask.at(device, entity) = 1;
+}
+
+ActionMask PlacementEnvironment::mask() const {
+  const int groups = start().entities.size(), devices = topology().size();
+  ActionMask mask(spec().primary_actions(), groups + 1);
+  mask.at(spec().no_op(), 0) = 1;
+  if (shared_->config.form == PlacementForm::kConstructive) {
+    if (state_.placed < groups) offer_places(start().features->visit(state_.placed) + 1, mask);
+    return mask;
+  }
+  for (int entity = 1; entity <= groups; ++entity) {
+    offer_places(entity, mask);
+    const int level = state_.level[static_cast<size_t>(entity - 1)];
+    mask.at(devices, entity) = level < kLevels ? 1 : 0;
+    mask.at(devices + 1, entity) = level > -kLevels ? 1 : 0;
+  }
+  return mask;
+}
+
+Observation PlacementEnvironment::observe() const {
+  Observation observation;
+  observation.graph = start().features->graph(spec().node_types, state_, outcome_, timeline_);
+  observation.mask = mask();
+  observation.action_features = start().features->actions(observation.mask, state_);
+  uint64_t key = spec().starts[start_].fingerprint;
+  for (const int device : state_.device) key = hash_combine(key, static_cast<uint64_t>(device));
+  for (const int level : state_.level) key = hash_combine(key, static_cast<uint64_t>(level + 8));
+  observation.state_key = hash_combine(key, static_cast<uint64_t>(state_.placed));
+  return observation;
+}
+
+StepInfo PlacementEnvironment::info() const {
+  return {{outcome_.makespan.milliseconds(), mebibytes(outcome_.peak_bytes)},
+          outcome_.feasible(),
+          best_};
+}
+
+std::unique_ptr<Environment> PlacementEnvironment::fork() const {
+  auto copy = std::make_unique<PlacementEnvironment>(*this);
+  if (simulator_) copy->simulator_ = std::make_shared<Simulator>(*simulator_);
+  copy->counters_ = {};
+  return copy;
+}
+
+}  // namespace reverie

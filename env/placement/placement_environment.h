@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/config.h"
+#include "env/environment.h"
+#include "env/placement/ordered_placement.h"
+#include "env/placement/placement_features.h"
+#include "env/placement/simulator.h"
+
+namespace reverie {
+
+enum class PlacementForm : uint8_t { kConstructive, kImproving };
+enum class PlacementReward : uint8_t { kRelative, kSquareRoot };
+
+inline EnumNames<PlacementForm> enum_names(PlacementForm) {
+  return {{PlacementForm::kConstructive, "constructive"}, {PlacementForm::kImproving, "improving"}};
+}
+inline EnumNames<PlacementReward> enum_names(PlacementReward) {
+  return {{PlacementReward::kRelative, "relative"}, {PlacementReward::kSquareRoot, "sqrt"}};
+}
+
+struct PlacementEnvConfig {
+  PlacementForm form = PlacementForm::kConstructive;
+  PlacementReward reward = PlacementReward::kRelative;
+  double memory_weight = 0;
+  int horizon = 0;  ///< no setting of its own, but env.horizon
+
+  template <class V>
+  void fields(V& v) {
+    v.field(
+        "form", form,
+        "constructive: one group after the other is placed; improving: any group, again and again");
+    v.field("reward", reward,
+            "What a step gains, in percent of the best device alone: relative, or of square roots "
+            "(sqrt)");
+    v.field("memory_weight", memory_weight,
+            "Share of peak memory in what is gained; the rest is makespan, and 1 makes peak memory "
+            "the objective",
+            between(0, 1));
+  }
+};
+
+/// A graph to be placed. Its colocation groups, and its nodes without one, are what is placed.
+struct PlacementStart {
+  std::string name;
+  CostGraph graph;
+};
+
+/// Places graphs on devices. An episode begins with all nodes on the best device alone, and every
+/// state is a whole placement: what was not placed yet stays there. Nodes run as they are ready,
+/// those with the longest path behind them first.
+///
+/// Entity 0 is the machine, entity i + 1 group i, in the order of first nodes. Primary actions:
+/// "place on NAME" for each device; "raise" and "lower" let a group run before or after those of
+/// lower or higher level (three up, three down); NO-OP.
+///
+/// - Constructive: the groups come in topological order of their first nodes, and each may go
+///   anywhere, also where it is. The episode terminates after the last.
+/// - Improving: any group may go to another device, be raised or lowered, until NO-OP or the
+/// horizon.
+///
+/// The horizon is the largest number of groups of a start, where none is given.
+///
+/// A step costs one run of the simulator, which counts as a cost look-up. Its reward is what the
+/// placement gained, in percent of the start: of makespan and peak memory by their weights,
+/// relative to the start's or of the square roots of that (ColocRL: Mirhoseini et al. 2017, section
+/// 3). Where memory is exceeded that is kInfeasible starts, and more the more bytes are missing.
+class PlacementEnvironment : public Environment {
+ public:
+  static constexpr double kInfeasible = 4;
+  static constexpr int kLevels = 3;
+
+  /// InputError as Simulator.
+  PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
+                       const PlacementEnvConfig& config);
+
+  const EnvSpec& spec() const override;
+  void reset(uint64_t seed) override;
+  StepResult step(const Action& action) override;
+  Observation observe() const override;
+  ActionMask mask() const override;
+  StepInfo info() const override;
+  const EnvCounters& counters() const override { return counters_; }
+  std::unique_ptr<Environment> fork() const override;
+
+  const CostGraph& graph() const;
+  const Topology& topology() const;
+  /// The state, to be run as nodes are ready (Dispatch::kReady).
+  Placement placement() const { return placement_of(state_); }
+  const Outcome& outcome() const { return outcome_; }
+  /// The best feasible state of the episode; that it began at where none was.
+  Placement best_placement() const { return placement_of(best_state_); }
+
+ private:
+  struct Start;
+  struct Shared;
+
+  const Start& start() const;
+  Placement placement_of(const PlacementState& state) const;
+  void simulate();
+  double value(const Outcome& outcome) const;
+  void take(const Action& action);
+  void offer_places(int entity, ActionMask& mask) const;
+  double objective_of(const Outcome& outcome) const;
+
+  std::shared_ptr<const Shared> shared_;
+  size_t start_ = 0;
+  std::shared_ptr<Simulator> simulator_;  ///< of this start; of this environment alone
+  PlacementState state_, best_state_;
+  Outcome outcome_;
+  Timeline timeline_;
+  double best_ = 0;
+  int steps_ = 0;
+  bool over_ = true;
+  EnvCounters counters_;
+};
+
+}  // namespace reverie

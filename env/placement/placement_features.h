@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/environment.h"
+#include "env/placement/ordered_placement.h"
+#include "env/placement/simulator.h"
+
+namespace reverie {
+
+/// A placement in the making, by entity of PlacementEntities.
+struct PlacementState {
+  std::vector<int> device;  ///< each
+  std::vector<int> level;   ///< from -3 to 3: entities of a higher one run first
+  int placed = 0;           ///< constructive form: so many were placed; otherwise none
+
+  bool operator==(const PlacementState&) const = default;
+};
+
+/// What of a graph and its devices shows in every observation. Node d is device d, of entity 0;
+/// node devices + i is group i, of entity i + 1. Edges: tensors between groups, summed; from each
+/// device to what is on it; between devices. Times are relative to the makespan of the best device
+/// alone, bytes to those of the whole graph; log(x) is log2(1 + x).
+class PlacementFeatures {
+ public:
+  /// All must outlive it. `visits`: whether groups come one after the other.
+  PlacementFeatures(const Simulator& simulator, const PlacementEntities& entities, bool visits,
+                    double reference_picoseconds);
+
+  static std::vector<std::string> node_features(const Topology& topology);
+  static const std::vector<std::string>& edge_features();
+  /// Of a place for a group: its time there, the shares of its inputs and outputs that are there by
+  /// bytes, of all work that is there, and of the device's memory that it would fill.
+  static const std::vector<std::string>& action_features();
+  static std::vector<Target> targets();
+
+  /// `types`: the spec's node types. The outcome and timeline are the state's.
+  GraphFeatures graph(const std::vector<std::string>& types, const PlacementState& state,
+                      const Outcome& outcome, const Timeline& timeline) const;
+  /// [devices + 3 primary actions, entities + 1, action_features], 0 where the mask is.
+  std::vector<float> actions(const ActionMask& mask, const PlacementState& state) const;
+  /// The group that comes as the n-th in constructive form: topological by first nodes.
+  int visit(int n) const { return visit_[static_cast<size_t>(n)]; }
+  /// The op that takes most of a group's time.
+  const std::string& op(int entity) const { return ops_[static_cast<size_t>(entity)]; }
+
+ private:
+  struct Edge {
+    int from, to;  ///< groups
+    double bytes, time;
+  };
+
+  size_t cell(int entity, int device) const {
+    return static_cast<size_t>(entity) * static_cast<size_t>(devices_) +
+           static_cast<size_t>(device);
+  }
+  void add_edges();
+  void add_paths();
+  void write_devices(const PlacementState& state, GraphFeatures& graph) const;
+  void write_groups(const std::vector<std::string>& types, const PlacementState& state,
+                    const Timeline& timeline, GraphFeatures& graph) const;
+  void write_edges(const PlacementState& state, GraphFeatures& graph) const;
+  std::vector<double> work_by_device(const PlacementState& state) const;
+  std::vector<double> bytes_by_device(const PlacementState& state) const;
+
+  const Simulator& simulator_;
+  const PlacementEntities& entities_;
+  bool visits_;
+  double reference_, all_bytes_ = 1;
+  int devices_;
+  std::vector<int> visit_, place_;  ///< group by place, and place by group
+  std::vector<std::string> ops_;
+  std::vector<double> times_;  ///< [groups, devices] relative
+  std::vector<double> persistent_, output_bytes_, input_bytes_, above_, below_;  ///< by group
+  std::vector<Edge> edges_;  ///< by receiver, then sender
+};
+
+}  // namespace reverie

@@ -1,0 +1,187 @@
+#include "env/registry/placement_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/base/files.h"
+#include "core/base/stopwatch.h"
+#include "env/placement/bounds.h"
+#include "env/placement/charts.h"
+#include "env/placement/place.h"
+#include "env/selected_starts.h"
+
+namespace reverie {
+namespace {
+
+const PlacementEnvironment& placing(const Environment& environment) {
+  return dynamic_cast<const PlacementEnvironment&>(environment.unwrapped());
+}
+
+const Placement& placement_of(const Solution& solution) {
+  return dynamic_cast<const PlacementSolution&>(solution).placement;
+}
+
+class PlacementCase : public EvaluationCase {
+ public:
+  PlacementCase(const PlacementEnvironment& prototype, int start, const CostGraph& graph,
+                int64_t evaluations)
+      : prototype_(prototype),
+        start_(start),
+        graph_(graph),
+        evaluations_(evaluations),
+        bound_(lower_bound(graph, prototype.topology())) {}
+
+  std::unique_ptr<Environment> make() const override {
+    return select_starts(prototype_.fork(), {start_});
+  }
+
+  std::vector<EvaluationMethod> baselines() const override {
+    std::vector<EvaluationMethod> all;
+    for (const PlaceMethod& method : place_methods())
+      if (method.suits(graph_))
+        all.push_back(
+            {.name = method.name,
+             .budget = method.searches ? fmt::format("{} evaluations", evaluations_) : "",
+             .draws = method.searches,
+             .equal_time = false,
+             .run = [this, method](const MethodLimits& limits) { return run(method, limits); }});
+    return all;
+  }
+
+  std::shared_ptr<const Solution> solution(const Environment& played) const override {
+    Simulator simulator(graph_, topology());
+    return std::make_shared<PlacementSolution>(
+        in_order(simulator, placing(played).best_placement(), Dispatch::kReady));
+  }
+  bool equal(const Solution& a, const Solution& b) const override {
+    return placement_of(a).device == placement_of(b).device &&
+           placement_of(a).priority == placement_of(b).priority;
+  }
+
+  Artifact write(const Solution& solution, const std::string& method,
+                 const std::string& directory) const override {
+    create_directory(directory + "/placements");
+    Artifact artifact;
+    artifact.file = fmt::format("placements/{}.{}.json", name(), file_word(method));
+    write_file(
+        directory + "/" + artifact.file,
+        placement_json(graph_, topology(), result_of(method, placement_of(solution))).dump(1) +
+            "\n");
+    return artifact;
+  }
+
+  CaseDescription describe(std::span<const FinishedMethod> methods) const override {
+    CaseDescription said;
+    std::vector<std::string> ratios, peaks;
+    std::optional<PlaceResult> best;
+    for (const FinishedMethod& method : methods) {
+      PlaceResult result = result_of(method.method, placement_of(*method.solution));
+      const Outcome& outcome = result.methods.front().outcome;
+      ratios.push_back(
+          fmt::format("{:.3f}", static_cast<double>(outcome.makespan.count) /
+                                    static_cast<double>(std::max<int64_t>(bound_.count, 1))));
+      peaks.push_back(fmt::format("{:.1f} MiB", static_cast<double>(outcome.peak_bytes) / 0x1p20));
+      said.details.push_back({{"makespan_ms", outcome.makespan.milliseconds()},
+                              {"peak_bytes", outcome.peak_bytes},
+                              {"bytes_over", outcome.bytes_over}});
+      if (!best || outcome.makespan < best->methods.front().outcome.makespan)
+        best = std::move(result);
+    }
+    said.sentences = {fmt::format("{}: {} operators on {}; no placement takes less than {:.4f} ms.",
+                                  name(), graph_.size(), topology().name, bound_.milliseconds())};
+    said.columns = {{"makespan / bound", ratios}, {"peak memory", peaks}};
+    if (best) said.plots = {gantt_svg(graph_, topology(), best->timeline, bound_)};
+    return said;
+  }
+
+ private:
+  const EnvSpec& spec() const { return prototype_.spec(); }
+  const Topology& topology() const { return prototype_.topology(); }
+  const std::string& name() const { return spec().starts[static_cast<size_t>(start_)].name; }
+  PlacementObjective objective() const {
+    return spec().objective == 0 ? PlacementObjective::kMakespan : PlacementObjective::kPeakMemory;
+  }
+
+  MethodResult run(const PlaceMethod& method, const MethodLimits& limits) const {
+    const Stopwatch watch;
+    Evaluator evaluator(graph_, topology(), objective(),
+                        {.evaluations = evaluations_, .seconds = limits.seconds});
+    method.run(evaluator, limits.seed);
+    const Outcome& outcome = evaluator.best_outcome();
+    MethodResult result;
+    result.best = spec().worst();
+    result.solution = std::make_shared<PlacementSolution>(evaluator.best());
+    result.candidates = evaluator.evaluations();
+    result.work.cost_lookups = evaluator.evaluations();
+    result.seconds = watch.seconds();
+    if (!outcome.feasible()) return result;
+    result.metrics = metrics_of(outcome);
+    result.best = result.metrics[static_cast<size_t>(spec().objective)];
+    result.trace = {{result.seconds, result.best}};
+    return result;
+  }
+
+  PlaceResult result_of(const std::string& method, const Placement& placement) const {
+    PlaceResult result;
+    result.placement = placement;
+    result.bound = bound_;
+    const Outcome outcome =
+        Simulator(graph_, topology()).run(placement, Dispatch::kInOrder, &result.timeline);
+    result.methods = {{method, outcome, 0, 1}};
+    return result;
+  }
+
+  static std::vector<double> metrics_of(const Outcome& outcome) {
+    return {outcome.makespan.milliseconds(), static_cast<double>(outcome.peak_bytes) / 0x1p20};
+  }
+
+  const PlacementEnvironment& prototype_;
+  int start_;
+  const CostGraph& graph_;
+  int64_t evaluations_;
+  Picoseconds bound_;
+};
+
+class PlacementCases : public EvaluationCases {
+ public:
+  PlacementCases(std::unique_ptr<PlacementEnvironment> environment, std::vector<CostGraph> whole,
+                 const PlacementEvaluationConfig& how, std::vector<std::string> warnings)
+      : environment_(std::move(environment)),
+        whole_(std::move(whole)),
+        warnings_(std::move(warnings)) {
+    for (int start = 0; start < spec().start_states(); ++start)
+      cases_.push_back(std::make_unique<PlacementCase>(
+          *environment_, start, whole_[static_cast<size_t>(start)], how.evaluations));
+  }
+
+  const EnvSpec& spec() const override { return environment_->spec(); }
+  std::vector<std::string> warnings() const override { return warnings_; }
+  const std::vector<std::unique_ptr<EvaluationCase>>& cases() const override { return cases_; }
+  std::vector<std::string> sentences() const override {
+    return {fmt::format("Makespans and peak memory are those of the simulator, on {}.",
+                        environment_->topology().name),
+            "A policy places groups of operators; the other methods place each operator that is in "
+            "no group of its own graph."};
+  }
+
+ private:
+  std::unique_ptr<PlacementEnvironment> environment_;
+  std::vector<CostGraph> whole_;
+  std::vector<std::string> warnings_;
+  std::vector<std::unique_ptr<EvaluationCase>> cases_;
+};
+
+}  // namespace
+
+std::unique_ptr<EvaluationCases> placement_cases(std::unique_ptr<PlacementEnvironment> environment,
+                                                 std::vector<CostGraph> whole,
+                                                 const PlacementEvaluationConfig& how,
+                                                 std::vector<std::string> warnings) {
+  return std::make_unique<PlacementCases>(std::move(environment), std::move(whole), how,
+                                          std::move(warnings));
+}
+
+}  // namespace reverie

@@ -1,0 +1,79 @@
+#include "env/registry/placement_kind.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "core/base/error.h"
+#include "env/placement/grouping.h"
+#include "env/registry/placement_evaluation.h"
+
+namespace reverie {
+namespace {
+
+struct Starts {
+  std::vector<PlacementStart> starts;
+  std::vector<CostGraph> whole;  ///< before groups were joined
+  Topology topology;
+  std::vector<std::string> warnings;
+};
+
+Starts read_starts(const EnvironmentConfig& config) {
+  if (config.inputs.empty()) throw InputError("no graph: name at least one; {}", kPlacementInputs);
+  Starts all;
+  all.topology = read_topology(config.placement.devices);
+  std::vector<std::string> names;
+  for (const std::string& input : config.inputs) {
+    PlacementInput read = read_placement_input(input, all.topology, config.placement.input);
+    for (const std::string& warning : read.warnings)
+      all.warnings.push_back(fmt::format("{}: {}", input, warning));
+    names.push_back(graph_name(input, names));
+    all.starts.push_back({names.back(), grouped(read.graph, config.placement.max_groups)});
+    all.whole.push_back(std::move(read.graph));
+  }
+  return all;
+}
+
+PlacementEnvConfig with_horizon(const EnvironmentConfig& config, double horizons) {
+  PlacementEnvConfig environment = config.placement.environment;
+  environment.horizon = static_cast<int>(config.horizon * horizons);
+  return environment;
+}
+
+class PlacementKind : public EnvironmentKind {
+ public:
+  std::string_view name() const override { return "placement"; }
+  std::string_view inputs() const override { return kPlacementInputs; }
+  std::vector<CommandOption> options() const override {
+    return {{"--devices", "env.placement.devices", "NAME|FILE",
+             fmt::format("Devices and links: a YAML file, or {}",
+                         fmt::join(known_topologies(), ", "))}};
+  }
+
+  MadeEnvironment make(const EnvironmentConfig& config) const override {
+    Starts all = read_starts(config);
+    return {std::make_unique<PlacementEnvironment>(std::move(all.starts), std::move(all.topology),
+                                                   with_horizon(config, 1)),
+            std::move(all.warnings)};
+  }
+
+  std::unique_ptr<EvaluationCases> evaluation(const EnvironmentConfig& config,
+                                              const KindEvaluationConfig& how,
+                                              const EvaluationPlan& plan) const override {
+    Starts all = read_starts(config);
+    auto environment = std::make_unique<PlacementEnvironment>(
+        std::move(all.starts), std::move(all.topology), with_horizon(config, plan.horizons));
+    return placement_cases(std::move(environment), std::move(all.whole), how.placement,
+                           std::move(all.warnings));
+  }
+};
+
+}  // namespace
+
+const EnvironmentKind& placement_kind() {
+  static const PlacementKind kind;
+  return kind;
+}
+
+}  // namespace reverie
