@@ -41,10 +41,13 @@ FusedGraph fuse(const CostGraph& graph, const std::vector<int>& cluster_of_node)
 /// order, too. InputError where nodes of one fused node are on several devices.
 Placement fused_placement(const FusedGraph& fused, const Placement& placement);
 
-/// Fuses two clusters at a time. One cluster has at most one node that takes longer for arithmetic
-/// than for memory: convolutions and large products are not fused with each other.
+/// Fuses two clusters at a time. By the formula above one kernel for all would be the fastest, but
+/// nobody can write it. So a cluster has at most one node that takes longer for arithmetic than for
+/// memory (convolutions and large products are not fused with each other), and 64 nodes in all.
 class Fusion {
  public:
+  static constexpr size_t kMostNodes = 64;  ///< of a cluster
+
   /// `device` by node; every node is a cluster of its own. Graph and topology must outlive it.
   /// InputError as above, and for kinds that the graph does not know.
   Fusion(const CostGraph& graph, const Topology& topology, std::vector<int> device);
@@ -63,10 +66,30 @@ class Fusion {
   Picoseconds cost() const { return total_; }
 
  private:
+  static constexpr int kGap = -1;
+  /// From one cluster on along tensors, or against them.
+  struct Search {
+    bool is_forward;
+    size_t start = 0;
+    uint64_t stamp = 0;  ///< of what it has seen
+    std::vector<int> found = {};
+    size_t looked = 0;  ///< around the start and so many less one of those that were found
+
+    void begin(size_t cluster, uint64_t number) {
+      start = cluster;
+      stamp = number;
+      found.clear();
+      looked = 0;
+    }
+    bool is_done() const { return looked > found.size(); }
+    size_t next() { return looked++ == 0 ? start : static_cast<size_t>(found[looked - 2]); }
+  };
+
   size_t at(int node) const { return static_cast<size_t>(cluster_[static_cast<size_t>(node)]); }
   int kind(int node) const { return kinds_[static_cast<size_t>(node)]; }
   bool is_bound_by_arithmetic(int node) const;
   std::vector<int> merged_members(int node, int other) const;
+  bool look_around(size_t cluster, Search& search, const Search& other);
   bool has_way_around(size_t before, size_t after);
   void reorder(size_t before, size_t after);
 
@@ -76,10 +99,11 @@ class Fusion {
   std::vector<Picoseconds> costs_;             ///< by cluster
   std::vector<int> bound_by_arithmetic_;       ///< by cluster: nodes
   std::vector<int> position_;                  ///< by cluster: its place in the order
-  std::vector<int> order_;      ///< clusters, each after those that it waits for; -1: a gap
-  std::vector<int> found_;      ///< clusters of the last search
+  std::vector<int> order_;      ///< clusters, each after those that it waits for, and gaps
   std::vector<uint64_t> seen_;  ///< by cluster: the last search that found it
   uint64_t searches_ = 0;
+  Search forward_{.is_forward = true}, backward_{.is_forward = false};  ///< of the last call of `allows`
+  int low_ = 0, high_ = 0;                  ///< positions between which they search
   Picoseconds total_;
 };
 

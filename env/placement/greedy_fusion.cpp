@@ -10,25 +10,6 @@
 #include "env/placement/kernel_cost.h"
 
 namespace reverie {
-namespace {
-
-/// Other clusters that read what nodes give out.
-std::vector<int> successors(const CostGraph& graph, const std::vector<int>& nodes,
-                            const std::vector<int>& cluster) {
-  std::vector<int> found;
-  for (const int node : nodes) {
-    const auto [first, last] = graph.outputs(node);
-    for (int tensor = first; tensor < last; ++tensor)
-      for (const int reader : graph.tensors()[static_cast<size_t>(tensor)].readers)
-        found.push_back(cluster[static_cast<size_t>(reader)]);
-  }
-  sort_unique(found);
-  if (!nodes.empty()) std::erase(found, cluster[static_cast<size_t>(nodes[0])]);
-  return found;
-}
-
-}  // namespace
-
 Fusion::Fusion(const CostGraph& graph, const Topology& topology, std::vector<int> device)
     : graph_(graph), device_(std::move(device)), order_(graph.order()) {
   require_parts(graph);
@@ -72,28 +53,49 @@ bool Fusion::allows(int node, int other) {
   if (a == b || device_[static_cast<size_t>(node)] != device_[static_cast<size_t>(other)])
     return false;
   if (bound_by_arithmetic_[a] + bound_by_arithmetic_[b] > 1) return false;
+  if (members_[a].size() + members_[b].size() > kMostNodes) return false;
   if (!starts_kernel(graph_, node) || !starts_kernel(graph_, other)) return false;
   const bool is_first = position_[a] < position_[b];
   return !has_way_around(is_first ? a : b, is_first ? b : a);
 }
 
-/// Finds all that comes after `before`, and stands before `after` in the order.
-bool Fusion::has_way_around(size_t before, size_t after) {
-  ++searches_;
-  found_.clear();
-  const auto look_behind = [&](size_t cluster) {
-    for (const int next : successors(graph_, members_[cluster], cluster_)) {
-      const auto at = static_cast<size_t>(next);
-      if (at == after && cluster != before) return true;
-      if (at == after || position_[at] > position_[after] || seen_[at] == searches_) continue;
-      seen_[at] = searches_;
-      found_.push_back(next);
-    }
-    return false;
+/// Adds what the clusters next to one are to a search: what reads from it, or what it reads from.
+/// Whether it meets the other search.
+bool Fusion::look_around(size_t cluster, Search& search, const Search& other) {
+  bool meets = false;
+  const auto see = [&](int node) {
+    const size_t next = at(node);
+    if (next == cluster || (next == other.start && cluster == search.start)) return;
+    meets = meets || next == other.start || seen_[next] == other.stamp;
+    const bool is_between = position_[next] > low_ && position_[next] < high_;
+    if (!is_between || seen_[next] == search.stamp) return;
+    seen_[next] = search.stamp;
+    search.found.push_back(static_cast<int>(next));
   };
-  if (look_behind(before)) return true;
-  for (size_t i = 0; i < found_.size(); ++i)
-    if (look_behind(static_cast<size_t>(found_[i]))) return true;
+  for (const int node : members_[cluster]) {
+    if (search.is_forward) {
+      const auto [first, last] = graph_.outputs(node);
+      for (int tensor = first; tensor < last; ++tensor)
+        std::ranges::for_each(graph_.tensors()[static_cast<size_t>(tensor)].readers, see);
+    } else {
+      for (const int tensor : graph_.inputs(node))
+        see(graph_.tensors()[static_cast<size_t>(tensor)].producer);
+    }
+  }
+  return meets;
+}
+
+/// Searches from both sides, until they meet or one has found all on its side.
+bool Fusion::has_way_around(size_t before, size_t after) {
+  low_ = position_[before];
+  high_ = position_[after];
+  forward_.begin(before, ++searches_);
+  backward_.begin(after, ++searches_);
+  while (!forward_.is_done() && !backward_.is_done()) {
+    Search& search = forward_.found.size() <= backward_.found.size() ? forward_ : backward_;
+    const size_t cluster = search.next();
+    if (look_around(cluster, search, &search == &forward_ ? backward_ : forward_)) return true;
+  }
   return false;
 }
 
@@ -118,18 +120,22 @@ void Fusion::merge(int node, int other) {
   reorder(before, after);
 }
 
-/// What was found to come after the two moves behind them, and keeps its order.
+/// All that comes after the first of two moves behind the second, or all that comes before the
+/// second to the front of the first. Each keeps its order.
 void Fusion::reorder(size_t before, size_t after) {
   const auto first = order_.begin() + position_[before];
   const auto last = order_.begin() + position_[after] + 1;
-  *first = -1;  // a gap
-  if (found_.empty()) return;
-  const auto stays = [&](int cluster) {
-    return cluster < 0 || seen_[static_cast<size_t>(cluster)] != searches_;
-  };
-  std::stable_partition(first, last, stays);
+  const Search& search = forward_.is_done() ? forward_ : backward_;
+  if (!search.is_forward) std::swap(*first, *(last - 1));
+  std::ranges::replace(first, last, static_cast<int>(before), kGap);
+  position_[after] = search.is_forward ? position_[after] : position_[before];
+  if (search.found.empty()) return;
+  std::stable_partition(first, last, [&](int cluster) {
+    const bool is_found = cluster != kGap && seen_[static_cast<size_t>(cluster)] == search.stamp;
+    return is_found != search.is_forward;
+  });
   for (auto place = first; place != last; ++place)
-    if (*place >= 0)
+    if (*place != kGap)
       position_[static_cast<size_t>(*place)] = static_cast<int>(place - order_.begin());
 }
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
-#include <numeric>
+#include <map>
 #include <set>
 
 #include "env/placement/generator.h"
@@ -277,6 +277,22 @@ TEST(GreedyFusion, NeverCostsMoreAndCanBePlaced) {
     Simulator of_fused(fused.graph, topology);
     of_fused.run(fused_placement(fused, placement), Dispatch::kInOrder);
   }
+}
+
+TEST(GreedyFusion, AKernelHasAtMostSoManyNodes) {
+  constexpr int kNodes = 100;
+  std::vector<CostTensor> tensors;
+  for (int node = 0; node + 1 < kNodes; ++node)
+    tensors.push_back({.producer = node, .bytes = 4, .readers = {node + 1}});
+  const CostGraph graph = graph_of(std::vector<Work>(kNodes, {5, 8}), tensors);
+  const Topology topology = ideal_devices(1, "d");
+  const FusedGraph fused =
+      fuse(graph, greedy_fusion(Simulator(graph, topology),
+                                {.device = std::vector<int>(kNodes), .priority = {}},
+                                std::vector<double>(kNodes)));
+  std::map<int, size_t> sizes;
+  for (const int node : fused.node_of) ++sizes[node];
+  EXPECT_THAT(sizes, ElementsAre(::testing::Pair(0, 64), ::testing::Pair(1, 36)));
 }
 
 TEST(FusedPlacement, IsRefusedWhereNodesAreApart) {
