@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What fixed sequences reach on tables of recorded trainings (adapt-table/1, reverie-adapt/1).
 
-    experiments/adapt/fixed.py TABLE.json TABLE.json...
+    experiments/adapt/fixed.py TABLE.json TABLE.json... [--on OTHER.json]
 
 The tables are of one network, or of networks with the same actions. Prints, as Markdown, the
 sequence that is best on the mean of all tables, and for each table the one that is best on the mean
-of the others: a choice without knowledge of that table. Actions of adapt-table/1: 0 and 1 deepen a
+of the others: a choice without knowledge of that table. With --on, what the best of all tables reaches
+on another one. Actions of adapt-table/1: 0 and 1 deepen a
 convolution, 2 the linear block, 3 goes on.
 """
 
@@ -59,7 +60,12 @@ def best_fixed(tables):
 
 def main():
     if len(sys.argv) < 3:
-        sys.exit(f"usage: {sys.argv[0]} TABLE.json TABLE.json...")
+        sys.exit(f"usage: {sys.argv[0]} TABLE.json TABLE.json... [--on OTHER.json]")
+    if "--on" in sys.argv:
+        other = read(sys.argv.pop())
+        sequence = best_fixed([read(path) for path in sys.argv[1:-1]])
+        print(f"{', '.join(sequence)}: rank {rank(other, sequence)}, {regret(other, sequence):.2f}")
+        return
     names = [Path(path).stem for path in sys.argv[1:]]
     tables = [read(path) for path in sys.argv[1:]]
     everywhere = best_fixed(tables)

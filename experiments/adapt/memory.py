@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Thompson sampling that remembers what sequences came to at the other start times.
 
-    experiments/adapt/memory.py TABLE.json TABLE.json... > RESULTS.jsonl
+    experiments/adapt/memory.py TABLE.json TABLE.json... [--on OTHER.json] > RESULTS.jsonl
 
 The tables (reverie-adapt/1) are of one network. For each table, random episodes of the others are its
-memory. A sequence is expected to gain what it gained there over the mean of its scenario. The search
+memory; of all, where it is the other table that is searched. A sequence is expected to gain what it gained there over the mean of its scenario. The search
 then learns how far off that is, as `reverie adapt --policy --episodes` does with what M expects: the
 effects of decisions, wherever they are taken and at their place, are normal with the same deviations.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from fixed import accuracy, name
 
 EPISODES = 30  # of each other start time: 120, half of what a policy of both networks learns from
-TRIALS = (0, 4, 12)
+TRIALS = (0, 4, 8, 12, 16, 24, 48)
 SEEDS = range(11, 21)
 LEVEL, EVERYWHERE, AT_ITS_PLACE, NOISE = 20, 2, 1, 1  # standard deviations in points
 SPREAD = 2  # of sequences, in points
@@ -86,21 +86,31 @@ def search(table, memory, trials, draw):
     return sequences[mean.index(max(mean))]
 
 
+def scenarios(paths):
+    """For each table that is searched: its path, its runs, and those of the tables of its memory."""
+    if "--on" in paths:
+        paths.remove("--on")
+        searched = paths[-1:]
+    else:
+        searched = paths
+    tables = {path: runs_of(path) for path in paths}
+    for path in searched:
+        yield Path(path), tables[path], [tables[other] for other in paths if other != path]
+
+
 def main():
     if len(sys.argv) < 3:
-        sys.exit(f"usage: {sys.argv[0]} TABLE.json TABLE.json...")
-    tables = [runs_of(path) for path in sys.argv[1:]]
-    for number, path in enumerate(sys.argv[1:]):
-        truth = {key: statistics.mean(runs) for key, runs in tables[number].items()}
+        sys.exit(f"usage: {sys.argv[0]} TABLE.json TABLE.json... [--on OTHER.json]")
+    for path, table, others in scenarios(sys.argv[1:]):
+        truth = {key: statistics.mean(runs) for key, runs in table.items()}
         for seed in SEEDS:
             for trials in TRIALS:
                 draw = random.Random(f"{seed} {trials}")
-                memory = remembered(tables[:number] + tables[number + 1:], draw)
-                found = search(tables[number], memory, trials, draw)
+                found = search(table, remembered(others, draw), trials, draw)
                 line = {
-                    "model": Path(path).stem, "method": f"memory_{trials}", "seed": seed,
+                    "model": path.stem, "method": f"memory_{trials}", "seed": seed,
                     "decisions": ", ".join(found), "regret": max(truth.values()) - truth[found],
-                    "real_episodes": EPISODES * (len(tables) - 1) + trials
+                    "real_episodes": EPISODES * len(others) + trials
                 }
                 print(json.dumps(line, separators=(",", ":")))
 
