@@ -9,23 +9,21 @@
 #include "core/base/error.h"
 #include "env/placement/brkga.h"
 #include "env/placement/heuristics.h"
+#include "env/placement/list_search.h"
 #include "env/placement/local_search.h"
 #include "env/placement/ordered_placement.h"
+#include "env/placement/partition.h"
 
 namespace reverie {
 namespace {
 
+/// Plans again with a larger reserve until it fits.
 template <auto kHeuristic>
-void once(Evaluator& evaluator, uint64_t) {
-  evaluator.evaluate(kHeuristic(evaluator.simulator()), Dispatch::kInOrder);
-}
-
-constexpr double kReserves[] = {0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
-
-template <auto kHeuristic>
-void until_it_fits(Evaluator& evaluator, uint64_t) {
-  for (const double reserve : kReserves)
-    if (evaluator.evaluate(kHeuristic(evaluator.simulator(), reserve), Dispatch::kInOrder).feasible()) return;
+void plan(Evaluator& evaluator, uint64_t) {
+  for (const double reserve : kReserves) {
+    const Placement placement = kHeuristic(evaluator.simulator(), reserve);
+    if (evaluator.evaluate(placement, Dispatch::kInOrder).feasible() || evaluator.spent()) return;
+  }
 }
 
 void each_device(Evaluator& evaluator, uint64_t) {
@@ -47,11 +45,10 @@ void random_placements(Evaluator& evaluator, uint64_t seed) {
   }
 }
 
-/// From the best of one device alone and HEFT.
 void improve(Evaluator& evaluator, uint64_t seed) {
-  each_device(evaluator, seed);
-  until_it_fits<heft>(evaluator, seed);
-  local_search(evaluator, Placement(evaluator.best()), Rng(seed));
+  constexpr double kListShare = 0.4;
+  list_search(evaluator, kListShare, Rng(seed).fork(0));
+  local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 
 void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
@@ -59,20 +56,33 @@ void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
   anneal(evaluator, Placement(evaluator.best()), Rng(seed));
 }
 
-}  // namespace
+void cut_into_parts(Evaluator& evaluator, uint64_t) {
+  const Placement placement = partition(evaluator.simulator(), evaluator.objective());
+  evaluator.evaluate(placement, Dispatch::kReady);
+}
 
-std::span<const PlaceMethod> place_methods() {
-  static const std::vector<PlaceMethod> methods{
+std::vector<PlaceMethod> all_methods() {
+  std::vector<PlaceMethod> methods{
       {"one_device", "all on the best device", each_device, false},
-      {"m_topo", "devices filled in topological order", once<m_topo>, false},
-      {"etf", "the node that can start earliest", until_it_fits<etf>, false, 3000},
-      {"heft", "the longest path first, where it ends earliest", until_it_fits<heft>, false},
+      {"m_topo", "devices filled in topological order", plan<m_topo>, false},
+      {"etf", "the node that can start earliest", plan<etf>, false, 3000},
+      {"heft", "the longest path first, where it ends earliest", plan<heft>, false},
       {"random", "the best of random devices", random_placements},
-      {"local", "iterated local search from the best of one_device and heft", improve},
+      {"local", "search over list schedules, then iterated local search", improve},
       {"brkga", "a genetic algorithm on random keys",
        [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},
   };
+  const PlaceMethod metis{"metis", "cut into parts by METIS, each of them depth first",
+                          cut_into_parts, false};
+  if (has_partitioner()) methods.insert(methods.begin() + 4, metis);
+  return methods;
+}
+
+}  // namespace
+
+std::span<const PlaceMethod> place_methods() {
+  static const std::vector<PlaceMethod> methods = all_methods();
   return methods;
 }
 

@@ -122,5 +122,45 @@ TEST(PlaceMethod, SearchesFindNineOfTenOptimaWithCommunication) {
   }
 }
 
+TEST(PlaceMethod, LocalSearchFindsNineteenOfTwentyOptimaWithoutCommunication) {
+  const auto files = testing::reference_files("optimal");
+  if (files.empty()) GTEST_SKIP() << "no reference data";
+  int found = 0, known = 0;
+  for (const std::string& file : files) {
+    const Json json = Json::parse(read_file(file));
+    const CostGraph graph = read_cost_graph(file);
+    for (const Json& row : json.at("reference").array()) {
+      const Json* optimal = row.find("optimal");
+      if (optimal == nullptr || optimal->is_null()) continue;
+      ++known;
+      const Topology topology = ideal_devices(row.at("processors").get<int>(), "processor");
+      const auto best = static_cast<double>(optimal->get<int64_t>() * testing::ExactCase::kUnit);
+      Evaluator evaluator(graph, topology, kMakespan, {.evaluations = 10000, .enough = best});
+      place_method(place_methods(), "local").run(evaluator, 1);
+      found += evaluator.cost(evaluator.best_outcome()) == best ? 1 : 0;
+    }
+  }
+  EXPECT_GE(found, 0.95 * known) << "of " << known;
+}
+
+TEST(PlaceMethod, PlansKeepRoomForOutputsWhereTheyMust) {
+  // By persistent bytes all four fit on the faster device; with outputs two do.
+  std::vector<CostNode> nodes(4, {.name = "n", .op = "task", .persistent_bytes = 10});
+  std::vector<Picoseconds> costs;
+  for (int node = 0; node < 4; ++node) costs.insert(costs.end(), {{1}, {9}});
+  std::vector<CostTensor> tensors;
+  for (int node = 0; node < 4; ++node) tensors.push_back({.producer = node, .bytes = 10, .readers = {}});
+  const CostGraph graph("memory", {"fast", "slow"}, nodes, costs, tensors);
+  Topology topology = ideal_devices(2, "fast");
+  topology.devices[1].kind = "slow";
+  topology.devices[0].memory_bytes = 45;
+  for (const char* name : {"heft", "etf", "local"}) {
+    Evaluator evaluator(graph, topology, kMakespan, {.evaluations = 100});
+    place_method(place_methods(), name).run(evaluator, 1);
+    EXPECT_TRUE(evaluator.best_outcome().feasible()) << name;
+    EXPECT_EQ(evaluator.best_outcome().makespan.count, 18) << name;
+  }
+}
+
 }  // namespace
 }  // namespace reverie
