@@ -3,8 +3,8 @@
 
     experiments/adapt/tables/pack.py TABLES.tar.xz TABLE.json...
 
-An epoch keeps these digits after the point: accuracy 6, in training 4, loss 2, share of the budget 9. Searches and
-policies find what they found before, as no one reads a loss and a job's state has its own share.
+Searches and policies find what they found before: they read of an epoch its accuracy and its share of
+the budget alone.
 """
 
 import io
@@ -14,7 +14,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-DIGITS = (6, 4, 2, 9)  # accuracy (of up to 10,000 images), that in training, loss, share
+DIGITS = (6, 2, 1, 9)  # after the point: accuracy, that in training, loss, share of the budget
 
 
 def rounded(curve):
