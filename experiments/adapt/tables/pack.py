@@ -14,11 +14,11 @@ import sys
 import tarfile
 from pathlib import Path
 
-DIGITS = (6, 2, 1, 9)  # after the point: accuracy, that in training, loss, share of the budget
-
 
 def rounded(curve):
-    return [[round(value, digits) for value, digits in zip(epoch, DIGITS)] for epoch in curve]
+    """An epoch: accuracy, that in training, loss, share of the budget."""
+    return [[tested, round(trained, 2), round(loss, 1), round(spent, 9)]
+            for tested, trained, loss, spent in curve]
 
 
 def packed(table):
