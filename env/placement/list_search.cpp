@@ -24,6 +24,7 @@ struct ListState {
   std::vector<int> order;   ///< all nodes, each after those that it reads of
   std::vector<int> device;  ///< by entity; -1: it is free
   double reserve = 0;
+  Plan::Transfers transfers = Plan::Transfers::kFree;
 };
 
 class ListWalk {
@@ -32,7 +33,7 @@ class ListWalk {
       : evaluator_(evaluator),
         graph_(evaluator.graph()),
         entities_(graph_),
-        plan_(evaluator.simulator(), 0, Plan::Transfers::kQueued),
+        plan_(evaluator.simulator()),
         rng_(rng),
         place_(static_cast<size_t>(graph_.size())),
         is_limited_(std::ranges::any_of(evaluator.topology().devices, [](const Device& device) {
@@ -62,15 +63,20 @@ class ListWalk {
       try_one();
     }
     for (const double reserve : kReserves) {
-      if (evaluator_.spent()) return;
-      tried_ = free;
-      tried_.reserve = reserve;
-      if (try_one().feasible()) return;
+      bool fits = false;
+      for (const auto transfers : {Plan::Transfers::kFree, Plan::Transfers::kQueued}) {
+        if (evaluator_.spent()) return;
+        tried_ = free;
+        tried_.reserve = reserve;
+        tried_.transfers = transfers;
+        fits = try_one().feasible() || fits;
+      }
+      if (fits) return;
     }
   }
 
   Outcome try_one() {
-    plan_.clear(tried_.reserve);
+    plan_.clear(tried_.reserve, tried_.transfers);
     for (const int node : tried_.order) {
       const int device = tried_.device[static_cast<size_t>(entities_.of(node))];
       if (device >= 0)

@@ -11,6 +11,7 @@
 #include "env/placement/heuristics.h"
 #include "env/placement/list_search.h"
 #include "env/placement/local_search.h"
+#include "env/placement/m_sct.h"
 #include "env/placement/ordered_placement.h"
 #include "env/placement/partition.h"
 
@@ -45,8 +46,15 @@ void random_placements(Evaluator& evaluator, uint64_t seed) {
   }
 }
 
+void cut_into_parts(Evaluator& evaluator, uint64_t) {
+  const Placement placement = partition(evaluator.simulator(), evaluator.objective());
+  evaluator.evaluate(placement, Dispatch::kReady);
+}
+
+/// METIS is a good start where memory is tight, and a bad one elsewhere.
 void improve(Evaluator& evaluator, uint64_t seed) {
   constexpr double kListShare = 0.4;
+  if (has_partitioner()) cut_into_parts(evaluator, seed);
   list_search(evaluator, kListShare, Rng(seed).fork(0));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
@@ -56,9 +64,12 @@ void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
   anneal(evaluator, Placement(evaluator.best()), Rng(seed));
 }
 
-void cut_into_parts(Evaluator& evaluator, uint64_t) {
-  const Placement placement = partition(evaluator.simulator(), evaluator.objective());
-  evaluator.evaluate(placement, Dispatch::kReady);
+void favour_children(Evaluator& evaluator, uint64_t) {
+  const std::vector<int> favourites = favourite_children(evaluator.simulator());
+  for (const double reserve : kReserves) {
+    const Placement placement = m_sct(evaluator.simulator(), favourites, reserve);
+    if (evaluator.evaluate(placement, Dispatch::kInOrder).feasible() || evaluator.spent()) return;
+  }
 }
 
 std::vector<PlaceMethod> all_methods() {
@@ -73,6 +84,9 @@ std::vector<PlaceMethod> all_methods() {
        [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},
   };
+  const PlaceMethod m_sct{"m_sct", "etf, but devices wait for favourite children", favour_children,
+                          false, kMostNodesForFavourites};
+  if (has_linear_programs()) methods.insert(methods.begin() + 3, m_sct);
   const PlaceMethod metis{"metis", "cut into parts by METIS, each of them depth first",
                           cut_into_parts, false};
   if (has_partitioner()) methods.insert(methods.begin() + 4, metis);

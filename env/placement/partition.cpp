@@ -123,21 +123,33 @@ std::vector<int> cut(EntityGraph graph, std::vector<real_t> shares) {
   return {part.begin(), part.end()};
 }
 
+bool is_read(const CostGraph& graph, int node) {
+  const auto [first, last] = graph.outputs(node);
+  for (int tensor = first; tensor < last; ++tensor)
+    if (!graph.tensors()[static_cast<size_t>(tensor)].readers.empty()) return true;
+  return false;
+}
+
+/// From each node that nobody reads back to what it needs: that comes right before it.
 std::vector<int64_t> depth_first(const CostGraph& graph) {
-  std::vector<size_t> waiting;
-  std::vector<int> ready;
-  for (int node = 0; node < graph.size(); ++node) waiting.push_back(graph.inputs(node).size());
-  for (int node = graph.size() - 1; node >= 0; --node)
-    if (waiting[static_cast<size_t>(node)] == 0) ready.push_back(node);
-  std::vector<int64_t> priority(waiting.size());
-  for (int64_t place = 0; !ready.empty(); ++place) {
-    const int node = ready.back();
-    ready.pop_back();
-    priority[static_cast<size_t>(node)] = -place;
-    const auto [first, last] = graph.outputs(node);
-    for (int tensor = last - 1; tensor >= first; --tensor)
-      for (const int reader : graph.tensors()[static_cast<size_t>(tensor)].readers)
-        if (--waiting[static_cast<size_t>(reader)] == 0) ready.push_back(reader);
+  std::vector<int64_t> priority(static_cast<size_t>(graph.size()), 1);  // 1: not yet seen
+  std::vector<std::pair<int, size_t>> path;  // nodes, and the number of inputs that are done
+  int64_t next = 0;
+  for (int root = 0; root < graph.size(); ++root) {
+    if (is_read(graph, root)) continue;
+    path.emplace_back(root, 0);
+    while (!path.empty()) {
+      const auto [node, done] = path.back();
+      const auto inputs = graph.inputs(node);
+      if (done == inputs.size()) {
+        priority[static_cast<size_t>(node)] = next--;
+        path.pop_back();
+        continue;
+      }
+      ++path.back().second;
+      const int producer = graph.tensors()[static_cast<size_t>(inputs[done])].producer;
+      if (priority[static_cast<size_t>(producer)] > 0) path.emplace_back(producer, 0);
+    }
   }
   return priority;
 }

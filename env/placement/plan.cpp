@@ -7,19 +7,19 @@
 
 namespace reverie {
 
-Plan::Plan(const Simulator& simulator, double reserve, Transfers transfers)
+Plan::Plan(const Simulator& simulator, double reserve)
     : simulator_(&simulator),
-      transfers_(transfers),
       busy_(static_cast<size_t>(simulator.topology().size())),
       entities_(simulator.graph()),
       entity_bytes_(static_cast<size_t>(entities_.size())) {
   for (int node = 0; node < graph().size(); ++node)
     entity_bytes_[static_cast<size_t>(entities_.of(node))] +=
         graph().nodes()[static_cast<size_t>(node)].persistent_bytes;
-  clear(reserve);
+  clear(reserve, Transfers::kFree);
 }
 
-void Plan::clear(double reserve) {
+void Plan::clear(double reserve, Transfers transfers) {
+  transfers_ = transfers;
   limit_.clear();
   for (const Device& device : simulator_->topology().devices) {
     const auto kept = static_cast<int64_t>(reserve * static_cast<double>(device.memory_bytes));

@@ -22,11 +22,10 @@ class Plan {
   };
 
   /// The simulator must outlive it.
-  explicit Plan(const Simulator& simulator, double reserve = 0,
-                Transfers transfers = Transfers::kFree);
+  explicit Plan(const Simulator& simulator, double reserve = 0);
   /// Takes all nodes out. From now on this share of each device's memory is kept for what is not
   /// persistent.
-  void clear(double reserve);
+  void clear(double reserve, Transfers transfers);
 
   /// Where a node may go: its group's device, else all that have the memory, else all. Valid until
   /// the next call.
@@ -59,7 +58,7 @@ class Plan {
   void book_transfers(int node, int device);
 
   const Simulator* simulator_;
-  Transfers transfers_;
+  Transfers transfers_ = Transfers::kFree;
   std::vector<std::vector<std::pair<int64_t, int64_t>>> busy_;  ///< by device, ascending
   std::vector<int64_t> limit_, persistent_;
   std::vector<int64_t> start_, end_;
