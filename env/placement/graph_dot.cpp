@@ -9,6 +9,8 @@
 namespace reverie {
 namespace {
 
+constexpr int kMostForDot = 400;  ///< of more nodes dot takes minutes, sfdp about a second
+
 /// As text in double quotes that Graphviz shows as it is: it reads escapes and HTML entities.
 std::string escape_dot(const std::string& text) {
   std::string result;
@@ -53,6 +55,7 @@ std::string placement_dot(const CostGraph& graph, const Topology& topology,
       "  node [shape=box, style=\"filled,rounded\", penwidth=2, fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
       escape_dot(graph.name()), escape_dot(topology.name));
+  if (graph.size() > kMostForDot) dot += "  layout=sfdp;\n  overlap=prism;\n";
   dot += legend(topology);
   for (int node = 0; node < graph.size(); ++node) {
     const CostNode& one = graph.nodes()[static_cast<size_t>(node)];

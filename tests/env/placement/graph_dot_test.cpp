@@ -58,5 +58,12 @@ TEST(GraphDotTest, ColoursTellDevicesAndEdgesTellBytes) {
   EXPECT_EQ(count(dot, chart_color(0)), 6) << "two nodes and the legend, each with edge and fill";
 }
 
+TEST(GraphDotTest, OnlyLargeGraphsAskForAFastLayout) {
+  EXPECT_EQ(count(dot_of(testing::long_placed(2, 200)), "layout=sfdp"), 0);
+  const std::string large = dot_of(testing::long_placed(2, 201));
+  EXPECT_EQ(count(large, "layout=sfdp"), 1);
+  expect_readable(large);
+}
+
 }  // namespace
 }  // namespace reverie
