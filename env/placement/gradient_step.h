@@ -69,9 +69,10 @@ class GradientStep {
 /// Work as that of an elementwise operator: all is read and written once.
 OpSignature elementwise_work(std::vector<TensorType> inputs, TensorType output);
 
-/// Whether an operator has a gradient by an input, if it is of floats.
+/// Whether an input can have a gradient: floats can, but for a constant exponent.
 bool is_differentiable(const Graph& graph, NodeId id, size_t input);
-/// Gives the gradients that the step needs. InputError where there is no rule.
+/// Gives the gradients that the step needs, but for statistics, which have none. InputError where
+/// there is no rule.
 void differentiate(std::string_view op, GradientStep& step);
 
 }  // namespace reverie

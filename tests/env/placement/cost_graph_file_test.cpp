@@ -82,6 +82,10 @@ TEST_F(WrittenCostGraph, WithAFaultIsRefused) {
          R"({"from": 0, "to": null, "bytes": 1, "tensor": 0},
             {"from": 0, "to": null, "bytes": 2, "tensor": 0})",
          "tensor 0 of node 0 has two sizes");
+  refuse((node + R"(, "arithmetic_us": {"x": 1}, "moved_bytes": 0})").c_str(),
+         R"({"from": 0, "to": null, "bytes": 1, "tensor": 0},
+            {"from": 0, "to": null, "bytes": 1, "cost_us": 1, "tensor": 0})",
+         "tensor 0 of node 0 has two sizes");
 }
 
 }  // namespace

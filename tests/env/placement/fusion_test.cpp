@@ -238,6 +238,21 @@ TEST(Fusion, LeavesAloneWhatStartsNoKernel) {
 }
 
 TEST(GreedyFusion, TakesTheHighestPriorityFirst) {
+  // 0 and 1 take long for arithmetic, and 2 reads from both.
+  const CostGraph graph = graph_of(
+      {{900, 20}, {900, 20}, {5, 20}},
+      {{.producer = 0, .bytes = 10, .readers = {2}}, {.producer = 1, .bytes = 10, .readers = {2}}});
+  const Topology topology = ideal_devices(1, "d");
+  const Simulator simulator(graph, topology);
+  const auto with = [&](const std::vector<double>& priority) {
+    return fuse(graph, greedy_fusion(simulator, {.device = {0, 0, 0}, .priority = {}}, priority))
+        .node_of;
+  };
+  EXPECT_THAT(with({2, 1, 0}), ElementsAre(0, 1, 0));
+  EXPECT_THAT(with({1, 2, 0}), ElementsAre(0, 1, 1));
+}
+
+TEST(GreedyFusion, FusesOnOneDeviceOnly) {
   // 1 and 2 both read from 0, and both take long for arithmetic: 0 is fused with one of them only.
   const CostGraph graph = graph_of({{10, 20}, {900, 20}, {900, 20}, {5, 9}},
                                    {{.producer = 0, .bytes = 10, .readers = {1, 2}},

@@ -95,14 +95,29 @@ TEST(Generator, CellsOfALayerShareItsWeights) {
   EXPECT_GT(products, 80);
 }
 
+TEST(Generator, AnUpdateReadsAsManyBytesAsTheWeightHas) {
+  for (const char* family : kFamilies) {
+    const CostGraph graph = generate_graph({.family = family, .nodes = 500, .seed = 6});
+    std::multiset<int64_t> held, updated;
+    for (int node = 0; node < graph.size(); ++node) {
+      const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
+      if (one.persistent_bytes > 0) held.insert(one.persistent_bytes);
+      if (one.op != "Update") continue;
+      ASSERT_FALSE(graph.inputs(node).empty()) << one.name;
+      updated.insert(graph.tensors()[static_cast<size_t>(graph.inputs(node)[0])].bytes);
+    }
+    EXPECT_EQ(held, updated) << family;
+  }
+}
+
 TEST(Generator, MeetsTheRatioOfCommunication) {
   for (const char* family : kFamilies)
     for (const double ratio : {0.01, 0.5, 3.0}) {
       const CostGraph graph = generate_graph({.family = family,
-                                               .nodes = 500,
-                                               .seed = 2,
-                                               .communication_to_computation = ratio,
-                                               .link_bytes_per_second = 16e9});
+                                              .nodes = 500,
+                                              .seed = 2,
+                                              .communication_to_computation = ratio,
+                                              .link_bytes_per_second = 16e9});
       double transfers = 0, work = 0;
       for (const CostTensor& tensor : graph.tensors())
         transfers += static_cast<double>(tensor.bytes) / 16e9;

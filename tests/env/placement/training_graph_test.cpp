@@ -125,6 +125,17 @@ TEST(TrainingGraph, CostsAreThoseOfTheProductsThatAreMade) {
   EXPECT_EQ(trained.moved("w/update"), 4 * 3 * 32 * 16);
 }
 
+TEST(TrainingGraph, AWeightOfABatchHasOneProduct) {
+  Graph model;
+  const ValueId x = input(model, {3, 4, 8});
+  model.add_output("y", model.add("MatMul", {x, weight(model, "w", {8, 16})}));
+  const Trained trained(model);
+  const Cost cost = make_cost_model("roofline:v100")
+                        ->cost(parse_signature("MatMul(float32 8x12, float32 12x16)"));
+  EXPECT_EQ(trained.cost("MatMul_0/grad1"), cost.runtime);
+  EXPECT_EQ(trained.moved("MatMul_0/grad1"), cost.bytes);
+}
+
 TEST(TrainingGraph, AViewBehindAnOperatorChangesNoCost) {
   const Trained plain(three_operators());
   Graph model;
@@ -264,7 +275,7 @@ TEST(TrainingGraph, WithoutAGradientIsRefused) {
                  "model: MatMul_0: MatMul with an activation or residual has no gradient");
 
   Graph fixed;
-  fixed.add_output("y", fixed.add("Relu", {input(fixed, {4, 8})}));
+  fixed.add_output("y", fixed.add("Pow", {input(fixed, {4, 8}), weight(fixed, "power", {8})}));
   expect_refused([&] { training_graph_of(fixed, one_device(), "model"); },
                  "model: no output depends on a weight");
 }
