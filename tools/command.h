@@ -25,6 +25,7 @@ void register_version(CLI::App& app);
 // Where LibTorch is there.
 void register_dream_train(CLI::App& app);
 void register_evaluate(CLI::App& app);
+void register_place_learn(CLI::App& app);
 void register_train_vae(CLI::App& app);
 void register_train_mdnrnn(CLI::App& app);
 

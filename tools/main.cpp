@@ -41,6 +41,7 @@ int run(int argc, char** argv) {
 #ifdef REVERIE_LEARNING
   reverie::register_dream_train(app);
   reverie::register_evaluate(app);
+  reverie::register_place_learn(app);
   reverie::register_train_vae(app);
   reverie::register_train_mdnrnn(app);
 #endif

@@ -8,21 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.h"
+#include "env/placement/place_report.h"
+#include "env/placement/placement_input.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
+#include "tools/place_learners.h"
 
 namespace reverie {
 namespace {
 
 struct Options {
-  std::string graph, devices, out;
+  std::string graph, devices, policy, out;
+  PlacementInputConfig input;
   std::vector<std::string> methods;
   int64_t evaluations = 0;
   std::optional<double> seconds;
   uint64_t seed = 1;
-  bool memory = false;
-  bool json = false;
+  bool memory = false, json = false, quiet = false;
 };
 
 double milliseconds(Picoseconds time) { return time.milliseconds(); }
@@ -67,11 +69,19 @@ Json summary(const Options& options, const PlaceResult& result) {
           {"evaluations", evaluations}};
 }
 
+/// One that learns nothing, one that learns from the graph alone, or a learner's file.
+PlaceMethod method_named(const std::string& name) {
+  if (name.ends_with(".pt")) return saved_learner_method(name);
+  std::vector<PlaceMethod> all(place_methods().begin(), place_methods().end());
+  for (PlaceMethod& method : learned_methods()) all.push_back(std::move(method));
+  return place_method(all, name);
+}
+
 std::vector<PlaceMethod> methods_of(const Options& options, const CostGraph& graph) {
-  if (options.methods.empty()) return usual_methods(graph);
+  if (options.methods.empty() && options.policy.empty()) return usual_methods(graph);
   std::vector<PlaceMethod> methods;
-  for (const std::string& name : options.methods)
-    methods.push_back(place_method(place_methods(), name));
+  if (!options.policy.empty()) methods.push_back(policy_method(options.policy));
+  for (const std::string& name : options.methods) methods.push_back(method_named(name));
   return methods;
 }
 
@@ -89,19 +99,24 @@ PlacementObjective objective_of(const Options& options) {
 
 std::string methods_text() {
   std::string table = "Methods:\n";
-  for (const PlaceMethod& method : place_methods())
-    table += fmt::format("  {:<12} {}\n", method.name, method.what);
-  return table;
+  const auto add = [&](const PlaceMethod& method) {
+    table += fmt::format("  {:<18} {}\n", method.name, method.what);
+  };
+  std::ranges::for_each(place_methods(), add);
+  std::ranges::for_each(learned_methods(), add);
+  return table +
+         "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
 
 void run(const Options& options) {
-  const CostGraph graph = read_cost_graph(options.graph);
   const Topology topology = read_topology(options.devices);
+  const PlacementInput read = read_placement_input(options.graph, topology, options.input);
+  for (const std::string& warning : read.warnings) fmt::print(stderr, "{}\n", warning);
+  const CostGraph& graph = read.graph;
   const PlaceResult result = place(graph, topology, methods_of(options, graph), budget_of(options),
                                    options.seed, objective_of(options));
-  print(result);
-  if (!options.out.empty())
-    write_file(options.out, placement_json(graph, topology, result).dump(1) + "\n");
+  if (!options.quiet) print(result);
+  if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
   if (options.json) fmt::print("{}\n", summary(options, result).dump());
 }
 
@@ -110,27 +125,34 @@ void run(const Options& options) {
 void register_place(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "place", "Place the operators of a cost graph on devices, and say when they run");
-  command->add_option("GRAPH", options->graph, "A JSON file in the format placement-graph/1")
+      "place", "Place the operators of a graph on devices, and say when they run");
+  command->add_option("GRAPH", options->graph, fmt::format("What to place: {}", kPlacementInputs))
       ->required();
   command
       ->add_option("--devices", options->devices,
                    fmt::format("A YAML file, or {}", fmt::join(known_topologies(), ", ")))
       ->required();
-  command->add_option("--out", options->out, "Where the placement is written, as JSON");
+  command->add_option("--out", options->out,
+                      "A folder for the placement, charts, a trace and a report");
   command
       ->add_option("--method", options->methods,
                    "Methods to try, with commas between; without it those that suit the graph")
       ->delimiter(',');
+  command->add_option("--policy", options->policy,
+                      "A policy.pt of `dream_train`: its placement, improved by local search");
   command->add_option("--evaluations", options->evaluations, "Placements that each may simulate")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--time-limit", options->seconds,
                    "Seconds for the searches together; 10 without --evaluations")
       ->check(CLI::PositiveNumber);
+  command->add_option("--shape", options->input.shapes,
+                      "Extents of an input of an ONNX model: name=1,3,224,224");
+  command->add_option("--dim", options->input.dims, "Of symbolic dimensions: batch=1,seq=128");
   command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");
+  command->add_flag("--quiet", options->quiet, "No table");
   command->footer(methods_text());
   command->callback([options] { run(*options); });
 }

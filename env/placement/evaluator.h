@@ -28,6 +28,8 @@ class Evaluator {
   /// Runs a placement and counts it, also where the budget is spent already. InputError as
   /// Simulator::run.
   const Outcome& evaluate(const Placement& placement, Dispatch dispatch = Dispatch::kReady);
+  /// Counts placements of the graph that were simulated elsewhere.
+  void charge(int64_t evaluations) { evaluations_ += evaluations; }
   double cost(const Outcome& outcome) const { return cost_.of(outcome); }
   /// No further placement may be evaluated.
   bool spent() const;

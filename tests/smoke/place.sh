@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # reverie place: two chains go to two devices; memory, equal seeds, and wrong input.
-# Usage: place.sh REVERIE
+# Usage: place.sh REVERIE LEARNING
 source "$(dirname "$0")/../support/smoke.sh"
+
+refused() {  # WORDS ARGUMENT...
+  "$reverie" place "${@:2}" >out 2>err
+  [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] && grep -qF -- "$1" err || fails "${*:2}: $(cat err)"
+}
 
 cat >graph.json <<'JSON'
 {"format": "placement-graph/1", "name": "chains",
@@ -13,16 +18,39 @@ cat >graph.json <<'JSON'
  "edges": [{"from": 0, "to": 1, "bytes": 8}, {"from": 2, "to": 3, "bytes": 8}]}
 JSON
 placed() { "$reverie" place graph.json --time-limit 0.2 --json "$@" | tail -1; }
-[[ $(placed --devices 2xv100-nvlink --out placed.json) == *'"makespan_ms":0.02,"lower_bound_ms":0.02,"peak_bytes":2008,"bytes_over":0,"feasible":true,'* ]] ||
+[[ $(placed --devices 2xv100-nvlink --out placed) == *'"makespan_ms":0.02,"lower_bound_ms":0.02,"peak_bytes":2008,"bytes_over":0,"feasible":true,'* ]] ||
   fails "two chains: $(placed --devices 2xv100-nvlink)"
-python3 - <<'PY' || fails "placed.json: $(cat placed.json)"
+python3 - <<'PY' || fails "placement.json: $(cat placed/placement.json)"
 import json
-placed = json.load(open("placed.json"))
+placed = json.load(open("placed/placement.json"))
 at = {node["name"]: node["device"] for node in placed["nodes"]}
 assert placed["format"] == "placement/1" and placed["makespan_us"] == 20
 assert at["a"] == at["b"] != at["c"] == at["d"]
 assert {node["name"]: node["start_us"] for node in placed["nodes"]}["b"] == 10
 PY
+
+for file in gantt.svg memory.svg trace.json graph.dot report.html; do
+  [[ -s placed/$file ]] || fails "no $file"
+done
+
+# Models and synthetic graphs, a budget of evaluations, memory as the objective.
+"$reverie" model squeezenet_small --light --out model.onnx >/dev/null
+for graph in model.onnx generate:branches:120:1; do
+  [[ $("$reverie" place $graph --devices 2xv100-nvlink --method local --evaluations 50 --quiet --json) == \
+    *'"evaluations":50}' ]] || fails "$graph: $("$reverie" place $graph --devices 2xv100-nvlink --method local --evaluations 50 --quiet --json)"
+done
+"$reverie" place model.onnx --devices 2xv100-nvlink --evaluations 200 --peak-memory --quiet --json |
+  grep -q '"feasible":true' || fails "peak memory"
+
+# Learned from one graph, used on another.
+if [[ ${2-} == ON ]]; then
+  "$reverie" place_learn colocrl generate:layers:100:1 --devices 2xv100-nvlink --evaluations 40 \
+    --out learner.pt >/dev/null || fails "place_learn"
+  "$reverie" place generate:layers:100:2 --devices 2xv100-nvlink --method learner.pt --evaluations 1 \
+    --quiet --json | grep -q '"evaluations":1}' || fails "the learner's placement"
+  head -c 100 learner.pt >cut.pt
+  refused "cut.pt: is no file of a placement learner" graph.json --devices 2xv100-nvlink --method cut.pt
+fi
 
 # Too little memory is told, and no error.
 cat >small.yaml <<'YAML'
@@ -31,13 +59,11 @@ links: [{between: [gpu, gpu], latency: 5us, bandwidth: 150GB/s}]
 YAML
 [[ $(placed --devices small.yaml) == *'"feasible":false'* ]] || fails "memory: $(placed --devices small.yaml)"
 
-refused() {  # WORDS ARGUMENT...
-  "$reverie" place "${@:2}" >out 2>err
-  [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] && grep -qF -- "$1" err || fails "${*:2}: $(cat err)"
-}
 refused "'chains' has no costs on devices of kind 'h100'; it knows cpu, v100" graph.json --devices 8xh100
 refused "none.json" none.json --devices 8xh100
 refused "none.yaml" graph.json --devices none.yaml
 sed 's/"from": 2, "to": 3/"from": 1, "to": 0/' graph.json >cycle.json
 refused "cycle.json: 'chains' has a cycle" cycle.json --devices 2xv100-nvlink
+refused "no method 'magic'" graph.json --devices 2xv100-nvlink --method magic
+refused "graph.txt: is no graph to place" graph.txt --devices 2xv100-nvlink
 exit $failures

@@ -1,0 +1,82 @@
+#include "tools/place_learners.h"
+
+#include "core/base/error.h"
+#ifdef REVERIE_LEARNING
+#include <optional>
+
+#include "controller/evaluate/evaluate.h"
+#include "env/placement/grouping.h"
+#include "env/placement/learn/learner.h"
+#include "env/placement/local_search.h"
+#include "env/registry/placement_evaluation.h"
+#include "worldmodel/network/checkpoint.h"
+#endif
+
+namespace reverie {
+
+#ifdef REVERIE_LEARNING
+std::vector<PlaceMethod> learned_methods() {
+  std::vector<PlaceMethod> methods;
+  for (const LearnerKind& kind : learner_kinds()) methods.push_back(single_graph_method(kind));
+  return methods;
+}
+
+PlaceMethod saved_learner_method(const std::string& file) {
+  load_learner(file, 0);  // refused before anything is done
+  return {file, "learned from other graphs", [file](Evaluator& evaluator, uint64_t seed) {
+            const SavedLearner saved = load_learner(file, seed);
+            saved.learner->place(evaluator);
+            Evaluator* const one[] = {&evaluator};
+            if (!evaluator.spent()) saved.learner->learn(one);
+          }};
+}
+
+namespace {
+
+PlacementConfig config_of_policy(const std::string& file) {
+  const Checkpoint checkpoint = load_checkpoint(file, "policy");
+  if (checkpoint.spec.name != "placement")
+    throw InputError("{}: is a policy for the environment '{}', not for placing graphs", file,
+                     checkpoint.spec.name);
+  const auto environment = checkpoint.configs.find("environment");
+  return environment == checkpoint.configs.end() ? PlacementConfig()
+                                                 : environment_from(environment->second).placement;
+}
+
+/// Plays an episode, and has the evaluator know its best state.
+void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Evaluator& evaluator,
+                 uint64_t seed) {
+  const CostGraph& graph = evaluator.graph();
+  std::vector<PlacementStart> starts{{graph.name(), grouped(graph, config.max_groups)}};
+  const auto cases =
+      placement_cases(std::make_unique<PlacementEnvironment>(
+                          std::move(starts), evaluator.topology(), config.environment),
+                      {graph}, {}, {});
+  const EvaluationCase& one = *cases->cases().front();
+  const MethodResult played = policy_episodes(one, policy, /*greedy=*/true, 1).run({.seed = seed});
+  evaluator.charge(std::max<int64_t>(played.work.cost_lookups - 1, 0));
+  const auto& solution = dynamic_cast<const PlacementSolution&>(*played.solution);
+  evaluator.evaluate(solution.placement, Dispatch::kInOrder);
+}
+
+}  // namespace
+
+PlaceMethod policy_method(const std::string& file) {
+  const PlacementConfig config = config_of_policy(file);
+  return {file, "a policy, then local search",
+          [policy = load_trained_policy(file), config](Evaluator& evaluator, uint64_t seed) {
+            play_policy(policy, config, evaluator, seed);
+            if (!evaluator.spent()) local_search(evaluator, Placement(evaluator.best()), Rng(seed));
+          }};
+}
+#else
+std::vector<PlaceMethod> learned_methods() { return {}; }
+
+PlaceMethod saved_learner_method(const std::string& file) {
+  throw InputError("{}: this program was built without LibTorch, which learners need", file);
+}
+
+PlaceMethod policy_method(const std::string& file) { return saved_learner_method(file); }
+#endif
+
+}  // namespace reverie
