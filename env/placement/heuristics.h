@@ -32,7 +32,8 @@ std::vector<int64_t> path_priorities(const Simulator& simulator);
 Placement heft(const Simulator& simulator, double reserve = 0);
 
 /// ETF (Hwang, Chow, Anger and Lee 1989): of all ready nodes and devices the pair that can start
-/// first; of several, the node with the longest path of mean costs from it on.
+/// first; of several, the node with the longest path of mean costs from it on. With groups and
+/// memory as said above this is m-ETF of Jeon et al. 2020 (Baechi).
 Placement etf(const Simulator& simulator, double reserve = 0);
 
 /// m-TOPO (Jeon et al. 2020, Baechi): fills one device after the other in topological order, each
