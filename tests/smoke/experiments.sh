@@ -115,7 +115,8 @@ refused "'x' is no KEY=VALUE" queue.toml --set x
 mkdir all
 for name in squeezenet1_1 bert_tiny bert_base vit_b_16 nasrnn nasnet_a inception_v3 resnet18 resnet50 resnext50_32x4d \
             taso_bert taso_resnext50; do echo $name >all/$name.onnx; done
-for name in cnn1-early cnn1-middle cnn1-late cnn2-early-middle {chain,residual}-{0.1,0.25,0.4,0.55,0.7}; do
+for name in cnn1-early cnn1-middle cnn1-late cnn2-early-middle {chain,residual}-{0.1,0.25,0.4,0.55,0.7} \
+            digits-{chain,residual}-{0.1,0.4,0.7}; do
   echo $name >all/$name.json
 done
 for name in chain residual; do echo $name >all/$name.yaml; done
