@@ -102,8 +102,9 @@ class Fusion {
   std::vector<int> order_;      ///< clusters, each after those that it waits for, and gaps
   std::vector<uint64_t> seen_;  ///< by cluster: the last search that found it
   uint64_t searches_ = 0;
-  Search forward_{.is_forward = true}, backward_{.is_forward = false};  ///< of the last call of `allows`
-  int low_ = 0, high_ = 0;                  ///< positions between which they search
+  Search forward_{.is_forward = true};  ///< of the last call of `allows`, both
+  Search backward_{.is_forward = false};
+  int low_ = 0, high_ = 0;  ///< positions between which they search
   Picoseconds total_;
 };
 

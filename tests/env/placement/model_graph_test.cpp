@@ -33,7 +33,8 @@ TEST(ModelGraph, CostsSumToTheCostModels) {
     ASSERT_THAT(graph.kinds(), ElementsAre("cpu", "t4"));
     for (size_t kind = 0; kind < 2; ++kind) {
       Picoseconds total;
-      for (int node = 0; node < graph.size(); ++node) total += graph.cost(node, static_cast<int>(kind));
+      for (int node = 0; node < graph.size(); ++node)
+        total += graph.cost(node, static_cast<int>(kind));
       const auto costs = make_cost_model("roofline:" + graph.kinds()[kind]);
       EXPECT_EQ(total, graph_cost(*costs, model).runtime) << name;
     }
