@@ -1,14 +1,16 @@
 #include "env/placement/place.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "env/placement/bounds.h"
+#include "env/placement/heuristics.h"
 
 namespace reverie {
 namespace {
 
-constexpr double kMicrosecond = 1e6;    ///< in picoseconds
+constexpr double kMicrosecond = 1e6;  ///< in picoseconds
 
 double microseconds(Picoseconds time) { return static_cast<double>(time.count) / kMicrosecond; }
 
@@ -40,11 +42,29 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
   return result;
 }
 
+FusedPlace place_fused(const CostGraph& graph, const Topology& topology, const PlaceResult& placed,
+                       std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
+                       uint64_t seed, PlacementObjective objective) {
+  const Simulator simulator(graph, topology);
+  const std::vector<int64_t> paths = path_priorities(simulator);
+  const std::vector<double> priority(paths.begin(), paths.end());
+  FusedGraph fused = fuse(graph, greedy_fusion(simulator, placed.placement, priority));
+  std::vector<PlaceMethod> all{
+      {"as before", "the placement before fusion",
+       [start = fused_placement(fused, placed.placement)](Evaluator& evaluator, uint64_t) {
+         evaluator.evaluate(start, Dispatch::kInOrder);
+       },
+       false}};
+  all.insert(all.end(), methods.begin(), methods.end());
+  PlaceResult result = place(fused.graph, topology, all, budget, seed, objective);
+  return {std::move(fused), std::move(result)};
+}
+
 std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
+  constexpr std::array kUsual{"one_device", "m_topo", "etf", "heft", "metis", "local", "annealing"};
   std::vector<PlaceMethod> usual;
-  for (const char* name : {"one_device", "m_topo", "etf", "heft", "local", "annealing"})
-    if (const PlaceMethod& method = place_method(place_methods(), name); method.suits(graph))
-      usual.push_back(method);
+  for (const PlaceMethod& method : place_methods())
+    if (std::ranges::count(kUsual, method.name) > 0 && method.suits(graph)) usual.push_back(method);
   return usual;
 }
 

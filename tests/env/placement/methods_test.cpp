@@ -118,7 +118,7 @@ TEST(PlaceMethod, SearchesFindNineOfTenOptimaWithCommunication) {
       EXPECT_GE(evaluator.best_outcome().makespan.count, one.optimal) << file;
       found += evaluator.best_outcome().makespan.count == one.optimal ? 1 : 0;
     }
-    EXPECT_GE(found, 66) << name << ", of " << files.size();
+    EXPECT_GE(found, name == std::string("local") ? 69 : 66) << name << ", of " << files.size();
   }
 }
 

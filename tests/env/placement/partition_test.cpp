@@ -21,11 +21,14 @@ CostTensor sent(int from, std::vector<int> readers, int64_t time) {
 }
 
 TEST_F(Partition, CutsWhereLittleIsSent) {
-  // Two chains of four, each with heavy transfers, and a light one between them.
-  const CostGraph graph =
-      testing::graph_of(std::vector<int64_t>(8, 5),
-                        {sent(0, {1}, 100), sent(1, {2}, 100), sent(2, {3}, 100), sent(3, {7}, 1),
-                         sent(4, {5}, 100), sent(5, {6}, 100), sent(6, {7}, 100)});
+  // A ladder: across the rungs more tensors are cut than across the sides, but lighter ones.
+  std::vector<CostTensor> tensors;
+  for (int node = 0; node < 4; ++node) {
+    if (node < 3) tensors.push_back(sent(node, {node + 1}, 100));
+    tensors.push_back(sent(node, {node + 4}, 1));
+  }
+  for (int node = 4; node < 7; ++node) tensors.push_back(sent(node, {node + 1}, 100));
+  const CostGraph graph = testing::graph_of(std::vector<int64_t>(8, 5), tensors);
   const Topology topology = ideal_devices(2, "d");
   const Placement placement = partition(Simulator(graph, topology), PlacementObjective::kMakespan);
   for (const int node : {1, 2, 3})
