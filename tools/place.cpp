@@ -24,7 +24,7 @@ struct Options {
   int64_t evaluations = 0;
   std::optional<double> seconds;
   uint64_t seed = 1;
-  bool memory = false, json = false, quiet = false;
+  bool memory = false, fuse = false, json = false, quiet = false;
 };
 
 double milliseconds(Picoseconds time) { return time.milliseconds(); }
@@ -108,16 +108,28 @@ std::string methods_text() {
          "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
 
+void tell(const Options& options, const CostGraph& graph, const Topology& topology,
+          const PlaceResult& result) {
+  if (!options.quiet) print(result);
+  if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
+  if (options.json) fmt::print("{}\n", summary(options, result).dump());
+}
+
 void run(const Options& options) {
   const Topology topology = read_topology(options.devices);
   const PlacementInput read = read_placement_input(options.graph, topology, options.input);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "{}\n", warning);
-  const CostGraph& graph = read.graph;
-  const PlaceResult result = place(graph, topology, methods_of(options, graph), budget_of(options),
-                                   options.seed, objective_of(options));
+  const std::vector<PlaceMethod> methods = methods_of(options, read.graph);
+  const EvaluationBudget budget = budget_of(options);
+  const PlacementObjective objective = objective_of(options);
+  const PlaceResult result = place(read.graph, topology, methods, budget, options.seed, objective);
+  if (!options.fuse) return tell(options, read.graph, topology, result);
   if (!options.quiet) print(result);
-  if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
-  if (options.json) fmt::print("{}\n", summary(options, result).dump());
+  const FusedPlace fused =
+      place_fused(read.graph, topology, result, methods, budget, options.seed, objective);
+  if (!options.quiet)
+    fmt::print("{} operators, {} after fusion\n", read.graph.size(), fused.fused.graph.size());
+  tell(options, fused.fused.graph, topology, fused.result);
 }
 
 }  // namespace
@@ -149,6 +161,10 @@ void register_place(CLI::App& app) {
   command->add_option("--shape", options->input.shapes,
                       "Extents of an input of an ONNX model: name=1,3,224,224");
   command->add_option("--dim", options->input.dims, "Of symbolic dimensions: batch=1,seq=128");
+  command->add_flag("--training", options->input.training,
+                    "An ONNX model's training step: with gradients and updates");
+  command->add_flag("--fuse", options->fuse,
+                    "Then fuse operators that are on one device, and place the rest anew");
   command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");

@@ -86,6 +86,8 @@ void register_place_learn(CLI::App& app) {
   command->add_option("--shape", options->input.shapes,
                       "Extents of an input of an ONNX model: name=1,3,224,224");
   command->add_option("--dim", options->input.dims, "Of symbolic dimensions: batch=1,seq=128");
+  command->add_flag("--training", options->input.training,
+                    "An ONNX model's training step: with gradients and updates");
   command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->footer(learners_text);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "env/placement/fusion.h"
 #include "env/placement/methods.h"
 
 namespace reverie {
@@ -31,6 +32,17 @@ struct PlaceResult {
 PlaceResult place(const CostGraph& graph, const Topology& topology,
                   std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
                   uint64_t seed, PlacementObjective objective = PlacementObjective::kMakespan);
+
+/// Fuses nodes of the winner's devices greedily, those with the longest path behind them first, and
+/// places the fused graph anew. InputError where its costs cannot be fused
+/// (env/placement/fusion.h).
+struct FusedPlace {
+  FusedGraph fused;
+  PlaceResult result;  ///< of the fused graph
+};
+FusedPlace place_fused(const CostGraph& graph, const Topology& topology, const PlaceResult& placed,
+                       std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
+                       uint64_t seed, PlacementObjective objective);
 
 /// Those that `reverie place` tries for a graph: heuristics that end in a second or so, local
 /// search and annealing.

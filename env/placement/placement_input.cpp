@@ -7,6 +7,7 @@
 #include "core/onnx/import.h"
 #include "env/placement/generator.h"
 #include "env/placement/model_graph.h"
+#include "env/placement/training_graph.h"
 
 namespace reverie {
 namespace {
@@ -15,7 +16,8 @@ PlacementInput from_model(const std::string& path, const Topology& topology,
                           const PlacementInputConfig& config) {
   ImportedModel model = import_onnx(path, {config.shapes, config.dims});
   const std::string name = std::filesystem::path(path).stem().string();
-  CostGraph graph = with_context(path, [&] { return cost_graph_of(model.graph, topology, name); });
+  const auto convert = config.training ? training_graph_of : cost_graph_of;
+  CostGraph graph = with_context(path, [&] { return convert(model.graph, topology, name); });
   return {std::move(graph), std::move(model.warnings)};
 }
 

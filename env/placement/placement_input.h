@@ -12,12 +12,14 @@ namespace reverie {
 /// How an input becomes a graph to be placed.
 struct PlacementInputConfig {
   std::vector<std::string> shapes, dims;
+  bool training = false;
 
   template <class V>
   void fields(V& v) {
     v.field("shapes", shapes,
             "Extents of inputs of ONNX models with symbolic dimensions: name=1,3,224,224");
     v.field("dims", dims, "Extents of symbolic dimensions by name: batch=1,seq=128");
+    v.field("training", training, "ONNX models with the gradients and updates of a training step");
   }
 };
 

@@ -42,6 +42,10 @@ done
 "$reverie" place model.onnx --devices 2xv100-nvlink --evaluations 200 --peak-memory --quiet --json |
   grep -q '"feasible":true' || fails "peak memory"
 
+"$reverie" place model.onnx --devices 2xv100-nvlink --training --fuse --evaluations 100 >out 2>err &&
+  grep -q ' after fusion' out || fails "training and fusion: $(cat out err)"
+refused "cannot be fused" graph.json --devices 2xv100-nvlink --fuse --evaluations 10
+
 # Learned from one graph, used on another.
 if [[ ${2-} == ON ]]; then
   "$reverie" place_learn colocrl generate:layers:100:1 --devices 2xv100-nvlink --evaluations 40 \
