@@ -53,12 +53,20 @@ Json summary(const Options& options, const PlaceResult& result) {
   const PlacedBy& winner = result.methods[result.winner];
   double seconds = 0;
   int64_t evaluations = 0;
+  Json::Array methods;
   for (const PlacedBy& one : result.methods) {
     seconds += one.seconds;
     evaluations += one.evaluations;
+    methods.push_back({{"method", one.method},
+                       {"makespan_ms", milliseconds(one.outcome.makespan)},
+                       {"peak_bytes", one.outcome.peak_bytes},
+                       {"bytes_over", one.outcome.bytes_over},
+                       {"evaluations", one.evaluations},
+                       {"seconds", one.seconds}});
   }
   return {{"graph", options.graph},
           {"devices", options.devices},
+          {"methods", methods},
           {"method", winner.method},
           {"makespan_ms", milliseconds(winner.outcome.makespan)},
           {"lower_bound_ms", milliseconds(result.bound)},
