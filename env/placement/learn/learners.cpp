@@ -1,6 +1,8 @@
 #include "env/placement/learn/learners.h"
 
 #include "env/placement/learn/colocrl.h"
+#include "env/placement/learn/go.h"
+#include "env/placement/learn/regal.h"
 
 namespace reverie {
 namespace {
@@ -11,11 +13,29 @@ LearnerKind kind_of(std::string name, std::string what) {
           [](int devices, uint64_t seed) { return std::make_unique<Learner>(devices, seed); }};
 }
 
+LearnerKind regal_kind(std::string name, std::string what, const RegalOptions& options) {
+  return {std::move(name), std::move(what), [options](int devices, uint64_t seed) {
+            return std::make_unique<Regal>(devices, seed, options);
+          }};
+}
+
+LearnerKind go_kind(std::string name, std::string what, bool scheduling) {
+  return {std::move(name), std::move(what), [scheduling](int devices, uint64_t seed) {
+            return std::make_unique<Go>(devices, seed, GoOptions{.scheduling = scheduling});
+          }};
+}
+
 }  // namespace
 
 std::vector<LearnerKind> all_learners() {
   return {
       kind_of<ColocRl>("colocrl", "a sequence of groups to a sequence of devices"),
+      regal_kind("regal", "distributions for a genetic algorithm, of a graph network", {}),
+      regal_kind("regal_placement", "regal with affinities alone", {.scheduling = false}),
+      regal_kind("regal_scheduling", "regal with priorities alone", {.placement = false}),
+      regal_kind("gas", "regal with a recurrent network that sees no edges", {.edges = false}),
+      go_kind("go", "devices and priorities of all nodes at once", true),
+      go_kind("go_placement", "go with devices alone", false),
   };
 }
 

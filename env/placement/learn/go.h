@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/random.h"
+#include "env/placement/learn/go_network.h"
+#include "env/placement/learn/learner.h"
+
+namespace reverie {
+
+struct GoOptions {
+  bool scheduling = true;  ///< decides priorities, too; otherwise those of the longest path hold
+  int batch = 8;           ///< graphs an update
+  int samples = 16;        ///< placements of each of them an update
+  int passes = 3;          ///< steps of Adam with the samples of an update
+  double rate = 1e-3;      ///< of Adam
+  double clip = 0.2;       ///< of the ratio of probabilities
+  double entropy = 0.05;   ///< weight of the mean entropy, which falls to 0 with the budget
+};
+
+/// GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020): a policy that decides
+/// the devices of all entities, and then the priorities of all nodes, at once (go_network.h).
+///
+/// The reward of a placement is -sqrt(c / c1), c its cost and c1 that of the best device alone, and
+/// -10 where it does not fit into memory. What is learned from is the reward less the mean of the
+/// samples of the same graph, over their standard deviation. Decisions of a node or an entity have
+/// a clipped ratio each (PPO, Schulman et al. 2017, equation 7). Nodes of one level of priority run
+/// by the longest path.
+///
+/// Nodes that look alike are decided alike: the likeliest decision never parts equal branches.
+///
+/// The sources tell the tasks, the parts of the network, and that the gradient is like PPO's. The
+/// form of the reward and the clip are those of a public attempt to rebuild it. Batch, samples,
+/// passes, rate and the weight of the entropy are chosen. Fusion, the third task, is left out.
+class Go : public PlacementLearner {
+ public:
+  Go(int devices, uint64_t seed, const GoOptions& options = {}, const GoSizes& sizes = {});
+
+  void learn(std::span<Evaluator* const> evaluators) override;
+  /// The likeliest decision everywhere.
+  void place(Evaluator& evaluator) override;
+  torch::nn::Module& module() override { return *network_; }
+
+ private:
+  struct Graph;
+  struct Samples;
+
+  Samples draw(const Graph& graph);
+  void update(std::span<Graph> graphs);
+  torch::Tensor loss(const Graph& graph, const Samples& samples, double entropy);
+
+  int devices_;
+  GoOptions options_;
+  Rng rng_;
+  GoNetwork network_;
+  std::unique_ptr<torch::optim::Adam> adam_;
+};
+
+}  // namespace reverie

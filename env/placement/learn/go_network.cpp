@@ -1,0 +1,89 @@
+#include "env/placement/learn/go_network.h"
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+using torch::nn::Linear;
+
+constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
+constexpr double kSmall = 1e-3;     // beside variances
+
+/// Two layers.
+torch::nn::Sequential head(int64_t width, int64_t actions) {
+  return torch::nn::Sequential(torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})),
+                               Linear(width, width), torch::nn::ReLU(), Linear(width, actions));
+}
+
+}  // namespace
+
+GoNetworkImpl::GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSizes& sizes)
+    : tasks_(std::move(tasks)),
+      sizes_(sizes),
+      operators_(register_module("operators", torch::nn::Embedding(kOperatorNumbers, sizes.width))),
+      tasks_embedding_(
+          register_module("tasks", torch::nn::Embedding(std::ssize(tasks_), sizes.width))),
+      input_(register_module("input", Linear(node_columns(devices), sizes.width))),
+      pools_(register_module("pools", torch::nn::ModuleList())),
+      mixes_(register_module("mixes", torch::nn::ModuleList())),
+      attentions_(register_module("attentions", torch::nn::ModuleList())),
+      embeddings_(register_module("embeddings", torch::nn::ModuleList())),
+      heads_(register_module("heads", torch::nn::ModuleList())),
+      shared_(register_module("shared", SegmentAttention(sizes.width, sizes.heads))) {
+  for (int64_t layer = 0; layer < sizes.samplings; ++layer) {
+    pools_->push_back(Linear(sizes.width, 2 * sizes.width));
+    mixes_->push_back(Linear(3 * sizes.width, sizes.width));
+  }
+  for (int64_t layer = 0; layer < sizes.attentions; ++layer)
+    attentions_->push_back(SegmentAttention(sizes.width, sizes.heads));
+  for (const GoTask task : tasks_) {
+    const int64_t actions = task == GoTask::kPlacement ? devices : sizes.levels;
+    embeddings_->push_back(torch::nn::Embedding(actions, sizes.width));
+    heads_->push_back(head(sizes.width, actions));
+  }
+}
+
+void GoNetworkImpl::begin_evenly() {
+  const torch::NoGradGuard guard;
+  for (const auto& head : *heads_)
+    head->as<torch::nn::Sequential>()->ptr(3)->as<Linear>()->weight.mul_(kFirstHead);
+}
+
+torch::Tensor GoNetworkImpl::sampled(const NodeFeatures& features) {
+  auto states = (input_(features.values) + operators_(features.operators)).relu();
+  for (size_t layer = 0; layer < pools_->size(); ++layer) {
+    const auto pools = pools_[layer]->as<Linear>()->forward(states).relu().chunk(2, 1);
+    states = torch::cat({states, largest(features.inputs, pools[0].contiguous()),
+                         largest(features.outputs, pools[1].contiguous())},
+                        1);
+    states = mixes_[layer]->as<Linear>()->forward(states).relu();
+  }
+  return states;
+}
+
+GoNetworkImpl::Encoded GoNetworkImpl::encode(const NodeFeatures& features) {
+  const auto sampled = this->sampled(features);
+  const auto graph = sampled.mean(0);
+  const auto apart = sampled - graph;
+  auto states = (apart / (apart.square().mean(0) + kSmall).sqrt()).unsqueeze(0);
+  for (const auto& layer : *attentions_)
+    states = layer->as<SegmentAttention>()->forward(states, graph, sizes_.segment);
+  return {states, graph};
+}
+
+torch::Tensor GoNetworkImpl::logits(const NodeFeatures& features, const Encoded& encoded,
+                                    const std::vector<torch::Tensor>& decided) {
+  const size_t next = decided.size();
+  REVERIE_CHECK(next < tasks_.size());
+  auto states = encoded.states + tasks_embedding_->weight[static_cast<int64_t>(next)];
+  for (size_t task = 0; task < next; ++task) {
+    const auto residual = embeddings_[task]->as<torch::nn::Embedding>()->forward(decided[task]);
+    states = states + (tasks_[task] == GoTask::kPlacement ? features.of_nodes(residual) : residual);
+  }
+  states = shared_->forward(states, encoded.graph, sizes_.segment);
+  const auto rows = heads_[next]->as<torch::nn::Sequential>()->forward(states);
+  return tasks_[next] == GoTask::kPlacement ? features.mean_of_entities(rows) : rows;
+}
+
+}  // namespace reverie

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+#include "env/placement/learn/go_attention.h"
+#include "env/placement/learn/node_features.h"
+
+namespace reverie {
+
+/// Sizes that the sources do not tell are chosen: see each.
+struct GoSizes {
+  int64_t width = 64;      ///< of all states; chosen
+  int64_t heads = 4;       ///< of attention; chosen
+  int64_t samplings = 2;   ///< layers of GraphSAGE; chosen
+  int64_t attentions = 2;  ///< layers of attention below the tasks; chosen
+  int64_t segment = 128;   ///< nodes; chosen
+  int64_t levels = 20;     ///< of priority, chosen
+};
+
+/// The tasks in the order in which they are decided.
+enum class GoTask : uint8_t { kPlacement, kScheduling };
+
+/// The policy of GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020). All
+/// decisions of a task are made in one shot.
+///
+/// - GraphSAGE (Hamilton, Ying and Leskovec 2017, section 3.3) with max pooling, inputs and outputs
+///   apart: h' = relu(W [h, max over inputs of relu(P h), max over outputs of relu(Q h)]).
+/// - Of each column the mean over the graph is taken away, and the rest is over its standard
+///   deviation (chosen: without this all nodes get nearly the same decision).
+/// - SegmentAttention over the nodes in topological order, gated by that mean.
+/// - For each task one more such layer, with the same weights in all of them. It reads the states
+///   of the layers below, an embedding of the task, and embeddings of what was decided for the node
+///   in the tasks before (residual connections).
+/// - A head a task. Entities are placed by the mean over their nodes.
+class GoNetworkImpl : public torch::nn::Module {
+ public:
+  GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSizes& sizes = {});
+
+  struct Encoded {
+    torch::Tensor states;  ///< [1, nodes, width]
+    torch::Tensor graph;   ///< [width]
+  };
+  Encoded encode(const NodeFeatures& features);
+  /// Logits of the next task: [samples, entities, devices] for placement, [samples, nodes, levels]
+  /// for scheduling. `decided`: for each task before it int64 [samples, entities or nodes]. Without
+  /// any, `samples` is 1.
+  torch::Tensor logits(const NodeFeatures& features, const Encoded& encoded,
+                       const std::vector<torch::Tensor>& decided);
+
+  /// Makes all decisions about equally likely; after weights were drawn.
+  void begin_evenly();
+
+  const std::vector<GoTask>& tasks() const { return tasks_; }
+  const GoSizes& sizes() const { return sizes_; }
+
+ private:
+  torch::Tensor sampled(const NodeFeatures& features);
+
+  std::vector<GoTask> tasks_;
+  GoSizes sizes_;
+  torch::nn::Embedding operators_, tasks_embedding_;
+  torch::nn::Linear input_;
+  torch::nn::ModuleList pools_, mixes_, attentions_, embeddings_, heads_;
+  SegmentAttention shared_;
+};
+TORCH_MODULE(GoNetwork);
+
+}  // namespace reverie
