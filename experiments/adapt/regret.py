@@ -6,7 +6,8 @@
 Arms that leave one start time or network out count as one method, `start` or `network`; `two-start` is
 of seeds 19 and 20 alone, `four-start` of 19 to 22. `fixed` are the best fixed sequences that fixed.py
 prints, `best` is the best sequence of each table. For each pair of methods: how much less regret ONE has
-than OTHER, with a 95 % bootstrap interval over the tables.
+than OTHER, with a 95 % bootstrap interval over the tables. Methods of trainer.toml, `trainer-NAME`, have
+accuracies instead; the interval is over networks and seeds.
 """
 
 import gzip
@@ -56,11 +57,17 @@ def regrets():
             for method in methods:
                 by_table = found.setdefault(method, {})
                 by_table.setdefault(line["model"], []).append(line["regret"])
+    for line in map(json.loads, gzip.open(FOLDER / "trainer.jsonl.gz", "rt")):
+        by_run = found.setdefault(f"trainer-{line['method']}", {})
+        by_run[f"{line['model']}, seed {line['seed']}"] = [-line["accuracy"]]
     return found
 
 
 def difference(one, other):
-    values = [statistics.mean(other[table]) - statistics.mean(one[table]) for table in one]
+    values = [
+        statistics.mean(other[table]) - statistics.mean(one[table]) for table in one
+        if table in other
+    ]
     draw = random.Random(1)
     means = sorted(statistics.mean(draw.choices(values, k=len(values))) for _ in range(20000))
     return f"{statistics.mean(values):.2f} ({means[500]:.2f} to {means[19500]:.2f})"
