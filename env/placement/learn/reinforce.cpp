@@ -29,11 +29,15 @@ torch::Tensor MovingBaseline::advantages(const std::vector<float>& rewards) {
   return advantages;
 }
 
+void clipped_step(torch::optim::Optimizer& optimizer, double clip) {
+  torch::nn::utils::clip_grad_norm_(optimizer.param_groups().front().params(), clip);
+  optimizer.step();
+}
+
 void descend(torch::optim::Optimizer& optimizer, const torch::Tensor& loss, double clip) {
   optimizer.zero_grad();
   loss.backward();
-  torch::nn::utils::clip_grad_norm_(optimizer.param_groups().front().params(), clip);
-  optimizer.step();
+  clipped_step(optimizer, clip);
 }
 
 }  // namespace reverie

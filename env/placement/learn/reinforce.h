@@ -27,7 +27,9 @@ class MovingBaseline {
   std::optional<float> mean_;
 };
 
-/// One step down the loss, the norm of all gradients together clipped.
+/// One step by the gradients that there are, the norm of all together clipped.
+void clipped_step(torch::optim::Optimizer& optimizer, double clip);
+/// One such step down a loss.
 void descend(torch::optim::Optimizer& optimizer, const torch::Tensor& loss, double clip);
 
 }  // namespace reverie
