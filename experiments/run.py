@@ -152,12 +152,16 @@ class Planner:
         self.others = {}  # experiments whose policies are taken, by name
 
     def model(self, name):
+        if name.startswith("generate:"):  # the command makes it
+            return name
         path = self.made.get(name) or Place(self.options.models / f"{name}.{self.ending}")
         if name not in self.made and not os.path.exists(path):
             raise Refusal(f"there is no model {path}; name its folder by --models")
         return path
 
     def model_key(self, name):
+        if name.startswith("generate:"):
+            return (name,)
         return name, digest(self.file["make"][name]) if name in self.made else file_digest(
             self.model(name))
 
@@ -269,7 +273,8 @@ class Planner:
     def playing(self, table):
         """Options that an arm's policy is played with."""
         if self.command != "optimize":
-            return {name: table[name] for name in ("set", "episodes") if name in table}
+            return {name: table[name] for name in ("set", "episodes", "devices", "evaluations")
+                    if name in table}
         cost = {"cost": table["cost"]} if "cost" in table else {}
         return {"budget": 16, "set": {"verify_inputs": "0"} | table["set"]} | cost
 

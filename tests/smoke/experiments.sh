@@ -68,6 +68,11 @@ printf 'question="q"\ncommand="adapt"\nending="json"\n[arms.fixed]\nmethod="fixe
 run other.toml || fails "another command: $(cat err)"
 grep -q '^adapt models/t.json --method fixed:go on --seed 1 --quiet --json$' calls || fails "$(tail -1 calls)"
 
+# A graph that the command makes is no file.
+printf 'question="q"\ncommand="place"\nmodels=["generate:layers:100:1"]\n[arms.a]\nmethod="heft"\n' >made.toml
+run made.toml || fails "a synthetic graph: $(cat err)"
+grep -q '^place generate:layers:100:1 --method heft --seed 1 --quiet --json$' calls || fails "$(tail -1 calls)"
+
 # So many at a time: two runs that wait for each other end only side by side.
 printf 'question="q"\nmodels=["m"]\nseeds=[1,2]\n[arms.pair]\nmethod="pair"\n' >pair.toml
 run pair.toml --jobs 2 || fails "two runs do not go side by side: $(cat err)"
