@@ -1,34 +1,12 @@
 #include "env/placement/learn/go_attention.h"
 
 #include <cmath>
-#include <limits>
+#include <vector>
 
 namespace reverie {
 namespace {
 
 constexpr int64_t kWider = 2;  // the hidden layer, in widths
-
-/// [batch, positions, width] -> [batch * segments, segment, width], with zeros at the end.
-torch::Tensor folded(const torch::Tensor& states, int64_t segments, int64_t segment) {
-  const int64_t missing = segments * segment - states.size(1);
-  return torch::constant_pad_nd(states, {0, 0, 0, missing}, 0)
-      .reshape({states.size(0) * segments, segment, states.size(2)});
-}
-
-/// Of each segment the one before, and zeros for the first.
-torch::Tensor shifted(const torch::Tensor& states, int64_t segments) {
-  const auto by_segment = states.reshape({-1, segments, states.size(1), states.size(2)});
-  return torch::constant_pad_nd(by_segment.slice(1, 0, segments - 1), {0, 0, 0, 0, 1, 0}, 0)
-      .reshape(states.sizes());
-}
-
-/// [segments, 1, 1, 2 * segment]: whether a position of the segment before or its own is none.
-torch::Tensor hidden_positions(int64_t positions, int64_t segments, int64_t segment) {
-  const auto real = torch::arange(segments * segment).reshape({segments, segment}) < positions;
-  const auto before =
-      torch::cat({torch::zeros({1, segment}, torch::kBool), real.slice(0, 0, segments - 1)});
-  return torch::cat({before, real}, 1).logical_not().reshape({segments, 1, 1, 2 * segment});
-}
 
 }  // namespace
 
@@ -52,14 +30,11 @@ torch::Tensor SegmentAttentionImpl::by_head(const torch::Tensor& states) const {
   return states.reshape({states.size(0), states.size(1), heads_, -1}).transpose(1, 2);
 }
 
-torch::Tensor SegmentAttentionImpl::attend(const torch::Tensor& own, const torch::Tensor& read,
-                                           const torch::Tensor& hidden) {
+torch::Tensor SegmentAttentionImpl::attend(const torch::Tensor& own, const torch::Tensor& read) {
   const auto parts = keys_values_(read).chunk(2, -1);
   const auto query = by_head(query_(own));
   const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  auto scores = torch::matmul(query * scale, by_head(parts[0]).transpose(-1, -2));
-  if (hidden.defined())
-    scores = scores.masked_fill(hidden, -std::numeric_limits<float>::infinity());
+  const auto scores = torch::matmul(query * scale, by_head(parts[0]).transpose(-1, -2));
   const auto mixed = torch::matmul(scores.softmax(-1), by_head(parts[1]));
   return output_(mixed.transpose(1, 2).reshape(own.sizes()));
 }
@@ -72,14 +47,27 @@ torch::Tensor SegmentAttentionImpl::finish(const torch::Tensor& states,
 
 torch::Tensor SegmentAttentionImpl::forward(const torch::Tensor& states, const torch::Tensor& graph,
                                             int64_t segment) {
-  const int64_t batch = states.size(0), positions = states.size(1);
-  if (positions <= segment) return next_segment(states, {}, graph);
-  const int64_t segments = (positions + segment - 1) / segment;
-  const auto own = folded(gated(states, graph), segments, segment);
-  const auto read = torch::cat({shifted(own.detach(), segments), own}, 1);
-  const auto hidden = hidden_positions(positions, segments, segment);
-  const auto attended = attend(own, read, hidden.repeat({batch, 1, 1, 1}));
-  return finish(states, attended.reshape({batch, segments * segment, -1}).slice(1, 0, positions));
+  const int64_t positions = states.size(1), whole = positions / segment * segment;
+  const auto own = gated(states, graph), read = own.detach();
+  const auto part = [](const torch::Tensor& all, int64_t first, int64_t end) {
+    return all.slice(1, first, end);
+  };
+  const auto first = part(own, 0, segment);
+  std::vector<torch::Tensor> attended = {attend(first, first)};
+  if (whole > segment) {  // all other whole segments as one batch
+    const auto fold = [&](const torch::Tensor& all) {
+      return all.reshape({-1, segment, all.size(2)});
+    };
+    const auto now = fold(part(own, segment, whole));
+    const auto before = fold(part(read, 0, whole - segment));
+    attended.push_back(
+        attend(now, torch::cat({before, now}, 1)).reshape({states.size(0), whole - segment, -1}));
+  }
+  if (positions > whole && whole > 0) {
+    const auto now = part(own, whole, positions);
+    attended.push_back(attend(now, torch::cat({part(read, whole - segment, whole), now}, 1)));
+  }
+  return finish(states, torch::cat(attended, 1));
 }
 
 torch::Tensor SegmentAttentionImpl::next_segment(const torch::Tensor& states,
@@ -87,7 +75,7 @@ torch::Tensor SegmentAttentionImpl::next_segment(const torch::Tensor& states,
                                                  const torch::Tensor& graph) {
   const auto own = gated(states, graph);
   const auto read = before.defined() ? torch::cat({gated(before, graph).detach(), own}, 1) : own;
-  return finish(states, attend(own, read, {}));
+  return finish(states, attend(own, read));
 }
 
 }  // namespace reverie

@@ -27,8 +27,7 @@ class SegmentAttentionImpl : public torch::nn::Module {
  private:
   torch::Tensor gated(const torch::Tensor& states, const torch::Tensor& graph);
   torch::Tensor by_head(const torch::Tensor& states) const;
-  torch::Tensor attend(const torch::Tensor& own, const torch::Tensor& read,
-                       const torch::Tensor& hidden);
+  torch::Tensor attend(const torch::Tensor& own, const torch::Tensor& read);
   torch::Tensor finish(const torch::Tensor& states, const torch::Tensor& attended);
 
   int64_t heads_;

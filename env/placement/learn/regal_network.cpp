@@ -9,6 +9,7 @@ using torch::nn::LayerNorm;
 using torch::nn::Linear;
 
 constexpr int64_t kPair = QuantisedBeta::kMeans + QuantisedBeta::kVariances;
+constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
 constexpr float kFirstBias = 2;  // of the middle ones: chosen
 
 torch::Tensor evened_sum(const Neighbours& neighbours, const torch::Tensor& rows) {
@@ -51,6 +52,7 @@ RegalNetworkImpl::RegalNetworkImpl(int devices, bool edges, const RegalSizes& si
 
 void RegalNetworkImpl::begin_in_the_middle() {
   const torch::NoGradGuard guard;
+  head_->weight.mul_(kFirstHead);
   auto bias = head_->bias.view({devices_ + 1, kPair});
   bias.select(1, QuantisedBeta::kMiddleMean).fill_(kFirstBias);
   bias.select(1, QuantisedBeta::kMeans + QuantisedBeta::kMiddleVariance).fill_(kFirstBias);

@@ -46,7 +46,7 @@ class RegalNetworkImpl : public torch::nn::Module {
   };
   Logits forward(const NodeFeatures& features);
 
-  /// Gives the heads their first bias; after weights were drawn.
+  /// Makes the middle ones the likeliest everywhere; after weights were drawn.
   void begin_in_the_middle();
 
  private:
