@@ -2,6 +2,8 @@
 
 #include "env/placement/learn/colocrl.h"
 #include "env/placement/learn/go.h"
+#include "env/placement/learn/hdp.h"
+#include "env/placement/learn/placeto.h"
 #include "env/placement/learn/regal.h"
 
 namespace reverie {
@@ -30,6 +32,8 @@ LearnerKind go_kind(std::string name, std::string what, bool scheduling) {
 std::vector<LearnerKind> all_learners() {
   return {
       kind_of<ColocRl>("colocrl", "a sequence of groups to a sequence of devices"),
+      kind_of<Hdp>("hdp", "operators to groups, and a sequence of groups to devices"),
+      kind_of<Placeto>("placeto", "one group after the other is placed anew"),
       regal_kind("regal", "distributions for a genetic algorithm, of a graph network", {}),
       regal_kind("regal_placement", "regal with affinities alone", {.scheduling = false}),
       regal_kind("regal_scheduling", "regal with priorities alone", {.placement = false}),
