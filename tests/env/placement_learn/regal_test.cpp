@@ -157,6 +157,18 @@ INSTANTIATE_TEST_SUITE_P(All, RegalKinds,
                          ::testing::Values("regal", "regal_placement", "regal_scheduling", "gas"),
                          [](const auto& one) { return std::string(one.param); });
 
+TEST(Regal, ABudgetIsChargedWithWhatBrkgaEvaluates) {
+  const Uneven toy(false);
+  for (const int64_t runs : {2, 4}) {  // the first is the plain one, the last is not learned from
+    Regal regal(2, 1, {.evaluations = 20});
+    const auto weights = [&] { return regal.module().parameters().back().detach().clone(); };
+    const auto before = weights();
+    Evaluator evaluator = toy.evaluator(20 * runs);
+    learn(regal, evaluator);
+    EXPECT_EQ(before.equal(weights()), runs == 2);
+  }
+}
+
 TEST(Regal, AblationsLeaveTheOtherGenesUniform) {
   const Uneven toy(false);
   const GeneLayout layout(toy.graph, 2);
