@@ -79,8 +79,8 @@ double Regal::search(Evaluator& evaluator, const GeneBias& bias) {
   Evaluator part(evaluator.graph(), evaluator.topology(), evaluator.objective(),
                  part_of(evaluator, options_.evaluations));
   brkga(part, options_.brkga, bias, Rng(rng_.bits()));
-  for (int64_t i = 0; i < part.evaluations(); ++i)
-    evaluator.evaluate(part.best(), Dispatch::kInOrder);
+  evaluator.evaluate(part.best(), Dispatch::kInOrder);
+  evaluator.charge(part.evaluations() - 1);
   return part.cost(part.best_outcome());
 }
 

@@ -30,8 +30,8 @@ struct RegalOptions {
 /// It learns by REINFORCE. The reward of a decision is -c / c0, c the cost that BRKGA reaches with
 /// it and c0 the one it reaches with uniform distributions, after as many evaluations. What is
 /// learned from is the reward less the mean of the samples of the same graph, over their standard
-/// deviation. While learning, each run of BRKGA is charged to the evaluator: the best that it found
-/// is evaluated as often as it had evaluated.
+/// deviation. While learning, all that a run of BRKGA evaluates is charged to the evaluator, which
+/// is told of the best of it.
 ///
 /// The sources tell the distributions, the quantised means and variances, and the reward. The
 /// numbers in RegalOptions are chosen.

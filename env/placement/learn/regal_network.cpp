@@ -10,7 +10,7 @@ using torch::nn::Linear;
 
 constexpr int64_t kPair = QuantisedBeta::kMeans + QuantisedBeta::kVariances;
 constexpr double kFirstHead = 0.1;  // of what was drawn: chosen
-constexpr float kFirstBias = 2;  // of the middle ones: chosen
+constexpr float kFirstBias = 2;     // of the middle ones: chosen
 
 torch::Tensor evened_sum(const Neighbours& neighbours, const torch::Tensor& rows) {
   return sum(neighbours, rows) / neighbours.count.clamp_min(1).sqrt().unsqueeze(1);
