@@ -97,9 +97,9 @@ TEST_F(EnvironmentRegistry, KnowsItsKindsByName) {
     names.emplace_back(kind->name());
     EXPECT_EQ(&environment_kind(names.back()), kind);
   }
-  EXPECT_THAT(names, ElementsAre("rewrite", "adapt", "toy", "knapsack"));
+  EXPECT_THAT(names, ElementsAre("rewrite", "adapt", "placement", "toy", "knapsack"));
   config_.kind = "chess";
-  EXPECT_EQ(error(), "there is no environment 'chess'; known are rewrite, adapt, toy, knapsack");
+  EXPECT_EQ(error(), "there is no environment 'chess'; known are rewrite, adapt, placement, toy, knapsack");
 }
 
 TEST_F(EnvironmentRegistry, OptionsStandForKeysOfTheConfiguration) {
