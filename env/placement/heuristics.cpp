@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <ranges>
 #include <tuple>
 
@@ -31,6 +32,17 @@ std::vector<int64_t> path_priorities(const Simulator& simulator) {
     longest[static_cast<size_t>(node)] = after + sum / devices;
   }
   return longest;
+}
+
+std::vector<int64_t> path_ranks(const Simulator& simulator) {
+  const std::vector<int64_t> longest = path_priorities(simulator);
+  std::vector<int> order(longest.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int node) { return longest[static_cast<size_t>(node)]; });
+  std::vector<int64_t> ranks(longest.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    ranks[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return ranks;
 }
 
 Placement heft(const Simulator& simulator, double reserve) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -46,18 +45,6 @@ uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology) {
   for (const bool on : {topology.send_engines, topology.receive_engines, topology.shared_buses})
     add(on ? 1 : 0);
   return hash;
-}
-
-/// By node: 0 for the shortest path behind it, and so on.
-std::vector<int64_t> path_ranks(const Simulator& simulator) {
-  const std::vector<int64_t> longest = path_priorities(simulator);
-  std::vector<int> order(longest.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](int node) { return longest[static_cast<size_t>(node)]; });
-  std::vector<int64_t> ranks(longest.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    ranks[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  return ranks;
 }
 
 double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }

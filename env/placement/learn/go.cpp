@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "env/placement/heuristics.h"
@@ -34,18 +32,6 @@ double cost_of_one_device(Evaluator& evaluator) {
     costs.emplace_back(!outcome.feasible(), static_cast<double>(cost));
   }
   return std::max(std::ranges::min(costs).second, 1.0);
-}
-
-/// The highest for the longest path from a node on.
-std::vector<int64_t> path_ranks(const Simulator& simulator) {
-  const std::vector<int64_t> paths = path_priorities(simulator);
-  std::vector<size_t> sorted(paths.size());
-  std::iota(sorted.begin(), sorted.end(), size_t{0});
-  std::ranges::stable_sort(sorted, std::greater(), [&](size_t node) { return paths[node]; });
-  std::vector<int64_t> ranks(paths.size());
-  auto rank = std::ssize(ranks);
-  for (const size_t node : sorted) ranks[node] = --rank;
-  return ranks;
 }
 
 torch::Tensor log_probabilities(const torch::Tensor& logits, const torch::Tensor& actions) {
@@ -164,17 +150,8 @@ void Go::update(std::span<Graph> graphs) {
 }
 
 void Go::learn(std::span<Evaluator* const> evaluators) {
-  const OneThread guard;
-  std::vector<Graph> graphs;
-  for (Evaluator* const evaluator : evaluators) {
-    require_devices(*evaluator, devices_);
-    graphs.emplace_back(*evaluator);
-  }
-  const auto spent = [](const Graph& graph) { return graph.evaluator->spent(); };
   const auto batch = static_cast<size_t>(options_.batch);
-  while (!std::ranges::all_of(graphs, spent))
-    for (size_t first = 0; first < graphs.size(); first += batch)
-      update(std::span(graphs).subspan(first, std::min(batch, graphs.size() - first)));
+  in_batches<Graph>(evaluators, devices_, batch, [&](auto graphs) { update(graphs); });
 }
 
 void Go::place(Evaluator& evaluator) {

@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -89,5 +90,22 @@ class OneThread {
  private:
   int before_;
 };
+
+/// Calls `update` with the graphs of all evaluators, so many at a time, round by round until all are
+/// spent. A Graph is made of an Evaluator& and has it as `evaluator`. Otherwise as in_rounds.
+template <class Graph, class Update>
+void in_batches(std::span<Evaluator* const> evaluators, int devices, size_t batch,
+                const Update& update) {
+  const OneThread guard;
+  std::vector<Graph> graphs;
+  for (Evaluator* const evaluator : evaluators) {
+    require_devices(*evaluator, devices);
+    graphs.emplace_back(*evaluator);
+  }
+  const auto spent = [](const Graph& graph) { return graph.evaluator->spent(); };
+  while (!std::ranges::all_of(graphs, spent))
+    for (size_t first = 0; first < graphs.size(); first += batch)
+      update(std::span(graphs).subspan(first, std::min(batch, graphs.size() - first)));
+}
 
 }  // namespace reverie

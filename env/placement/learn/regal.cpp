@@ -138,17 +138,8 @@ void Regal::update(std::span<Graph> graphs) {
 }
 
 void Regal::learn(std::span<Evaluator* const> evaluators) {
-  const OneThread guard;
-  std::vector<Graph> graphs;
-  for (Evaluator* const evaluator : evaluators) {
-    require_devices(*evaluator, devices_);
-    graphs.emplace_back(*evaluator);
-  }
-  const auto spent = [](const Graph& graph) { return graph.evaluator->spent(); };
   const auto batch = static_cast<size_t>(options_.batch);
-  while (!std::ranges::all_of(graphs, spent))
-    for (size_t first = 0; first < graphs.size(); first += batch)
-      update(std::span(graphs).subspan(first, std::min(batch, graphs.size() - first)));
+  in_batches<Graph>(evaluators, devices_, batch, [&](auto graphs) { update(graphs); });
 }
 
 GeneBias Regal::likeliest(const Simulator& simulator) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <tuple>
 
 #include "core/base/error.h"
@@ -18,6 +19,7 @@ constexpr auto kTime = PlacementObjective::kMakespan;
 struct Published {
   const char* name;
   int64_t for_toy, for_change;
+  friend void PrintTo(const Published& value, std::ostream* out) { *out << value.name; }
 };
 
 class PublishedLearner : public ::testing::TestWithParam<Published> {
