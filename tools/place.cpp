@@ -1,4 +1,4 @@
-#include "env/placement/place.h"
+#include "env/placement/search/place.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "env/placement/place_report.h"
-#include "env/placement/placement_input.h"
+#include "env/placement/graph/placement_input.h"
+#include "env/placement/report/place_report.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 #include "tools/place_learners.h"

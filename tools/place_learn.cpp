@@ -8,9 +8,9 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
-#include "env/placement/grouping.h"
+#include "env/placement/graph/placement_input.h"
 #include "env/placement/learn/learner.h"
-#include "env/placement/placement_input.h"
+#include "env/placement/simulator/grouping.h"
 #include "tools/command.h"
 #include "tools/interrupt.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "controller/evaluate/evaluate.h"
-#include "env/placement/grouping.h"
 #include "env/placement/learn/learner.h"
-#include "env/placement/local_search.h"
+#include "env/placement/search/local_search.h"
+#include "env/placement/simulator/grouping.h"
 #include "env/registry/placement_evaluation.h"
 #include "worldmodel/network/checkpoint.h"
 #endif

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "env/placement/methods.h"
+#include "env/placement/search/methods.h"
 
 namespace reverie {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "env/placement/graph/placement_input.h"
 #include "env/placement/placement_environment.h"
-#include "env/placement/placement_input.h"
 
 namespace reverie {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
-#include "env/placement/heuristics.h"
+#include "env/placement/search/heuristics.h"
 
 namespace reverie {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "core/base/config.h"
 #include "env/environment.h"
-#include "env/placement/ordered_placement.h"
 #include "env/placement/placement_features.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/ordered_placement.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "env/environment.h"
-#include "env/placement/ordered_placement.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/ordered_placement.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie {
 

@@ -8,9 +8,9 @@
 
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
-#include "env/placement/bounds.h"
-#include "env/placement/charts.h"
-#include "env/placement/place.h"
+#include "env/placement/report/charts.h"
+#include "env/placement/search/place.h"
+#include "env/placement/simulator/bounds.h"
 #include "env/selected_starts.h"
 
 namespace reverie {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "env/placement/grouping.h"
+#include "env/placement/simulator/grouping.h"
 #include "env/registry/placement_evaluation.h"
 
 namespace reverie {

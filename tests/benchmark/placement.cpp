@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/base/random.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie {
 namespace {

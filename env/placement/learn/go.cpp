@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
-#include "env/placement/heuristics.h"
 #include "env/placement/learn/draws.h"
 #include "env/placement/learn/placed_groups.h"
-#include "env/placement/ordered_placement.h"
+#include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
 namespace {

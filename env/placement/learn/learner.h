@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "env/placement/methods.h"
+#include "env/placement/search/methods.h"
 
 namespace reverie {
 

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/base/hash.h"
-#include "env/placement/heuristics.h"
-#include "env/placement/ordered_placement.h"
+#include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
 namespace {

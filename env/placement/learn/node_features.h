@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie {
 

@@ -6,9 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
-#include "env/placement/grouping.h"
-#include "env/placement/heuristics.h"
-#include "env/placement/ordered_placement.h"
+#include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/grouping.h"
+#include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "env/placement/evaluator.h"
+#include "env/placement/simulator/evaluator.h"
 
 namespace reverie {
 

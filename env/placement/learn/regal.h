@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "env/placement/brkga.h"
 #include "env/placement/learn/learner.h"
 #include "env/placement/learn/regal_network.h"
+#include "env/placement/search/brkga.h"
 
 namespace reverie {
 

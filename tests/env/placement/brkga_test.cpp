@@ -1,4 +1,4 @@
-#include "env/placement/brkga.h"
+#include "env/placement/search/brkga.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "env/placement/charts.h"
+#include "env/placement/report/charts.h"
 
 #include <gmock/gmock.h>
 

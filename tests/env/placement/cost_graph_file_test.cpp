@@ -2,7 +2,7 @@
 
 #include "core/base/files.h"
 #include "core/models/models.h"
-#include "env/placement/model_graph.h"
+#include "env/placement/graph/model_graph.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/placements.h"
 #include "tests/support/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "env/placement/cost_graph.h"
+#include "env/placement/graph/cost_graph.h"
 
 #include <gmock/gmock.h>
 

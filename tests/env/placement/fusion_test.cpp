@@ -1,4 +1,4 @@
-#include "env/placement/fusion.h"
+#include "env/placement/simulator/fusion.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "env/placement/generator.h"
+#include "env/placement/graph/generator.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/placements.h"
 

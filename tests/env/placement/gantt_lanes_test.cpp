@@ -1,4 +1,4 @@
-#include "env/placement/gantt_lanes.h"
+#include "env/placement/report/gantt_lanes.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "env/placement/generator.h"
+#include "env/placement/graph/generator.h"
 
 #include <gmock/gmock.h>
 

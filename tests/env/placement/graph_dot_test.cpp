@@ -1,4 +1,4 @@
-#include "env/placement/graph_dot.h"
+#include "env/placement/report/graph_dot.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,10 @@
-#include "env/placement/grouping.h"
+#include "env/placement/simulator/grouping.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "env/placement/ordered_placement.h"
+#include "env/placement/simulator/ordered_placement.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {

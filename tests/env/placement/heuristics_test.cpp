@@ -1,11 +1,11 @@
-#include "env/placement/heuristics.h"
+#include "env/placement/search/heuristics.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 #include <tuple>
 
-#include "env/placement/bounds.h"
+#include "env/placement/simulator/bounds.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {

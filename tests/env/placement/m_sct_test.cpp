@@ -1,9 +1,9 @@
-#include "env/placement/m_sct.h"
+#include "env/placement/search/m_sct.h"
 
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
-#include "env/placement/heuristics.h"
+#include "env/placement/search/heuristics.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {

@@ -1,10 +1,10 @@
-#include "env/placement/methods.h"
+#include "env/placement/search/methods.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "env/placement/bounds.h"
-#include "env/placement/heuristics.h"
+#include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/bounds.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {

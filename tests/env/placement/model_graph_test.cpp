@@ -1,11 +1,11 @@
-#include "env/placement/model_graph.h"
+#include "env/placement/graph/model_graph.h"
 
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
 #include "core/cost/cost_model.h"
 #include "core/models/models.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 #include "tests/env/placement/expect_refused.h"
 
 namespace reverie {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie::testing {
 

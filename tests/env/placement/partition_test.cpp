@@ -1,4 +1,4 @@
-#include "env/placement/partition.h"
+#include "env/placement/search/partition.h"
 
 #include <gmock/gmock.h>
 

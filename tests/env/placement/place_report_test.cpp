@@ -1,4 +1,4 @@
-#include "env/placement/place_report.h"
+#include "env/placement/report/place_report.h"
 
 #include <gmock/gmock.h>
 

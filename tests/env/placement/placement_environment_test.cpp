@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "env/placement/grouping.h"
+#include "env/placement/simulator/grouping.h"
 #include "tests/env/conformance.h"
 #include "tests/env/placement/placements.h"
 

@@ -1,4 +1,4 @@
-#include "env/placement/placement_problem.h"
+#include "env/placement/search/placement_problem.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/random.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 
 namespace reverie::testing {
 

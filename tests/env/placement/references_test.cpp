@@ -6,8 +6,8 @@
 
 #include "core/base/files.h"
 #include "core/base/json.h"
-#include "env/placement/bounds.h"
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/bounds.h"
+#include "env/placement/simulator/simulator.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "env/placement/bounds.h"
+#include "env/placement/simulator/bounds.h"
 #include "tests/env/placement/naive.h"
 #include "tests/env/placement/placements.h"
 

@@ -1,4 +1,4 @@
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 
 #include <gmock/gmock.h>
 

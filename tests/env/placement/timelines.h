@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "env/placement/simulator.h"
+#include "env/placement/simulator/simulator.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie::testing {

@@ -1,4 +1,4 @@
-#include "env/placement/topology.h"
+#include "env/placement/graph/topology.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "env/placement/trace.h"
+#include "env/placement/report/trace.h"
 
 #include <gtest/gtest.h>
 

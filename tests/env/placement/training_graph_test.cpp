@@ -1,4 +1,4 @@
-#include "env/placement/training_graph.h"
+#include "env/placement/graph/training_graph.h"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 
 #include "core/cost/cost_model.h"
 #include "core/models/models.h"
-#include "env/placement/model_graph.h"
-#include "env/placement/simulator.h"
+#include "env/placement/graph/model_graph.h"
+#include "env/placement/simulator/simulator.h"
 #include "tests/env/placement/expect_refused.h"
 
 namespace reverie {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "env/placement/ordered_placement.h"
+#include "env/placement/simulator/ordered_placement.h"
 #include "tests/env/placement_learn/toys.h"
 
 namespace reverie::testing {

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "env/placement/learn/learner.h"
-#include "env/placement/ordered_placement.h"
+#include "env/placement/simulator/ordered_placement.h"
 #include "tests/env/placement_learn/toys.h"
 #include "tests/support/temporary_directory.h"
 

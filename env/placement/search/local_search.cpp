@@ -1,0 +1,110 @@
+#include "env/placement/search/local_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace reverie {
+namespace {
+
+constexpr int kTypical = 64;    ///< moves that tell what a typical one changes
+constexpr double kCold = 0.01;  ///< the last temperature over the first
+constexpr int kKicks = 4;       ///< random moves after a local optimum
+
+/// A placement that is changed move by move, each of which is evaluated.
+class Walk {
+ public:
+  Walk(Evaluator& evaluator, const Placement& start)
+      : evaluator_(&evaluator),
+        state_(evaluator.graph(), evaluator.topology().size(), start),
+        tried_(state_),
+        cost_(evaluator.cost(evaluator.evaluate(state_.placement(), Dispatch::kInOrder))) {
+    REVERIE_CHECK(evaluator.budget().evaluations > 0 || evaluator.budget().seconds > 0);
+  }
+
+  double cost() const { return cost_; }
+  int moves() const { return state_.moves(0) + state_.moves(1); }
+  PlacementMove move(int number) const {
+    return number < state_.moves(0) ? PlacementMove{0, number}
+                                    : PlacementMove{1, number - state_.moves(0)};
+  }
+  PlacementMove draw(Rng& rng) const {
+    return move(static_cast<int>(rng.below(static_cast<uint64_t>(moves()))));
+  }
+  /// What the move adds to the cost; nothing where it is refused. `take` takes it then.
+  std::optional<double> change(const PlacementMove& move) {
+    tried_ = state_;
+    if (!tried_.apply(move)) return std::nullopt;
+    tried_cost_ = evaluator_->cost(evaluator_->evaluate(tried_.placement(), Dispatch::kInOrder));
+    return tried_cost_ - cost_;
+  }
+  void take() {
+    std::swap(state_, tried_);
+    cost_ = tried_cost_;
+  }
+
+ private:
+  Evaluator* evaluator_;
+  OrderedPlacement state_, tried_;
+  double cost_, tried_cost_ = 0;
+};
+
+/// Until no move gains anything or the evaluator is spent.
+void descend(Walk& walk, const Evaluator& evaluator, Rng& rng) {
+  std::vector<int> order(static_cast<size_t>(walk.moves()));
+  std::iota(order.begin(), order.end(), 0);
+  bool gained = true;
+  while (gained) {
+    gained = false;
+    std::ranges::shuffle(order, rng);
+    for (const int number : order) {
+      if (evaluator.spent()) return;
+      const auto change = walk.change(walk.move(number));
+      if (!change || *change > 0) continue;
+      gained = gained || *change < 0;
+      walk.take();
+    }
+  }
+}
+
+double typical_change(Walk& walk, const Evaluator& evaluator, Rng& rng) {
+  std::vector<double> changes{1};
+  for (int i = 0; i < kTypical && !evaluator.spent(); ++i) {
+    const auto change = walk.change(walk.draw(rng));
+    if (change && *change != 0) changes.push_back(std::abs(*change));
+  }
+  std::ranges::nth_element(changes, changes.begin() + std::ssize(changes) / 2);
+  return changes[changes.size() / 2];
+}
+
+}  // namespace
+
+void local_search(Evaluator& evaluator, const Placement& start, Rng rng) {
+  Walk walk(evaluator, start);
+  if (walk.moves() == 0) return;
+  Walk best = walk;
+  while (!evaluator.spent()) {
+    descend(walk, evaluator, rng);
+    if (walk.cost() <= best.cost()) best = walk;
+    walk = best;
+    for (int kick = 0; kick < kKicks && !evaluator.spent(); ++kick)
+      if (walk.change(walk.draw(rng))) walk.take();
+  }
+}
+
+void anneal(Evaluator& evaluator, const Placement& start, Rng rng) {
+  Walk walk(evaluator, start);
+  if (walk.moves() == 0) return;
+  const double hot = typical_change(walk, evaluator, rng);
+  while (!evaluator.spent()) {
+    const double temperature = hot * std::pow(kCold, evaluator.used());
+    const auto change = walk.change(walk.draw(rng));
+    if (change && (*change <= 0 || rng.uniform() < std::exp(-*change / temperature))) walk.take();
+  }
+}
+
+}  // namespace reverie

@@ -1,0 +1,111 @@
+#include "env/placement/search/methods.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "env/placement/search/brkga.h"
+#include "env/placement/search/heuristics.h"
+#include "env/placement/search/list_search.h"
+#include "env/placement/search/local_search.h"
+#include "env/placement/search/m_sct.h"
+#include "env/placement/search/partition.h"
+#include "env/placement/simulator/ordered_placement.h"
+
+namespace reverie {
+namespace {
+
+/// Plans again with a larger reserve until it fits.
+template <auto kHeuristic>
+void plan(Evaluator& evaluator, uint64_t) {
+  for (const double reserve : kReserves) {
+    const Placement placement = kHeuristic(evaluator.simulator(), reserve);
+    if (evaluator.evaluate(placement, Dispatch::kInOrder).feasible() || evaluator.spent()) return;
+  }
+}
+
+void each_device(Evaluator& evaluator, uint64_t) {
+  for (int device = 0; device < evaluator.topology().size(); ++device)
+    evaluator.evaluate(on_one_device(evaluator.simulator(), device), Dispatch::kInOrder);
+}
+
+void random_placements(Evaluator& evaluator, uint64_t seed) {
+  const PlacementEntities entities(evaluator.graph());
+  const auto devices = static_cast<uint64_t>(evaluator.topology().size());
+  Placement placement{{}, path_priorities(evaluator.simulator())};
+  for (uint64_t i = 0; !evaluator.spent(); ++i) {
+    Rng rng = Rng(seed).fork(i);
+    std::vector<int> drawn;
+    for (int entity = 0; entity < entities.size(); ++entity)
+      drawn.push_back(static_cast<int>(rng.below(devices)));
+    placement.device = entities.spread(drawn);
+    evaluator.evaluate(placement);
+  }
+}
+
+void cut_into_parts(Evaluator& evaluator, uint64_t) {
+  const Placement placement = partition(evaluator.simulator(), evaluator.objective());
+  evaluator.evaluate(placement, Dispatch::kReady);
+}
+
+/// METIS is a good start where memory is tight, and a bad one elsewhere.
+void improve(Evaluator& evaluator, uint64_t seed) {
+  constexpr double kListShare = 0.4;
+  if (has_partitioner()) cut_into_parts(evaluator, seed);
+  list_search(evaluator, kListShare, Rng(seed).fork(0));
+  local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
+}
+
+void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
+  each_device(evaluator, seed);
+  anneal(evaluator, Placement(evaluator.best()), Rng(seed));
+}
+
+void favour_children(Evaluator& evaluator, uint64_t) {
+  const std::vector<int> favourites = favourite_children(evaluator.simulator());
+  for (const double reserve : kReserves) {
+    const Placement placement = m_sct(evaluator.simulator(), favourites, reserve);
+    if (evaluator.evaluate(placement, Dispatch::kInOrder).feasible() || evaluator.spent()) return;
+  }
+}
+
+std::vector<PlaceMethod> all_methods() {
+  std::vector<PlaceMethod> methods{
+      {"one_device", "all on the best device", each_device, false},
+      {"m_topo", "devices filled in topological order", plan<m_topo>, false},
+      {"etf", "the node that can start earliest", plan<etf>, false, 3000},
+      {"heft", "the longest path first, where it ends earliest", plan<heft>, false},
+      {"random", "the best of random devices", random_placements},
+      {"local", "search over list schedules, then iterated local search", improve},
+      {"brkga", "a genetic algorithm on random keys",
+       [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
+      {"annealing", "simulated annealing from the best device", anneal_from_one_device},
+  };
+  const PlaceMethod m_sct{"m_sct", "etf, but devices wait for favourite children", favour_children,
+                          false, kMostNodesForFavourites};
+  if (has_linear_programs()) methods.insert(methods.begin() + 3, m_sct);
+  const PlaceMethod metis{"metis", "cut into parts by METIS, each of them depth first",
+                          cut_into_parts, false};
+  if (has_partitioner()) methods.insert(methods.begin() + 4, metis);
+  return methods;
+}
+
+}  // namespace
+
+std::span<const PlaceMethod> place_methods() {
+  static const std::vector<PlaceMethod> methods = all_methods();
+  return methods;
+}
+
+const PlaceMethod& place_method(std::span<const PlaceMethod> methods, const std::string& name) {
+  const auto found = std::ranges::find(methods, name, &PlaceMethod::name);
+  if (found != methods.end()) return *found;
+  std::vector<std::string> names;
+  for (const PlaceMethod& method : methods) names.push_back(method.name);
+  throw InputError("no method '{}'; there are {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace reverie

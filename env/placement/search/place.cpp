@@ -1,0 +1,91 @@
+#include "env/placement/search/place.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/bounds.h"
+
+namespace reverie {
+namespace {
+
+constexpr double kMicrosecond = 1e6;  ///< in picoseconds
+
+double microseconds(Picoseconds time) { return static_cast<double>(time.count) / kMicrosecond; }
+
+}  // namespace
+
+PlaceResult place(const CostGraph& graph, const Topology& topology,
+                  std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
+                  uint64_t seed, PlacementObjective objective) {
+  EvaluationBudget share = budget;
+  share.seconds /= static_cast<double>(
+      std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
+  PlaceResult result;
+  result.bound = lower_bound(graph, topology);
+  if (objective == PlacementObjective::kMakespan)
+    share.enough = static_cast<double>(result.bound.count);
+  std::optional<double> best;
+  for (const PlaceMethod& method : methods) {
+    Evaluator evaluator(graph, topology, objective, share);
+    method.run(evaluator, seed);
+    result.methods.push_back(
+        {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
+    const double cost = evaluator.cost(evaluator.best_outcome());
+    if (best && cost >= *best) continue;
+    best = cost;
+    result.winner = result.methods.size() - 1;
+    result.placement = evaluator.best();
+  }
+  Simulator(graph, topology).run(result.placement, Dispatch::kInOrder, &result.timeline);
+  return result;
+}
+
+FusedPlace place_fused(const CostGraph& graph, const Topology& topology, const PlaceResult& placed,
+                       std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
+                       uint64_t seed, PlacementObjective objective) {
+  const Simulator simulator(graph, topology);
+  const std::vector<int64_t> paths = path_priorities(simulator);
+  const std::vector<double> priority(paths.begin(), paths.end());
+  FusedGraph fused = fuse(graph, greedy_fusion(simulator, placed.placement, priority));
+  std::vector<PlaceMethod> all{
+      {"as before", "the placement before fusion",
+       [start = fused_placement(fused, placed.placement)](Evaluator& evaluator, uint64_t) {
+         evaluator.evaluate(start, Dispatch::kInOrder);
+       },
+       false}};
+  all.insert(all.end(), methods.begin(), methods.end());
+  PlaceResult result = place(fused.graph, topology, all, budget, seed, objective);
+  return {std::move(fused), std::move(result)};
+}
+
+std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
+  constexpr std::array kUsual{"one_device", "m_topo", "etf", "heft", "metis", "local", "annealing"};
+  std::vector<PlaceMethod> usual;
+  for (const PlaceMethod& method : place_methods())
+    if (std::ranges::count(kUsual, method.name) > 0 && method.suits(graph)) usual.push_back(method);
+  return usual;
+}
+
+Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result) {
+  const PlacedBy& winner = result.methods[result.winner];
+  Json::Array nodes;
+  for (const Timeline::Run& run : result.timeline.runs)
+    nodes.push_back({{"id", run.node},
+                     {"name", graph.nodes()[static_cast<size_t>(run.node)].name},
+                     {"device", topology.devices[static_cast<size_t>(run.device)].name},
+                     {"start_us", microseconds(run.start)},
+                     {"end_us", microseconds(run.end)}});
+  return {{"format", "placement/1"},
+          {"graph", graph.name()},
+          {"devices", topology.name},
+          {"method", winner.method},
+          {"makespan_us", microseconds(winner.outcome.makespan)},
+          {"lower_bound_us", microseconds(result.bound)},
+          {"peak_bytes", winner.outcome.peak_bytes},
+          {"bytes_over", winner.outcome.bytes_over},
+          {"nodes", nodes}};
+}
+
+}  // namespace reverie

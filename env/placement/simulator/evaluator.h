@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/stop.h"
+#include "core/base/stopwatch.h"
+#include "env/placement/simulator/placement_cost.h"
+#include "env/placement/simulator/simulator.h"
+
+namespace reverie {
+
+/// When a method must end; 0: no limit. The first of them counts.
+struct EvaluationBudget {
+  int64_t evaluations = 0;
+  double seconds = 0;
+  double enough = 0;  ///< a cost that cannot be beaten: a lower bound
+  StopToken stop = {};
+};
+
+/// Simulates placements for a method that looks for a good one: counts them, and keeps the best.
+/// All methods get their placements judged here, so that equal budgets are equal.
+class Evaluator {
+ public:
+  /// Both must outlive it. InputError as Simulator.
+  Evaluator(const CostGraph& graph, const Topology& topology, PlacementObjective objective,
+            EvaluationBudget budget);
+
+  /// Runs a placement and counts it, also where the budget is spent already. InputError as
+  /// Simulator::run.
+  const Outcome& evaluate(const Placement& placement, Dispatch dispatch = Dispatch::kReady);
+  /// Counts placements of the graph that were simulated elsewhere.
+  void charge(int64_t evaluations) { evaluations_ += evaluations; }
+  double cost(const Outcome& outcome) const { return cost_.of(outcome); }
+  /// No further placement may be evaluated.
+  bool spent() const;
+
+  int64_t evaluations() const { return evaluations_; }
+  /// Since it was made.
+  double seconds() const { return watch_.seconds(); }
+  /// The share of the budget that is used up, from 0 to 1; 0 without a limit.
+  double used() const;
+
+  bool has_best() const { return !best_.device.empty(); }
+  /// The first of the cheapest, with priorities to be run in order (Dispatch::kInOrder): this gives
+  /// the schedule that was evaluated. At least one placement must have been.
+  const Placement& best() const { return best_; }
+  const Outcome& best_outcome() const { return best_outcome_; }
+
+  const CostGraph& graph() const { return simulator_.graph(); }
+  const Topology& topology() const { return simulator_.topology(); }
+  PlacementObjective objective() const { return cost_.objective(); }
+  const EvaluationBudget& budget() const { return budget_; }
+  /// For what a method needs to know of costs, and runs that it need not pay for.
+  Simulator& simulator() { return simulator_; }
+
+ private:
+  void keep(const Placement& placement, Dispatch dispatch);
+
+  Simulator simulator_;
+  PlacementCost cost_;
+  EvaluationBudget budget_;
+  Stopwatch watch_;
+  int64_t evaluations_ = 0;
+  Outcome outcome_, best_outcome_;
+  Placement best_;
+};
+
+/// A placement that gives the same schedule when it is run in order.
+Placement in_order(Simulator& simulator, const Placement& placement, Dispatch dispatch);
+
+}  // namespace reverie

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "env/placement/graph/cost_graph.h"
+
+namespace reverie {
+
+/// The same graph with at most `most` colocation groups and free nodes together, for whoever
+/// decides for each of them. Groups that there are stay whole. While there are too many, a group
+/// whose outputs go to one other group alone joins it, the smaller pairs first (ColocRL: Mirhoseini
+/// et al. 2017, section 3.1). Where that is not enough, groups that follow each other in
+/// topological order become one, so that all hold about equal work. `most`: at least 1.
+CostGraph grouped(const CostGraph& graph, int most);
+
+}  // namespace reverie

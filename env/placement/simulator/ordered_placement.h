@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "env/placement/simulator/simulator.h"
+
+namespace reverie {
+
+/// Nodes that stay together: those of one colocation group, and each free node. In the order of
+/// their first nodes; a node's entity is what an environment or a search moves.
+class PlacementEntities {
+ public:
+  explicit PlacementEntities(const CostGraph& graph);
+
+  int size() const { return static_cast<int>(nodes_.size()); }
+  const std::vector<int>& nodes(int entity) const { return nodes_[static_cast<size_t>(entity)]; }
+  int of(int node) const { return of_node_[static_cast<size_t>(node)]; }
+  /// Each node's device, from each entity's.
+  std::vector<int> spread(const std::vector<int>& devices) const;
+
+ private:
+  std::vector<std::vector<int>> nodes_;
+  std::vector<int> of_node_;
+};
+
+/// A change of an OrderedPlacement. Kind 0 puts entity `index` / (devices - 1) on another device:
+/// on that of number `index` % (devices - 1) among the others. Kind 1 lets the node at place
+/// `index` of the order, and what it waits for, run before the one that precedes it on its device.
+struct PlacementMove {
+  int kind = 0;
+  int index = 0;
+};
+
+/// A placement that runs in order (Dispatch::kInOrder) and never waits for itself, and the ways to
+/// change it a little.
+class OrderedPlacement {
+ public:
+  static constexpr int kKinds = 2;
+
+  /// Of nodes of one group the first's device counts, and priorities are followed as far as the
+  /// graph allows. `start` must fit graph and number of devices; the graph must outlive it.
+  OrderedPlacement(const CostGraph& graph, int devices, const Placement& start);
+
+  const Placement& placement() const { return placement_; }
+  /// All nodes, each after those that it reads of.
+  const std::vector<int>& order() const { return order_; }
+  const PlacementEntities& entities() const { return *entities_; }
+  int moves(int kind) const;
+  bool allows(const PlacementMove& move) const;
+  /// False, and no change, where the node at this place has none before it on its device, or waits
+  /// for that one.
+  bool apply(const PlacementMove& move);
+
+ private:
+  void move_entity(int number);
+  /// Of the nodes from `first` to `place`, in their order, the one at `place` and those that it
+  /// waits for. Empty where the one at `first` is among them.
+  std::vector<int> run_first(int first, int place) const;
+  /// The place in the order of the node that precedes the one at `place` on its device; -1: none.
+  int earlier_place(int place) const;
+
+  const CostGraph* graph_;
+  int devices_;
+  std::shared_ptr<const PlacementEntities> entities_;
+  Placement placement_;
+  std::vector<int> order_;
+};
+
+}  // namespace reverie
