@@ -10,10 +10,13 @@
 
 namespace reverie {
 
-/// By node: where it runs, and what runs first where several could.
+/// By node: where it runs, what runs first where several could, and what is fused.
 struct Placement {
   std::vector<int> device;
   std::vector<int64_t> priority;  ///< the higher the earlier; empty: all equal
+  /// What is fused first with the nodes that read from it (greedy_fusion); below 0: not with them.
+  /// Empty: nothing is said of fusion. Simulator, which runs graphs as they are, does not read it.
+  std::vector<double> fusion = {};
 };
 
 enum class Dispatch : uint8_t {
