@@ -282,6 +282,7 @@ TEST_F(Factored, AWholeEpisodeHasTheRewardThatEndsIt) {
   const auto rows = open_loop(all, {last}, *untrained(), {});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_NEAR(rows[0].reward_magnitude, std::abs(sum), 1e-3);
+  EXPECT_EQ(rows[0].reward_rank, 0) << "one episode has no order";
 }
 
 TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
@@ -291,6 +292,7 @@ TEST_F(Factored, LearnsCountsAndRewardsOfTheToy) {
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_LT(rows[0].count_error, 0.1 * rows[0].count_error_copy);
   EXPECT_LT(rows[0].reward_error, 0.1 * rows[0].reward_magnitude);
+  EXPECT_GT(rows[0].reward_rank, 0.9);
   EXPECT_LT(rows[0].latent_error, 0.5 * rows[0].latent_error_copy);
   EXPECT_LT(rows[0].change_error, 0.1);
   EXPECT_GT(rows[0].absent_f1, 0.98);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "worldmodel/network/fit.h"
 
 namespace reverie {
@@ -24,6 +25,14 @@ double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
 double change_error(const torch::Tensor& predicted, const torch::Tensor& real, const torch::Tensor& copied) {
   const double changed = real.ne(copied).sum().item<double>();
   return changed == 0 ? 0 : predicted.ne(real).sum().item<double>() / changed;
+}
+
+double rank_correlation(const torch::Tensor& a, const torch::Tensor& b) {
+  const auto list = [](const torch::Tensor& x) {
+    const auto values = x.to(torch::kCPU, torch::kDouble).contiguous();
+    return std::vector<double>(values.data_ptr<double>(), values.data_ptr<double>() + values.numel());
+  };
+  return spearman(list(a), list(b));
 }
 
 double average(const torch::Tensor& x) { return x.to(torch::kDouble).mean().item<double>(); }
@@ -120,6 +129,7 @@ class OpenLoop {
     row.latent_error_copy = latent_error(select_rows(starts_.state.latents, rows), real_latents);
     row.reward_error = average(take(reached_.reward - real_sum_).abs());
     row.reward_magnitude = average(take(real_sum_).abs());
+    row.reward_rank = rank_correlation(take(reached_.reward), take(real_sum_));
     row.count_error = average((counts - real).abs());
     row.count_error_copy = average((copied - real).abs());
     row.change_error = change_error(finest_of(told_mask), finest_of(real_mask), finest_of(copied_mask));
@@ -148,6 +158,7 @@ void visit_columns(Visit&& visit) {
   visit("latent_error_copy", &OpenLoopRow::latent_error_copy);
   visit("reward_error", &OpenLoopRow::reward_error);
   visit("reward_magnitude", &OpenLoopRow::reward_magnitude);
+  visit("reward_rank", &OpenLoopRow::reward_rank);
   visit("count_error", &OpenLoopRow::count_error);
   visit("count_error_copy", &OpenLoopRow::count_error_copy);
   visit("change_error", &OpenLoopRow::change_error);
@@ -184,15 +195,15 @@ Json open_loop_json(const std::vector<OpenLoopRow>& rows) {
 }
 
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows) {
-  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
-                                  "starts", "latent (copy)", "reward (|sum|)", "counts (copy)", "changes",
+  std::string table = fmt::format("{:>3} {:>6}  {:>15}  {:>15}  {:>5}  {:>15}  {:>8}  {:>15}  {:>15}\n", "k",
+                                  "starts", "latent (copy)", "reward (|sum|)", "rank", "counts (copy)", "changes",
                                   "F1 there (copy)", "F1 none (copy)");
   for (const OpenLoopRow& row : rows)
-    table += fmt::format("{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  "
+    table += fmt::format("{:>3} {:>6}  {:>6.3f} ({:>6.3f})  {:>6.3f} ({:>6.3f})  {:>5.2f}  "
                          "{:>6.3f} ({:>6.3f})  {:>8.3f}  {:>6.4f} ({:>6.4f})  {:>6.4f} ({:>6.4f})\n",
                          row.k > 0 ? std::to_string(row.k) : "all", row.starts, row.latent_error,
                          row.latent_error_copy, row.reward_error, row.reward_magnitude,
-                         row.count_error, row.count_error_copy, row.change_error, row.present_f1,
+                         row.reward_rank, row.count_error, row.count_error_copy, row.change_error, row.present_f1,
                          row.present_f1_copy, row.absent_f1, row.absent_f1_copy);
   return table;
 }

@@ -18,6 +18,7 @@ struct OpenLoopRow {
   double latent_error_copy = 0;
   double reward_error = 0;      ///< mean |predicted - real| sum of k rewards, or of the episode's
   double reward_magnitude = 0;  ///< mean |real sum|, the error of predicting 0
+  double reward_rank = 0;       ///< rank correlation (Spearman) of predicted and real sums
   double count_error = 0;       ///< mean |predicted - real| count, NO-OP aside
   double count_error_copy = 0;
   /// Wrong counts, by entity, for each that differs from the start's, NO-OP aside: 1 is what copying
