@@ -55,7 +55,9 @@ Simulator::Simulator(const CostGraph& graph, const Topology& topology)
   const auto nodes = static_cast<size_t>(graph.size());
   ready_.resize(devices_);
   for (auto& queue : ready_) queue.reserve(nodes);
-  events_.reserve(nodes + 2 * graph.tensors().size() * devices_);
+  events_.reserve(nodes + 2 * readers_.size());
+  lanes_.reserve(devices_, readers_.size());
+  sent_to_.resize(graph.tensors().size());
   waiting_.resize(nodes);
   uses_.resize(graph.tensors().size() * devices_);
 }
@@ -108,10 +110,12 @@ Outcome Simulator::run(const Placement& placement, Dispatch dispatch, Timeline* 
   begin();
   start_nodes();
   while (!events_.empty()) {
-    now_ = events_.next_time();
+    now_ = begun_before_ = events_.next_time();
     while (!events_.empty() && events_.next_time() == now_) handle(events_.pop());
     start_nodes();
   }
+  if (timeline != nullptr)
+    std::ranges::stable_sort(timeline->memory, {}, &Timeline::MemoryStep::time);
   if (done_ != placement.device.size())
     throw InputError("the priorities do not fit the graph: nodes wait for each other");
   for (size_t device = 0; device < devices_; ++device) {
@@ -136,12 +140,13 @@ void Simulator::check(const Placement& placement) const {
 }
 
 void Simulator::begin() {
-  now_ = 0;
+  now_ = begun_before_ = 0;
   done_ = 0;
   changed_ = 0;
   outcome_ = {};
   if (timeline_ != nullptr) *timeline_ = {};
   events_.clear();
+  lanes_.clear(devices_);
   for (auto& queue : ready_) queue.clear();
   running_.assign(devices_, -1);
   used_.assign(devices_, 0);
@@ -170,12 +175,15 @@ void Simulator::count_uses() {
   std::ranges::fill(uses_, 0);
   for (size_t i = 0; i + 1 < tensors_.size(); ++i) {
     const int home = placement_->device[static_cast<size_t>(tensors_[i].producer)];
-    int& at_home = uses_[cell(static_cast<int>(i), home)];
+    int* const uses = &uses_[i * devices_];
+    uint64_t there = uint64_t{1} << home;
     for (const int reader : readers(i)) {
       const int device = placement_->device[static_cast<size_t>(reader)];
-      const bool is_first = uses_[cell(static_cast<int>(i), device)]++ == 0;
-      if (is_first && device != home) ++at_home;
+      uses[home] += static_cast<int>(~there >> device & 1);
+      there |= uint64_t{1} << device;
+      ++uses[device];
     }
+    sent_to_[i] = there & ~(uint64_t{1} << home);
   }
 }
 
@@ -205,8 +213,8 @@ void Simulator::end_node(int node) {
   add_bytes(device, -one->temporary);
   for (const int tensor : inputs(node)) take(tensor, device);
   for (int tensor = one[0].first_output; tensor < one[1].first_output; ++tensor) {
-    for (int other = 0; other < topology_->size(); ++other)
-      if (other != device && uses_[cell(tensor, other)] > 0) request(tensor, device, other);
+    for (uint64_t others = sent_to_[static_cast<size_t>(tensor)]; others != 0; others &= others - 1)
+      request(tensor, device, std::countr_zero(others));
     for (const int reader : readers(static_cast<size_t>(tensor)))
       if (placement_->device[static_cast<size_t>(reader)] == device) input_is_there(reader);
   }
@@ -226,16 +234,35 @@ void Simulator::request(int tensor, int from, int to) {
   for (int64_t* until : free)
     if (until != nullptr) *until = end;
   if (timeline_ != nullptr) timeline_->transfers.push_back({tensor, from, to, {start}, {end}});
-  push(start, kTransferBegins, number_of(tensor, to));
-  push(end, kArrives, number_of(tensor, to));
+  if (!topology_->receive_engines) push(start, kTransferBegins, number_of(tensor, to));
+  if (!topology_->receive_engines || lanes_.add(static_cast<size_t>(to), {start, end, tensor}))
+    push(end, kArrives, number_of(tensor, to));
 }
 
 void Simulator::arrive(uint64_t number) {
   const int tensor = tensor_of(number), device = device_of(number);
   const int producer = tensors_[static_cast<size_t>(tensor)].producer;
+  if (topology_->receive_engines) next_arrival(static_cast<size_t>(device));
   take(tensor, placement_->device[static_cast<size_t>(producer)]);
   for (const int reader : readers(static_cast<size_t>(tensor)))
     if (placement_->device[static_cast<size_t>(reader)] == device) input_is_there(reader);
+}
+
+void Simulator::next_arrival(size_t device) {
+  if (const ReceiveLanes::Transfer* next = lanes_.arrive(device); next != nullptr)
+    push(next->end, kArrives, number_of(next->tensor, static_cast<int>(device)));
+}
+
+/// Nothing asks how much memory a device uses between its own events, so that what has begun since
+/// the last one can wait for the next.
+void Simulator::begin_transfers(size_t device) {
+  while (lanes_.begins_at(device) < begun_before_) {
+    const ReceiveLanes::Transfer& one = lanes_.begin(device);
+    used_[device] += tensors_[static_cast<size_t>(one.tensor)].bytes;
+    peak_[device] = std::max(peak_[device], used_[device]);
+    if (timeline_ != nullptr)
+      timeline_->memory.push_back({static_cast<int>(device), {one.start}, used_[device]});
+  }
 }
 
 void Simulator::input_is_there(int node) {
@@ -257,12 +284,14 @@ void Simulator::take(int tensor, int device) {
 void Simulator::add_bytes(int device, int64_t bytes) {
   if (bytes == 0) return;
   const auto i = static_cast<size_t>(device);
+  begin_transfers(i);
   used_[i] += bytes;
   peak_[i] = std::max(peak_[i], used_[i]);
   if (timeline_ != nullptr) timeline_->memory.push_back({device, {now_}, used_[i]});
 }
 
 void Simulator::start_nodes() {
+  begun_before_ = now_ + 1;
   for (; changed_ != 0; changed_ &= changed_ - 1) {
     const auto device = static_cast<size_t>(std::countr_zero(changed_));
     if (running_[device] >= 0) continue;
@@ -284,6 +313,7 @@ int Simulator::next_on(size_t device) {
 void Simulator::start(int node, size_t device) {
   const auto i = static_cast<size_t>(node);
   running_[device] = node;
+  begin_transfers(device);
   add_bytes(static_cast<int>(device), nodes_[i].temporary + nodes_[i].outputs);
   const int64_t end = now_ + cost(node, static_cast<int>(device)).count;
   push(end, kNodeEnds, i);

@@ -7,6 +7,7 @@
 #include "env/placement/graph/cost_graph.h"
 #include "env/placement/graph/topology.h"
 #include "env/placement/simulator/event_queue.h"
+#include "env/placement/simulator/receive_lanes.h"
 
 namespace reverie {
 
@@ -124,6 +125,8 @@ class Simulator {
   void end_node(int node);
   void arrive(uint64_t number);
   void request(int tensor, int from, int to);
+  void next_arrival(size_t device);
+  void begin_transfers(size_t device);
   void input_is_there(int node);
   void take(int tensor, int device);
   void add_bytes(int device, int64_t bytes);
@@ -146,12 +149,15 @@ class Simulator {
   Dispatch dispatch_ = Dispatch::kReady;
   Timeline* timeline_ = nullptr;
   int64_t now_ = 0;
+  int64_t begun_before_ = 0;  ///< transfers in lanes that began before take memory
   size_t done_ = 0;
   Outcome outcome_;
   EventQueue events_;
+  ReceiveLanes lanes_;                     ///< where receiving engines are on
   std::vector<std::vector<Ready>> ready_;  ///< heaps, by device; in order: sorted, the last next
   std::vector<int> waiting_;               ///< inputs that a node lacks
   std::vector<int> uses_;                  ///< tensor x device: readers and transfers to come
+  std::vector<uint64_t> sent_to_;          ///< by tensor: devices, as bits
   std::vector<int> running_;               ///< by device; -1: free
   uint64_t changed_ = 0;                   ///< devices that may have something to start, as bits
   std::vector<int64_t> used_, peak_;       ///< bytes, by device
