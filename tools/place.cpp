@@ -130,14 +130,11 @@ void run(const Options& options) {
   const std::vector<PlaceMethod> methods = methods_of(options, read.graph);
   const EvaluationBudget budget = budget_of(options);
   const PlacementObjective objective = objective_of(options);
-  const PlaceResult result = place(read.graph, topology, methods, budget, options.seed, objective);
-  if (!options.fuse) return tell(options, read.graph, topology, result);
-  if (!options.quiet) print(result);
-  const FusedPlace fused =
-      place_fused(read.graph, topology, result, methods, budget, options.seed, objective);
-  if (!options.quiet)
-    fmt::print("{} operators, {} after fusion\n", read.graph.size(), fused.fused.graph.size());
-  tell(options, fused.fused.graph, topology, fused.result);
+  const PlaceResult result =
+      place(read.graph, topology, methods, budget, options.seed, objective, options.fuse);
+  if (result.fused && !options.quiet)
+    fmt::print("{} operators, {} after fusion\n", read.graph.size(), result.fused->graph.size());
+  tell(options, result.placed(read.graph), topology, result);
 }
 
 }  // namespace
@@ -172,7 +169,7 @@ void register_place(CLI::App& app) {
   command->add_flag("--training", options->input.training,
                     "An ONNX model's training step: with gradients and updates");
   command->add_flag("--fuse", options->fuse,
-                    "Then fuse operators that are on one device, and place the rest anew");
+                    "Fuse operators that are on one device; placements are judged with it");
   command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");

@@ -52,13 +52,14 @@ class PlacementCase : public EvaluationCase {
   }
 
   std::shared_ptr<const Solution> solution(const Environment& played) const override {
-    Simulator simulator(graph_, topology());
+    FusingSimulator simulator(graph_, topology());
     return std::make_shared<PlacementSolution>(
         in_order(simulator, placing(played).best_placement(), Dispatch::kReady));
   }
   bool equal(const Solution& a, const Solution& b) const override {
     return placement_of(a).device == placement_of(b).device &&
-           placement_of(a).priority == placement_of(b).priority;
+           placement_of(a).priority == placement_of(b).priority &&
+           placement_of(a).fusion == placement_of(b).fusion;
   }
 
   Artifact write(const Solution& solution, const std::string& method,
@@ -126,11 +127,8 @@ class PlacementCase : public EvaluationCase {
 
   PlaceResult result_of(const std::string& method, const Placement& placement) const {
     PlaceResult result;
-    result.placement = placement;
     result.bound = bound_;
-    const Outcome outcome =
-        Simulator(graph_, topology()).run(placement, Dispatch::kInOrder, &result.timeline);
-    result.methods = {{method, outcome, 0, 1}};
+    result.methods = {{method, show(graph_, topology(), placement, result), 0, 1}};
     return result;
   }
 

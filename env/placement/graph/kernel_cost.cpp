@@ -1,7 +1,6 @@
 #include "env/placement/graph/kernel_cost.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/base/error.h"
 
@@ -15,13 +14,18 @@ bool starts_kernel(const CostGraph& graph, int node) {
 
 int64_t moved_bytes(const CostGraph& graph, const std::vector<int>& nodes) {
   const auto is_inside = [&](int node) { return std::ranges::binary_search(nodes, node); };
-  std::set<int> read;
+  std::vector<int> read;
+  const auto is_read_again = [&](int tensor) {
+    if (std::ranges::find(read, tensor) != read.end()) return true;
+    read.push_back(tensor);
+    return false;
+  };
   int64_t moved = 0;
   for (const int node : nodes) {
     int64_t saved = 0;
     for (const int number : graph.inputs(node)) {
       const CostTensor& tensor = graph.tensors()[static_cast<size_t>(number)];
-      if (is_inside(tensor.producer) || !read.insert(number).second) saved += tensor.bytes;
+      if (is_inside(tensor.producer) || is_read_again(number)) saved += tensor.bytes;
     }
     const auto [first, last] = graph.outputs(node);
     for (int number = first; number < last; ++number) {
@@ -35,11 +39,14 @@ int64_t moved_bytes(const CostGraph& graph, const std::vector<int>& nodes) {
   return moved;
 }
 
+Picoseconds arithmetic_time(const CostGraph& graph, int node, int kind) {
+  return graph.parts()
+      ->arithmetic[static_cast<size_t>(node) * graph.kinds().size() + static_cast<size_t>(kind)];
+}
+
 Picoseconds arithmetic_time(const CostGraph& graph, const std::vector<int>& nodes, int kind) {
   Picoseconds time;
-  for (const int node : nodes)
-    time += graph.parts()->arithmetic[static_cast<size_t>(node) * graph.kinds().size() +
-                                      static_cast<size_t>(kind)];
+  for (const int node : nodes) time += arithmetic_time(graph, node, kind);
   return time;
 }
 
@@ -49,6 +56,18 @@ Picoseconds kernel_time(const CostGraph& graph, const std::vector<int>& nodes, i
   const auto memory = Picoseconds::from_seconds(static_cast<double>(moved_bytes(graph, nodes)) /
                                                 device.bytes_per_second);
   return device.launch + std::max(arithmetic_time(graph, nodes, kind), memory);
+}
+
+Picoseconds weight_time(const CostGraph& graph, int node, int kind) {
+  int64_t bytes = graph.parts()->moved_bytes[static_cast<size_t>(node)];
+  for (const int number : graph.inputs(node))
+    bytes -= graph.tensors()[static_cast<size_t>(number)].bytes;
+  const auto [first, last] = graph.outputs(node);
+  for (int number = first; number < last; ++number)
+    bytes -= graph.tensors()[static_cast<size_t>(number)].bytes;
+  const CostParts::Kind& device = graph.parts()->kinds[static_cast<size_t>(kind)];
+  return Picoseconds::from_seconds(static_cast<double>(std::max<int64_t>(0, bytes)) /
+                                   device.bytes_per_second);
 }
 
 void require_parts(const CostGraph& graph) {

@@ -34,6 +34,11 @@ std::vector<int64_t> path_priorities(const Simulator& simulator) {
   return longest;
 }
 
+std::vector<double> path_fusion(const Simulator& simulator) {
+  const std::vector<int64_t> paths = path_priorities(simulator);
+  return {paths.begin(), paths.end()};
+}
+
 std::vector<int64_t> path_ranks(const Simulator& simulator) {
   const std::vector<int64_t> longest = path_priorities(simulator);
   std::vector<int> order(longest.size());

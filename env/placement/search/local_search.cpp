@@ -27,10 +27,15 @@ class Walk {
   }
 
   double cost() const { return cost_; }
-  int moves() const { return state_.moves(0) + state_.moves(1); }
+  int moves() const {
+    int all = 0;
+    for (int kind = 0; kind < OrderedPlacement::kKinds; ++kind) all += state_.moves(kind);
+    return all;
+  }
   PlacementMove move(int number) const {
-    return number < state_.moves(0) ? PlacementMove{0, number}
-                                    : PlacementMove{1, number - state_.moves(0)};
+    int kind = 0;
+    for (; number >= state_.moves(kind); ++kind) number -= state_.moves(kind);
+    return {kind, number};
   }
   PlacementMove draw(Rng& rng) const {
     return move(static_cast<int>(rng.below(static_cast<uint64_t>(moves()))));

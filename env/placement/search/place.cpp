@@ -18,17 +18,20 @@ double microseconds(Picoseconds time) { return static_cast<double>(time.count) /
 
 PlaceResult place(const CostGraph& graph, const Topology& topology,
                   std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                  uint64_t seed, PlacementObjective objective) {
+                  uint64_t seed, PlacementObjective objective, bool fuse) {
   EvaluationBudget share = budget;
   share.seconds /= static_cast<double>(
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
   PlaceResult result;
-  result.bound = lower_bound(graph, topology);
+  result.bound = fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
   if (objective == PlacementObjective::kMakespan)
     share.enough = static_cast<double>(result.bound.count);
+  const std::vector<double> fusion =
+      fuse ? path_fusion(Simulator(graph, topology)) : std::vector<double>();
   std::optional<double> best;
+  Placement placement;
   for (const PlaceMethod& method : methods) {
-    Evaluator evaluator(graph, topology, objective, share);
+    Evaluator evaluator(graph, topology, objective, share, fusion);
     method.run(evaluator, seed);
     result.methods.push_back(
         {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
@@ -36,28 +39,23 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
     if (best && cost >= *best) continue;
     best = cost;
     result.winner = result.methods.size() - 1;
-    result.placement = evaluator.best();
+    placement = evaluator.best();
   }
-  Simulator(graph, topology).run(result.placement, Dispatch::kInOrder, &result.timeline);
+  show(graph, topology, placement, result);
   return result;
 }
 
-FusedPlace place_fused(const CostGraph& graph, const Topology& topology, const PlaceResult& placed,
-                       std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                       uint64_t seed, PlacementObjective objective) {
-  const Simulator simulator(graph, topology);
-  const std::vector<int64_t> paths = path_priorities(simulator);
-  const std::vector<double> priority(paths.begin(), paths.end());
-  FusedGraph fused = fuse(graph, greedy_fusion(simulator, placed.placement, priority));
-  std::vector<PlaceMethod> all{
-      {"as before", "the placement before fusion",
-       [start = fused_placement(fused, placed.placement)](Evaluator& evaluator, uint64_t) {
-         evaluator.evaluate(start, Dispatch::kInOrder);
-       },
-       false}};
-  all.insert(all.end(), methods.begin(), methods.end());
-  PlaceResult result = place(fused.graph, topology, all, budget, seed, objective);
-  return {std::move(fused), std::move(result)};
+Outcome show(const CostGraph& graph, const Topology& topology, const Placement& placement,
+             PlaceResult& result) {
+  result.timeline = {};
+  result.fused.reset();
+  result.placement = placement;
+  if (!placement.fusion.empty()) {
+    result.fused = fuse(graph, greedy_fusion(Simulator(graph, topology), placement));
+    result.placement = fused_placement(*result.fused, placement, Dispatch::kInOrder);
+  }
+  Simulator simulator(result.placed(graph), topology);
+  return simulator.run(result.placement, Dispatch::kInOrder, &result.timeline);
 }
 
 std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {

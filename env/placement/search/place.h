@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,34 +22,36 @@ struct PlacedBy {
 
 struct PlaceResult {
   std::vector<PlacedBy> methods;
-  size_t winner = 0;    ///< the first of the cheapest; where nothing fits, of the fewest bytes over
-  Placement placement;  ///< of the winner, to be run in order
+  size_t winner = 0;  ///< the first of the cheapest; where nothing fits, of the fewest bytes over
+  std::optional<FusedGraph> fused;  ///< what the winner runs, where operators are fused
+  Placement placement;              ///< of the winner, of what it runs, in order
   Timeline timeline;
-  Picoseconds bound;  ///< no placement is shorter
+  Picoseconds bound;  ///< no placement is shorter, whatever it fuses
+
+  /// What the placement is of: the fused graph, or this one.
+  const CostGraph& placed(const CostGraph& graph) const { return fused ? fused->graph : graph; }
 };
 
 /// Runs methods one after the other. Those that search share the budget's seconds; each has all of
-/// its evaluations. InputError as Simulator.
+/// its evaluations. `fuse`: placements are judged with operators fused, those with the longest path
+/// behind them first where a method says nothing of fusion. InputError as Simulator, and where
+/// costs cannot be fused (fusion.h).
 PlaceResult place(const CostGraph& graph, const Topology& topology,
                   std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                  uint64_t seed, PlacementObjective objective = PlacementObjective::kMakespan);
+                  uint64_t seed, PlacementObjective objective = PlacementObjective::kMakespan,
+                  bool fuse = false);
 
-/// Fuses nodes of the winner's devices greedily, those with the longest path behind them first, and
-/// places the fused graph anew. InputError where its costs cannot be fused
-/// (env/placement/fusion.h).
-struct FusedPlace {
-  FusedGraph fused;
-  PlaceResult result;  ///< of the fused graph
-};
-FusedPlace place_fused(const CostGraph& graph, const Topology& topology, const PlaceResult& placed,
-                       std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                       uint64_t seed, PlacementObjective objective);
+/// Has a result show a placement that runs in order, fused as it says: `fused`, `placement` and
+/// `timeline`. Returns its outcome.
+Outcome show(const CostGraph& graph, const Topology& topology, const Placement& placement,
+             PlaceResult& result);
 
 /// Those that `reverie place` tries for a graph: heuristics that end in a second or so, local
 /// search and annealing.
 std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
 
-/// Where and when each node runs: the format placement/1 of env/placement/README.md.
+/// Where and when each node of a graph that was placed (PlaceResult::placed) runs: the format
+/// placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);
 
 }  // namespace reverie

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/base/stop.h"
 #include "core/base/stopwatch.h"
+#include "env/placement/simulator/fusing_simulator.h"
 #include "env/placement/simulator/placement_cost.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -21,12 +23,13 @@ struct EvaluationBudget {
 /// All methods get their placements judged here, so that equal budgets are equal.
 class Evaluator {
  public:
-  /// Both must outlive it. InputError as Simulator.
+  /// Both must outlive it. `fusion`: of placements that say nothing of fusion (Placement::fusion);
+  /// empty: these run unfused. InputError as Simulator.
   Evaluator(const CostGraph& graph, const Topology& topology, PlacementObjective objective,
-            EvaluationBudget budget);
+            EvaluationBudget budget, std::vector<double> fusion = {});
 
   /// Runs a placement and counts it, also where the budget is spent already. InputError as
-  /// Simulator::run.
+  /// FusingSimulator::run.
   const Outcome& evaluate(const Placement& placement, Dispatch dispatch = Dispatch::kReady);
   /// Counts placements of the graph that were simulated elsewhere.
   void charge(int64_t evaluations) { evaluations_ += evaluations; }
@@ -41,31 +44,31 @@ class Evaluator {
   double used() const;
 
   bool has_best() const { return !best_.device.empty(); }
-  /// The first of the cheapest, with priorities to be run in order (Dispatch::kInOrder): this gives
-  /// the schedule that was evaluated. At least one placement must have been.
+  /// The first of the cheapest, with priorities to be run in order (Dispatch::kInOrder) and the
+  /// fusion that it was judged with: this gives the schedule that was evaluated. At least one
+  /// placement must have been.
   const Placement& best() const { return best_; }
   const Outcome& best_outcome() const { return best_outcome_; }
 
-  const CostGraph& graph() const { return simulator_.graph(); }
-  const Topology& topology() const { return simulator_.topology(); }
+  const CostGraph& graph() const { return simulator_.plain().graph(); }
+  const Topology& topology() const { return simulator_.plain().topology(); }
   PlacementObjective objective() const { return cost_.objective(); }
   const EvaluationBudget& budget() const { return budget_; }
-  /// For what a method needs to know of costs, and runs that it need not pay for.
-  Simulator& simulator() { return simulator_; }
+  const std::vector<double>& fusion() const { return fusion_; }
+  /// For what a method needs to know of costs, and runs without fusion that it need not pay for.
+  Simulator& simulator() { return simulator_.plain(); }
 
  private:
-  void keep(const Placement& placement, Dispatch dispatch);
+  const Outcome& judge(const Placement& placement, Dispatch dispatch);
 
-  Simulator simulator_;
+  FusingSimulator simulator_;
   PlacementCost cost_;
   EvaluationBudget budget_;
+  std::vector<double> fusion_;
   Stopwatch watch_;
   int64_t evaluations_ = 0;
   Outcome outcome_, best_outcome_;
   Placement best_;
 };
-
-/// A placement that gives the same schedule when it is run in order.
-Placement in_order(Simulator& simulator, const Placement& placement, Dispatch dispatch);
 
 }  // namespace reverie

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <queue>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/sort_unique.h"
 #include "env/placement/graph/kernel_cost.h"
+#include "env/placement/simulator/bounds.h"
+#include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
 namespace {
@@ -18,7 +20,7 @@ struct Quotient {
     if (cluster_of_node.size() != static_cast<size_t>(graph.size()))
       throw InputError("{} clusters do not fit a graph of {} nodes", cluster_of_node.size(),
                        graph.size());
-    std::map<int, int> numbers;
+    std::unordered_map<int, int> numbers;
     for (int node = 0; node < graph.size(); ++node) {
       const auto [number, is_new] =
           numbers.try_emplace(cluster_of_node[static_cast<size_t>(node)], std::ssize(members));
@@ -30,42 +32,34 @@ struct Quotient {
       CostTensor one = tensor;
       one.producer = of[static_cast<size_t>(tensor.producer)];
       for (int& reader : one.readers) reader = of[static_cast<size_t>(reader)];
-      std::ranges::sort(one.readers);
-      one.readers.erase(std::ranges::unique(one.readers).begin(), one.readers.end());
+      sort_unique(one.readers);
       std::erase(one.readers, one.producer);
       if (!one.readers.empty() || tensor.readers.empty()) tensors.push_back(std::move(one));
     }
   }
 
-  /// Clusters, each after those that it waits for; of those that are ready, the one of the highest
-  /// priority. Fewer than there are where some wait for each other.
-  std::vector<int> order(const std::vector<int64_t>& priority) const {
+  /// Whether no cluster waits for itself.
+  bool can_run() const {
     std::vector<std::vector<int>> after(members.size());
-    std::vector<int> waits(members.size());
+    std::vector<int> waits(members.size()), ready;
     for (const CostTensor& tensor : tensors)
       for (const int reader : tensor.readers) {
         after[static_cast<size_t>(tensor.producer)].push_back(reader);
         ++waits[static_cast<size_t>(reader)];
       }
-    std::priority_queue<std::pair<int64_t, int>> ready;  // the lowest number of equal ones
-    const auto add = [&](int one) { ready.push({priority[static_cast<size_t>(one)], -one}); };
     for (int one = 0; one < std::ssize(members); ++one)
-      if (waits[static_cast<size_t>(one)] == 0) add(one);
-    std::vector<int> order;
-    while (!ready.empty()) {
-      order.push_back(-ready.top().second);
-      ready.pop();
-      for (const int next : after[static_cast<size_t>(order.back())])
-        if (--waits[static_cast<size_t>(next)] == 0) add(next);
-    }
-    return order;
+      if (waits[static_cast<size_t>(one)] == 0) ready.push_back(one);
+    for (size_t i = 0; i < ready.size(); ++i)
+      for (const int next : after[static_cast<size_t>(ready[i])])
+        if (--waits[static_cast<size_t>(next)] == 0) ready.push_back(next);
+    return ready.size() == members.size();
   }
 
   bool is_legal(const CostGraph& graph) const {
     for (const auto& nodes : members)
       for (const int node : nodes)
         if (nodes.size() > 1 && !starts_kernel(graph, node)) return false;
-    return order(std::vector<int64_t>(members.size())).size() == members.size();
+    return can_run();
   }
 
   std::vector<int> of;                    ///< by node
@@ -75,7 +69,7 @@ struct Quotient {
 
 /// The group of each node, once those of nodes that are fused are one.
 std::vector<int> joined_groups(const CostGraph& graph, const Quotient& quotient) {
-  std::map<int, int> next;  // towards the lowest number of those that are joined
+  std::unordered_map<int, int> next;  // towards the lowest number of those that are joined
   const auto lowest = [&](int group) {
     while (next.try_emplace(group, group).first->second != group) group = next[group];
     return group;
@@ -98,6 +92,10 @@ std::vector<int> joined_groups(const CostGraph& graph, const Quotient& quotient)
 CostNode fused_node(const CostGraph& graph, const std::vector<int>& nodes,
                     const std::vector<int>& groups) {
   CostNode fused = graph.nodes()[static_cast<size_t>(nodes[0])];
+  if (nodes.size() == 1) {
+    fused.group = groups[static_cast<size_t>(nodes[0])];
+    return fused;
+  }
   fused.persistent_bytes = fused.temporary_bytes = 0;
   fused.group = -1;
   Picoseconds most{-1};
@@ -106,10 +104,10 @@ CostNode fused_node(const CostGraph& graph, const std::vector<int>& nodes,
     fused.persistent_bytes += one.persistent_bytes;
     fused.temporary_bytes += one.temporary_bytes;
     fused.group = std::max(fused.group, groups[static_cast<size_t>(node)]);  // all others are -1
-    const Picoseconds time = arithmetic_time(graph, {node}, 0);
+    const Picoseconds time = arithmetic_time(graph, node, 0);
     if (time > most) most = time, fused.op = one.op;
   }
-  if (nodes.size() > 1) fused.name += fmt::format("+{}", nodes.size() - 1);
+  fused.name += fmt::format("+{}", nodes.size() - 1);
   return fused;
 }
 
@@ -142,12 +140,10 @@ FusedGraph fuse(const CostGraph& graph, const std::vector<int>& cluster_of_node)
           std::move(quotient.of)};
 }
 
-Placement fused_placement(const FusedGraph& fused, const Placement& placement) {
+Placement fused_placement(const FusedGraph& fused, const Placement& placement, Dispatch dispatch) {
   const auto size = static_cast<size_t>(fused.graph.size());
-  Placement result{.device = std::vector<int>(size, -1), .priority = std::vector<int64_t>(size)};
-  std::vector<int> one_each;
-  for (int node = 0; node < fused.graph.size(); ++node) one_each.push_back(node);
-  std::vector<int64_t> highest(size, std::numeric_limits<int64_t>::min());
+  Placement result{.device = std::vector<int>(size, -1),
+                   .priority = std::vector(size, std::numeric_limits<int64_t>::min())};
   for (size_t node = 0; node < fused.node_of.size(); ++node) {
     const auto at = static_cast<size_t>(fused.node_of[node]);
     const int device = placement.device.at(node);
@@ -156,12 +152,31 @@ Placement fused_placement(const FusedGraph& fused, const Placement& placement) {
                        result.device[at], device);
     result.device[at] = device;
     if (!placement.priority.empty())
-      highest[at] = std::max(highest[at], placement.priority.at(node));
+      result.priority[at] = std::max(result.priority[at], placement.priority.at(node));
   }
+  if (dispatch == Dispatch::kReady) return result;
   int64_t left = fused.graph.size();
-  for (const int node : Quotient(fused.graph, one_each).order(highest))
+  for (const int node : order_by(fused.graph, result.priority))
     result.priority[static_cast<size_t>(node)] = --left;
   return result;
+}
+
+Picoseconds fused_lower_bound(const CostGraph& graph, const Topology& topology) {
+  require_parts(graph);
+  // A kernel takes at least the sum of these of its nodes, so that they could run one by one.
+  std::vector<Picoseconds> arithmetic, weights;
+  for (int node = 0; node < graph.size(); ++node)
+    for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind) {
+      const Picoseconds alone = graph.cost(node, kind);
+      arithmetic.push_back(std::min(alone, arithmetic_time(graph, node, kind)));
+      weights.push_back(std::min(alone, weight_time(graph, node, kind)));
+    }
+  const auto bound = [&](std::vector<Picoseconds> costs) {
+    return lower_bound(
+        CostGraph(graph.name(), graph.kinds(), graph.nodes(), std::move(costs), graph.tensors()),
+        topology);
+  };
+  return std::max(bound(std::move(arithmetic)), bound(std::move(weights)));
 }
 
 }  // namespace reverie

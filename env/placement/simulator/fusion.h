@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "env/placement/simulator/simulator.h"
@@ -36,10 +35,10 @@ bool can_fuse(const CostGraph& graph, const std::vector<int>& cluster_of_node);
 /// InputError where they cannot be fused.
 FusedGraph fuse(const CostGraph& graph, const std::vector<int>& cluster_of_node);
 
-/// The placement on the fused graph: fused nodes are where their nodes were. A fused node with a
-/// higher priority among its nodes comes first, as far as the graph allows, so that it runs in
-/// order, too. InputError where nodes of one fused node are on several devices.
-Placement fused_placement(const FusedGraph& fused, const Placement& placement);
+/// The placement on the fused graph: fused nodes are where their nodes were, and have the highest
+/// priority among these. To be run in order, priorities are followed as far as the graph allows.
+/// InputError where nodes of one fused node are on several devices.
+Placement fused_placement(const FusedGraph& fused, const Placement& placement, Dispatch dispatch);
 
 /// Fuses two clusters at a time. By the formula above one kernel for all would be the fastest, but
 /// nobody can write it. So a cluster has at most one node that takes longer for arithmetic than for
@@ -108,11 +107,14 @@ class Fusion {
   Picoseconds total_;
 };
 
-/// Greedy fusion by priority (GO, Zhou et al. 2020): the node of the highest priority first, each
-/// is fused with the clusters of the nodes that read from it, in their order, where that is allowed
-/// and the sum of costs becomes smaller. Returns a number by node, equal in one cluster. InputError
-/// as Fusion, and for another number of priorities.
-std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement,
-                               std::span<const double> priority);
+/// Greedy fusion by Placement::fusion (GO, Zhou et al. 2020): the highest first, each node is fused
+/// with the clusters of the nodes that read from it, in their order, where that is allowed and the
+/// sum of costs becomes smaller. Nodes below 0 are left out: only those that they read from fuse
+/// them. Returns a number by node, equal in one cluster. InputError as Fusion, and where `fusion`
+/// does not have a number for each node.
+std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement);
+
+/// No placement is done before this, whatever is fused: arithmetic and weights remain.
+Picoseconds fused_lower_bound(const CostGraph& graph, const Topology& topology);
 
 }  // namespace reverie

@@ -38,7 +38,7 @@ Fusion::Fusion(const CostGraph& graph, const Topology& topology, std::vector<int
 bool Fusion::is_bound_by_arithmetic(int node) const {
   const CostParts& parts = *graph_.parts();
   const double rate = parts.kinds[static_cast<size_t>(kind(node))].bytes_per_second;
-  return arithmetic_time(graph_, {node}, kind(node)).seconds() * rate >
+  return arithmetic_time(graph_, node, kind(node)).seconds() * rate >
          static_cast<double>(parts.moved_bytes[static_cast<size_t>(node)]);
 }
 
@@ -139,16 +139,17 @@ void Fusion::reorder(size_t before, size_t after) {
       position_[static_cast<size_t>(*place)] = static_cast<int>(place - order_.begin());
 }
 
-std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement,
-                               std::span<const double> priority) {
+std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement) {
   const CostGraph& graph = simulator.graph();
-  if (priority.size() != static_cast<size_t>(graph.size()))
-    throw InputError("{} priorities do not fit a graph of {} nodes", priority.size(), graph.size());
+  if (placement.fusion.size() != static_cast<size_t>(graph.size()))
+    throw InputError("{} priorities of fusion do not fit a graph of {} nodes",
+                     placement.fusion.size(), graph.size());
+  const auto priority = [&](int node) { return placement.fusion[static_cast<size_t>(node)]; };
   Fusion fusion(graph, simulator.topology(), placement.device);
-  std::vector<int> nodes(priority.size());
-  std::iota(nodes.begin(), nodes.end(), 0);
-  std::ranges::stable_sort(nodes, std::greater(),
-                           [&](int node) { return priority[static_cast<size_t>(node)]; });
+  std::vector<int> nodes;
+  for (int node = 0; node < graph.size(); ++node)
+    if (priority(node) >= 0) nodes.push_back(node);
+  std::ranges::stable_sort(nodes, std::greater(), priority);
   for (const int node : nodes) {
     std::vector<int> readers;
     const auto [first, last] = graph.outputs(node);

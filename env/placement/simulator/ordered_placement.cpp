@@ -8,10 +8,28 @@
 namespace reverie {
 namespace {
 
-enum MoveKind { kPlace, kEarlier };
+enum MoveKind { kPlace, kEarlier, kFuse };
 
-/// By priority, but never before what it reads.
-std::vector<int> order_of(const CostGraph& graph, const std::vector<int64_t>& priority) {
+}  // namespace
+
+PlacementEntities::PlacementEntities(const CostGraph& graph) {
+  std::map<int, int> of_group;
+  for (int node = 0; node < graph.size(); ++node) {
+    const int group = graph.nodes()[static_cast<size_t>(node)].group;
+    const bool is_new = group < 0 || of_group.try_emplace(group, size()).second;
+    of_node_.push_back(is_new ? size() : of_group.at(group));
+    if (is_new) nodes_.emplace_back();
+    nodes_[static_cast<size_t>(of_node_.back())].push_back(node);
+  }
+}
+
+std::vector<int> PlacementEntities::spread(const std::vector<int>& devices) const {
+  std::vector<int> of_nodes;
+  for (const int entity : of_node_) of_nodes.push_back(devices[static_cast<size_t>(entity)]);
+  return of_nodes;
+}
+
+std::vector<int> order_by(const CostGraph& graph, const std::vector<int64_t>& priority) {
   using Entry = std::tuple<int64_t, int>;
   std::priority_queue<Entry> ready;
   std::vector<size_t> waiting;
@@ -34,31 +52,12 @@ std::vector<int> order_of(const CostGraph& graph, const std::vector<int64_t>& pr
   return order;
 }
 
-}  // namespace
-
-PlacementEntities::PlacementEntities(const CostGraph& graph) {
-  std::map<int, int> of_group;
-  for (int node = 0; node < graph.size(); ++node) {
-    const int group = graph.nodes()[static_cast<size_t>(node)].group;
-    const bool is_new = group < 0 || of_group.try_emplace(group, size()).second;
-    of_node_.push_back(is_new ? size() : of_group.at(group));
-    if (is_new) nodes_.emplace_back();
-    nodes_[static_cast<size_t>(of_node_.back())].push_back(node);
-  }
-}
-
-std::vector<int> PlacementEntities::spread(const std::vector<int>& devices) const {
-  std::vector<int> of_nodes;
-  for (const int entity : of_node_) of_nodes.push_back(devices[static_cast<size_t>(entity)]);
-  return of_nodes;
-}
-
 OrderedPlacement::OrderedPlacement(const CostGraph& graph, int devices, const Placement& start)
     : graph_(&graph),
       devices_(devices),
       entities_(std::make_shared<const PlacementEntities>(graph)),
-      placement_{start.device, {}},
-      order_(order_of(graph, start.priority)) {
+      placement_{start.device, {}, start.fusion},
+      order_(order_by(graph, start.priority)) {
   for (int node = 0; node < graph.size(); ++node) {
     const int first = entities_->nodes(entities_->of(node)).front();
     placement_.device[static_cast<size_t>(node)] = start.device[static_cast<size_t>(first)];
@@ -69,7 +68,8 @@ OrderedPlacement::OrderedPlacement(const CostGraph& graph, int devices, const Pl
 }
 
 int OrderedPlacement::moves(int kind) const {
-  return kind == kPlace ? entities_->size() * (devices_ - 1) : static_cast<int>(order_.size());
+  if (kind == kPlace) return entities_->size() * (devices_ - 1);
+  return static_cast<int>(kind == kEarlier ? order_.size() : placement_.fusion.size());
 }
 
 int OrderedPlacement::earlier_place(int place) const {
@@ -100,7 +100,7 @@ std::vector<int> OrderedPlacement::run_first(int first, int place) const {
 }
 
 bool OrderedPlacement::allows(const PlacementMove& move) const {
-  if (move.kind == kPlace) return true;
+  if (move.kind != kEarlier) return true;
   const int earlier = earlier_place(move.index);
   return earlier >= 0 && !run_first(earlier, move.index).empty();
 }
@@ -116,6 +116,11 @@ void OrderedPlacement::move_entity(int number) {
 bool OrderedPlacement::apply(const PlacementMove& move) {
   if (move.kind == kPlace) {
     move_entity(move.index);
+    return true;
+  }
+  if (move.kind == kFuse) {
+    double& fusion = placement_.fusion[static_cast<size_t>(move.index)];
+    fusion = -1 - fusion;  // keeps its place among those that are fused
     return true;
   }
   const int first = earlier_place(move.index);

@@ -24,9 +24,15 @@ class PlacementEntities {
   std::vector<int> of_node_;
 };
 
+/// All nodes, each after those that it reads of; of those that could come, the one of the highest
+/// priority, then of the lowest number. `priority`: by node; empty: all equal.
+std::vector<int> order_by(const CostGraph& graph, const std::vector<int64_t>& priority);
+
 /// A change of an OrderedPlacement. Kind 0 puts entity `index` / (devices - 1) on another device:
 /// on that of number `index` % (devices - 1) among the others. Kind 1 lets the node at place
 /// `index` of the order, and what it waits for, run before the one that precedes it on its device.
+/// Kind 2 lets node `index` be fused first with its readers, or not; there is none where nothing is
+/// said of fusion.
 struct PlacementMove {
   int kind = 0;
   int index = 0;
@@ -36,10 +42,10 @@ struct PlacementMove {
 /// change it a little.
 class OrderedPlacement {
  public:
-  static constexpr int kKinds = 2;
+  static constexpr int kKinds = 3;
 
   /// Of nodes of one group the first's device counts, and priorities are followed as far as the
-  /// graph allows. `start` must fit graph and number of devices; the graph must outlive it.
+  /// graph allows, and fusion stays. `start` must fit graph and number of devices; the graph must outlive it.
   OrderedPlacement(const CostGraph& graph, int devices, const Placement& start);
 
   const Placement& placement() const { return placement_; }

@@ -217,7 +217,7 @@ TEST(Fusion, StepByStepAllowsWhatIsLegalAtOnce) {
       EXPECT_EQ(fusion.cost(), before + change);
     }
     const FusedGraph fused = fuse(graph, fusion.clusters());
-    const Placement placement = fused_placement(fused, {.device = device, .priority = {}});
+    const Placement placement = fused_placement(fused, {device, {}}, Dispatch::kReady);
     Picoseconds total;
     for (int node = 0; node < fused.graph.size(); ++node)
       total += fused.graph.cost(node, placement.device[static_cast<size_t>(node)]);
@@ -245,11 +245,12 @@ TEST(GreedyFusion, TakesTheHighestPriorityFirst) {
   const Topology topology = ideal_devices(1, "d");
   const Simulator simulator(graph, topology);
   const auto with = [&](const std::vector<double>& priority) {
-    return fuse(graph, greedy_fusion(simulator, {.device = {0, 0, 0}, .priority = {}}, priority))
-        .node_of;
+    return fuse(graph, greedy_fusion(simulator, {{0, 0, 0}, {}, priority})).node_of;
   };
   EXPECT_THAT(with({2, 1, 0}), ElementsAre(0, 1, 0));
   EXPECT_THAT(with({1, 2, 0}), ElementsAre(0, 1, 1));
+  EXPECT_THAT(with({-2, 0, 0}), ElementsAre(0, 1, 1));
+  EXPECT_THAT(with({-2, -1, 0}), ElementsAre(0, 1, 2)) << "2 gives nothing that is read";
 }
 
 TEST(GreedyFusion, FusesOnOneDeviceOnly) {
@@ -260,9 +261,8 @@ TEST(GreedyFusion, FusesOnOneDeviceOnly) {
   const Topology topology = ideal_devices(2, "d");
   const Simulator simulator(graph, topology);
   const auto clusters = [&](std::vector<int> device, std::vector<double> priority) {
-    const std::vector<int> all =
-        greedy_fusion(simulator, {.device = std::move(device), .priority = {}}, priority);
-    return fuse(graph, all).node_of;
+    return fuse(graph, greedy_fusion(simulator, {std::move(device), {}, std::move(priority)}))
+        .node_of;
   };
   EXPECT_THAT(clusters({0, 0, 0, 0}, {1, 0, 0, 0}), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(clusters({0, 1, 0, 0}, {1, 0, 0, 0}), ElementsAre(0, 1, 0, 0));
@@ -276,13 +276,12 @@ TEST(GreedyFusion, NeverCostsMoreAndCanBePlaced) {
     Simulator simulator(graph, topology);
     Rng rng(3);
     Placement placement;
-    std::vector<double> priority;
     for (int node = 0; node < graph.size(); ++node) {
       placement.device.push_back(static_cast<int>(rng.below(2)));
       placement.priority.push_back(static_cast<int64_t>(rng.below(50)));
-      priority.push_back(rng.uniform());
+      placement.fusion.push_back(rng.uniform());
     }
-    const FusedGraph fused = fuse(graph, greedy_fusion(simulator, placement, priority));
+    const FusedGraph fused = fuse(graph, greedy_fusion(simulator, placement));
     EXPECT_LT(fused.graph.size(), graph.size()) << family;
     const int kind = graph.kind_named("v100");
     Picoseconds before, after;
@@ -290,7 +289,7 @@ TEST(GreedyFusion, NeverCostsMoreAndCanBePlaced) {
     for (int node = 0; node < fused.graph.size(); ++node) after += fused.graph.cost(node, kind);
     EXPECT_LT(after, before) << family;
     Simulator of_fused(fused.graph, topology);
-    of_fused.run(fused_placement(fused, placement), Dispatch::kInOrder);
+    of_fused.run(fused_placement(fused, placement, Dispatch::kInOrder), Dispatch::kInOrder);
   }
 }
 
@@ -303,8 +302,7 @@ TEST(GreedyFusion, AKernelHasAtMostSoManyNodes) {
   const Topology topology = ideal_devices(1, "d");
   const FusedGraph fused =
       fuse(graph, greedy_fusion(Simulator(graph, topology),
-                                {.device = std::vector<int>(kNodes), .priority = {}},
-                                std::vector<double>(kNodes)));
+                                {std::vector<int>(kNodes), {}, std::vector<double>(kNodes)}));
   std::map<int, size_t> sizes;
   for (const int node : fused.node_of) ++sizes[node];
   EXPECT_THAT(sizes, ElementsAre(::testing::Pair(0, 64), ::testing::Pair(1, 36)));
@@ -314,7 +312,7 @@ TEST(FusedPlacement, IsRefusedWhereNodesAreApart) {
   const FusedGraph fused = fuse(chain(), {0, 0, 1, 2});
   expect_refused(
       [&] {
-        fused_placement(fused, {.device = {0, 1, 0, 0}, .priority = {}});
+        fused_placement(fused, {{0, 1, 0, 0}, {}}, Dispatch::kReady);
       },
       "fused node 'n0+1' is on devices 0 and 1");
 }
