@@ -24,17 +24,19 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
   PlaceResult result;
   result.bound = fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
-  if (objective == PlacementObjective::kMakespan)
-    share.enough = static_cast<double>(result.bound.count);
   const std::vector<double> fusion =
       fuse ? path_fusion(Simulator(graph, topology)) : std::vector<double>();
   std::optional<double> best;
   Placement placement;
   for (const PlaceMethod& method : methods) {
+    if (objective == PlacementObjective::kMakespan)
+      share.enough = static_cast<double>(result.bound.count);
     Evaluator evaluator(graph, topology, objective, share, fusion);
     method.run(evaluator, seed);
     result.methods.push_back(
         {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
+    if (objective == PlacementObjective::kMakespan && evaluator.best_outcome().feasible())
+      result.bound = std::max(result.bound, {static_cast<int64_t>(evaluator.proved())});
     const double cost = evaluator.cost(evaluator.best_outcome());
     if (best && cost >= *best) continue;
     best = cost;

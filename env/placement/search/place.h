@@ -26,7 +26,9 @@ struct PlaceResult {
   std::optional<FusedGraph> fused;  ///< what the winner runs, where operators are fused
   Placement placement;              ///< of the winner, of what it runs, in order
   Timeline timeline;
-  Picoseconds bound;  ///< no placement is shorter, whatever it fuses
+  /// No placement that fits and keeps groups together is shorter, whatever it fuses: the lower
+  /// bound (simulator/bounds.h), or what a method has proved.
+  Picoseconds bound;
 
   /// What the placement is of: the fused graph, or this one.
   const CostGraph& placed(const CostGraph& graph) const { return fused ? fused->graph : graph; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -49,6 +50,9 @@ class Evaluator {
   /// placement must have been.
   const Placement& best() const { return best_; }
   const Outcome& best_outcome() const { return best_outcome_; }
+  /// A method has proved that no placement that keeps groups together costs less.
+  void prove(double cost) { proved_ = std::max(proved_, cost); }
+  double proved() const { return proved_; }
 
   const CostGraph& graph() const { return simulator_.plain().graph(); }
   const Topology& topology() const { return simulator_.plain().topology(); }
@@ -67,6 +71,7 @@ class Evaluator {
   std::vector<double> fusion_;
   Stopwatch watch_;
   int64_t evaluations_ = 0;
+  double proved_ = 0;
   Outcome outcome_, best_outcome_;
   Placement best_;
 };
