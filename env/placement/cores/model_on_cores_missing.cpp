@@ -1,0 +1,21 @@
+#include "core/base/error.h"
+#include "env/placement/cores/model_on_cores.h"
+
+namespace reverie {
+
+struct ModelOnCores::Impl {};
+
+ModelOnCores::ModelOnCores(const Graph&, const std::string&, std::span<const Tensor>, CoreThreads&,
+                           const WeightSource&) {
+  throw InputError(
+      "running a model on this machine's cores needs oneDNN, which this program was built without");
+}
+ModelOnCores::~ModelOnCores() = default;
+
+// Nobody has one.
+const CostGraph& ModelOnCores::graph() const { throw InternalError("no model on cores"); }
+std::vector<Picoseconds> ModelOnCores::node_times(int, Others) const { return {}; }
+std::vector<double> ModelOnCores::run(const std::vector<std::vector<int>>&, int) { return {}; }
+std::vector<Tensor> ModelOnCores::outputs() const { return {}; }
+
+}  // namespace reverie

@@ -1,0 +1,109 @@
+#include "env/placement/cores/reality_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/files.h"
+#include "core/report/html.h"
+#include "core/report/svg.h"
+#include "env/placement/report/display.h"
+
+namespace reverie {
+namespace {
+
+constexpr double kMillisecond = 1e-3;
+
+std::string match_text(const Match& match) {
+  return fmt::format(
+      "Spearman's rank correlation {:.3f}, mean error {:.1f} %, measured / simulated {:.3f}",
+      match.spearman, 100 * match.mean_error, match.ratio);
+}
+
+std::string simulated_sentence(const RealityCheck& check) {
+  return fmt::format("{} placements, simulated and measured: {}.", check.placements.size(),
+                     match_text(check.simulated));
+}
+
+std::string copies_sentence(const RealityCheck& check) {
+  return fmt::format("With copies as work of the core that reads: {}.",
+                     match_text(check.with_copies));
+}
+
+Json match_json(const Match& match) {
+  return {{"spearman", match.spearman}, {"mean_error", match.mean_error}, {"ratio", match.ratio}};
+}
+
+/// From the shortest simulated makespan on.
+std::vector<CheckedPlacement> sorted(const RealityCheck& check) {
+  std::vector<CheckedPlacement> placements = check.placements;
+  std::ranges::stable_sort(placements, {}, &CheckedPlacement::simulated);
+  return placements;
+}
+
+std::string chart(const std::vector<CheckedPlacement>& placements) {
+  Series simulated{.name = "simulated", .points = {}}, copies{.name = "with copies", .points = {}};
+  Series measured{.name = "measured", .points = {}};
+  for (const CheckedPlacement& one : placements) {
+    const auto x = static_cast<double>(measured.points.size() + 1);
+    simulated.points.emplace_back(x, one.simulated.milliseconds());
+    copies.points.emplace_back(x, one.with_copies.milliseconds());
+    measured.points.emplace_back(x, one.measured.median / kMillisecond);
+    measured.band.push_back({x, one.measured.low / kMillisecond, one.measured.high / kMillisecond});
+  }
+  return line_chart("Makespans of placements",
+                    {.x_label = "placement, by simulated makespan", .y_label = "ms"},
+                    {measured, simulated, copies});
+}
+
+HtmlTable table(const std::vector<CheckedPlacement>& placements) {
+  HtmlTable table{{"from", "simulated", "with copies", "measured, ms", "95 % interval"}, {}};
+  for (const CheckedPlacement& one : placements)
+    table.rows.push_back({one.from, time_text(one.simulated), time_text(one.with_copies),
+                          fmt::format("{:.3f}", one.measured.median / kMillisecond),
+                          fmt::format("{:.3f} to {:.3f}", one.measured.low / kMillisecond,
+                                      one.measured.high / kMillisecond)});
+  return table;
+}
+
+Json rows(const std::vector<CheckedPlacement>& placements) {
+  Json::Array rows;
+  for (const CheckedPlacement& one : placements)
+    rows.push_back({{"from", one.from},
+                    {"simulated_ms", one.simulated.milliseconds()},
+                    {"with_copies_ms", one.with_copies.milliseconds()},
+                    {"measured_ms", one.measured.median / kMillisecond},
+                    {"measured_low_ms", one.measured.low / kMillisecond},
+                    {"measured_high_ms", one.measured.high / kMillisecond}});
+  return rows;
+}
+
+}  // namespace
+
+std::string reality_text(const RealityCheck& check) {
+  return simulated_sentence(check) + "\n" + copies_sentence(check) + "\n";
+}
+
+Json reality_json(const RealityCheck& check) {
+  return {{"placements", check.placements.size()},
+          {"simulated", match_json(check.simulated)},
+          {"with_copies", match_json(check.with_copies)}};
+}
+
+void write_reality_outputs(const std::string& folder, const CostGraph& graph,
+                           const Topology& topology, const RealityCheck& check) {
+  create_directory(folder);
+  const std::vector<CheckedPlacement> placements = sorted(check);
+  Json json = reality_json(check);
+  json["rows"] = rows(placements);
+  write_file(folder + "/measured.json", json.dump(1) + "\n");
+  const std::string body = html_paragraph(simulated_sentence(check)) +
+                           html_paragraph(copies_sentence(check)) + "<figure>" + chart(placements) +
+                           "</figure>\n" + html_table(table(placements));
+  write_file(folder + "/measured.html",
+             html_page(fmt::format("{} on {}: simulated and measured", short_name(graph.name(), 80),
+                                   short_name(topology.name, 80)),
+                       body));
+}
+
+}  // namespace reverie
