@@ -59,7 +59,7 @@ class PlacementCase : public EvaluationCase {
   bool equal(const Solution& a, const Solution& b) const override {
     return placement_of(a).device == placement_of(b).device &&
            placement_of(a).priority == placement_of(b).priority &&
-           placement_of(a).fusion == placement_of(b).fusion;
+           placement_of(a).kernel == placement_of(b).kernel;
   }
 
   Artifact write(const Solution& solution, const std::string& method,

@@ -58,6 +58,13 @@ Picoseconds kernel_time(const CostGraph& graph, const std::vector<int>& nodes, i
   return device.launch + std::max(arithmetic_time(graph, nodes, kind), memory);
 }
 
+bool is_bound_by_arithmetic(const CostGraph& graph, int node, int kind) {
+  const CostParts& parts = *graph.parts();
+  return arithmetic_time(graph, node, kind).seconds() *
+             parts.kinds[static_cast<size_t>(kind)].bytes_per_second >
+         static_cast<double>(parts.moved_bytes[static_cast<size_t>(node)]);
+}
+
 Picoseconds weight_time(const CostGraph& graph, int node, int kind) {
   int64_t bytes = graph.parts()->moved_bytes[static_cast<size_t>(node)];
   for (const int number : graph.inputs(node))

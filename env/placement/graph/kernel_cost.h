@@ -15,6 +15,8 @@ Picoseconds arithmetic_time(const CostGraph& graph, int node, int kind);
 Picoseconds arithmetic_time(const CostGraph& graph, const std::vector<int>& nodes, int kind);
 /// Of one node its own cost.
 Picoseconds kernel_time(const CostGraph& graph, const std::vector<int>& nodes, int kind);
+/// Whether the arithmetic of a node takes longer than its memory.
+bool is_bound_by_arithmetic(const CostGraph& graph, int node, int kind);
 /// What a node takes for bytes that it moves in any kernel: those that are of no tensor.
 Picoseconds weight_time(const CostGraph& graph, int node, int kind);
 /// InputError for a graph without parts.

@@ -25,7 +25,7 @@ Placement on_one_device(const Simulator& simulator, int device);
 /// By node the longest path from it on, with mean costs of the devices and without transfers: the
 /// usual priorities of list scheduling (Graham's and HLFET's).
 std::vector<int64_t> path_priorities(const Simulator& simulator);
-/// These as Placement::fusion.
+/// These as priorities of greedy_fusion.
 std::vector<double> path_fusion(const Simulator& simulator);
 /// By node: 0 for the shortest of these paths, and so on; of equal ones the lower number first.
 std::vector<int64_t> path_ranks(const Simulator& simulator);

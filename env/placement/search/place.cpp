@@ -52,8 +52,8 @@ Outcome show(const CostGraph& graph, const Topology& topology, const Placement& 
   result.timeline = {};
   result.fused.reset();
   result.placement = placement;
-  if (!placement.fusion.empty()) {
-    result.fused = fuse(graph, greedy_fusion(Simulator(graph, topology), placement));
+  if (!placement.kernel.empty()) {
+    result.fused = fuse(graph, kernels_of(Simulator(graph, topology), placement));
     result.placement = fused_placement(*result.fused, placement, Dispatch::kInOrder);
   }
   Simulator simulator(result.placed(graph), topology);

@@ -12,8 +12,12 @@ Evaluator::Evaluator(const CostGraph& graph, const Topology& topology, Placement
       fusion_(std::move(fusion)) {}
 
 const Outcome& Evaluator::evaluate(const Placement& placement, Dispatch dispatch) {
-  if (fusion_.empty() || !placement.fusion.empty()) return judge(placement, dispatch);
-  return judge({placement.device, placement.priority, fusion_}, dispatch);
+  if (fusion_.empty() || !placement.kernel.empty()) return judge(placement, dispatch);
+  if (placement.device != fused_.device) {
+    fused_.kernel = greedy_fusion(simulator_.plain(), placement, fusion_);
+    fused_.device = placement.device;
+  }
+  return judge({placement.device, placement.priority, fused_.kernel}, dispatch);
 }
 
 const Outcome& Evaluator::judge(const Placement& placement, Dispatch dispatch) {

@@ -24,8 +24,8 @@ struct EvaluationBudget {
 /// All methods get their placements judged here, so that equal budgets are equal.
 class Evaluator {
  public:
-  /// Both must outlive it. `fusion`: of placements that say nothing of fusion (Placement::fusion);
-  /// empty: these run unfused. InputError as Simulator.
+  /// Both must outlive it. `fusion`: priorities of greedy_fusion for placements that say nothing of
+  /// kernels; empty: these run unfused. InputError as Simulator.
   Evaluator(const CostGraph& graph, const Topology& topology, PlacementObjective objective,
             EvaluationBudget budget, std::vector<double> fusion = {});
 
@@ -46,7 +46,7 @@ class Evaluator {
 
   bool has_best() const { return !best_.device.empty(); }
   /// The first of the cheapest, with priorities to be run in order (Dispatch::kInOrder) and the
-  /// fusion that it was judged with: this gives the schedule that was evaluated. At least one
+  /// kernels that ran: this gives the schedule that was evaluated. At least one
   /// placement must have been.
   const Placement& best() const { return best_; }
   const Outcome& best_outcome() const { return best_outcome_; }
@@ -69,6 +69,7 @@ class Evaluator {
   PlacementCost cost_;
   EvaluationBudget budget_;
   std::vector<double> fusion_;
+  Placement fused_;  ///< the last that was fused by them; its priorities do not count
   Stopwatch watch_;
   int64_t evaluations_ = 0;
   double proved_ = 0;

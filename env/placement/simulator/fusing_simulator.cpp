@@ -8,17 +8,17 @@ FusingSimulator::FusingSimulator(const CostGraph& graph, const Topology& topolog
     : plain_(graph, topology) {}
 
 void FusingSimulator::fuse_for(const Placement& placement) {
-  if (fused_ && placement.device == device_ && placement.fusion == fusion_) return;
+  if (fused_ && placement.device == device_ && placement.kernel == kernel_) return;
   auto fused =
-      std::make_shared<const FusedGraph>(fuse(plain_.graph(), greedy_fusion(plain_, placement)));
+      std::make_shared<const FusedGraph>(fuse(plain_.graph(), kernels_of(plain_, placement)));
   of_fused_.emplace(fused->graph, plain_.topology());
   fused_ = std::move(fused);
   device_ = placement.device;
-  fusion_ = placement.fusion;
+  kernel_ = placement.kernel;
 }
 
 Outcome FusingSimulator::run(const Placement& placement, Dispatch dispatch, Timeline* timeline) {
-  if (placement.fusion.empty()) return plain_.run(placement, dispatch, timeline);
+  if (placement.kernel.empty()) return plain_.run(placement, dispatch, timeline);
   fuse_for(placement);
   const Placement of_kernels = fused_placement(*fused_, placement, dispatch);
   if (timeline == nullptr) return of_fused_->run(of_kernels, dispatch);
@@ -34,11 +34,12 @@ Outcome FusingSimulator::run(const Placement& placement, Dispatch dispatch, Time
 }
 
 Placement in_order(FusingSimulator& simulator, const Placement& placement, Dispatch dispatch) {
-  if (dispatch == Dispatch::kInOrder && placement.fusion.empty()) return placement;
+  if (dispatch == Dispatch::kInOrder && placement.kernel.empty()) return placement;
   Timeline timeline;
   simulator.run(placement, dispatch, &timeline);
   Placement ordered = placement;
   ordered.priority.resize(placement.device.size());
+  if (!placement.kernel.empty()) ordered.kernel = simulator.kernels();
   int64_t next = 0;
   for (const Timeline::Run& run : timeline.runs)
     ordered.priority[static_cast<size_t>(run.node)] = next--;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "env/placement/simulator/simulator.h"
@@ -86,7 +87,6 @@ class Fusion {
 
   size_t at(int node) const { return static_cast<size_t>(cluster_[static_cast<size_t>(node)]); }
   int kind(int node) const { return kinds_[static_cast<size_t>(node)]; }
-  bool is_bound_by_arithmetic(int node) const;
   std::vector<int> merged_members(int node, int other) const;
   bool look_around(size_t cluster, Search& search, const Search& other);
   bool has_way_around(size_t before, size_t after);
@@ -107,12 +107,18 @@ class Fusion {
   Picoseconds total_;
 };
 
-/// Greedy fusion by Placement::fusion (GO, Zhou et al. 2020): the highest first, each node is fused
-/// with the clusters of the nodes that read from it, in their order, where that is allowed and the
-/// sum of costs becomes smaller. Nodes below 0 are left out: only those that they read from fuse
-/// them. Returns a number by node, equal in one cluster. InputError as Fusion, and where `fusion`
-/// does not have a number for each node.
-std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement);
+/// Greedy fusion by priority (GO, Zhou et al. 2020): the node of the highest priority first, each
+/// is fused with the clusters of the nodes that read from it, in their order, where that is allowed
+/// and the sum of costs becomes smaller. Nodes below 0 are left out: only those that they read from
+/// fuse them. Returns a number by node, equal in one cluster: Placement::kernel. InputError as
+/// Fusion, and for another number of priorities.
+std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement,
+                               std::span<const double> priority);
+
+/// What Placement::kernel comes to: the nodes of one number and one device where Fusion allows all
+/// of these clusters, otherwise clusters within them that it allows. What comes out comes to
+/// itself. InputError as Fusion, and for another number of nodes.
+std::vector<int> kernels_of(const Simulator& simulator, const Placement& placement);
 
 /// No placement is done before this, whatever is fused: arithmetic and weights remain.
 Picoseconds fused_lower_bound(const CostGraph& graph, const Topology& topology);

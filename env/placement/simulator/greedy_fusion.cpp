@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -30,16 +31,9 @@ Fusion::Fusion(const CostGraph& graph, const Topology& topology, std::vector<int
     kinds_.push_back(kinds[static_cast<size_t>(on)]);
     members_.push_back({node});
     costs_.push_back(graph.cost(node, kind(node)));
-    bound_by_arithmetic_.push_back(is_bound_by_arithmetic(node));
+    bound_by_arithmetic_.push_back(is_bound_by_arithmetic(graph, node, kind(node)));
     total_ += costs_.back();
   }
-}
-
-bool Fusion::is_bound_by_arithmetic(int node) const {
-  const CostParts& parts = *graph_.parts();
-  const double rate = parts.kinds[static_cast<size_t>(kind(node))].bytes_per_second;
-  return arithmetic_time(graph_, node, kind(node)).seconds() * rate >
-         static_cast<double>(parts.moved_bytes[static_cast<size_t>(node)]);
 }
 
 std::vector<int> Fusion::merged_members(int node, int other) const {
@@ -139,27 +133,90 @@ void Fusion::reorder(size_t before, size_t after) {
       position_[static_cast<size_t>(*place)] = static_cast<int>(place - order_.begin());
 }
 
-std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement) {
+namespace {
+
+std::vector<int> readers_of(const CostGraph& graph, int node) {
+  std::vector<int> readers;
+  const auto [first, last] = graph.outputs(node);
+  for (int tensor = first; tensor < last; ++tensor) {
+    const auto& more = graph.tensors()[static_cast<size_t>(tensor)].readers;
+    readers.insert(readers.end(), more.begin(), more.end());
+  }
+  sort_unique(readers);
+  return readers;
+}
+
+/// Those of one kernel that are on one device have one number.
+std::vector<int> split_by_device(const Placement& placement) {
+  std::map<std::pair<int, int>, int> numbers;
+  std::vector<int> split;
+  for (size_t node = 0; node < placement.kernel.size(); ++node)
+    split.push_back(numbers
+                        .try_emplace({placement.kernel[node], placement.device.at(node)},
+                                     static_cast<int>(numbers.size()))
+                        .first->second);
+  return split;
+}
+
+/// Whether Fusion allows clusters, each on one device.
+bool is_allowed(const Simulator& simulator, const Placement& placement,
+                const std::vector<int>& cluster) {
   const CostGraph& graph = simulator.graph();
-  if (placement.fusion.size() != static_cast<size_t>(graph.size()))
-    throw InputError("{} priorities of fusion do not fit a graph of {} nodes",
-                     placement.fusion.size(), graph.size());
-  const auto priority = [&](int node) { return placement.fusion[static_cast<size_t>(node)]; };
+  std::vector<int> kinds;
+  for (const Device& device : simulator.topology().devices)
+    kinds.push_back(graph.kind_named(device.kind));
+  std::vector<size_t> sizes(cluster.size()), bound(cluster.size());
+  for (int node = 0; node < graph.size(); ++node) {
+    const auto of = static_cast<size_t>(cluster[static_cast<size_t>(node)]);
+    const auto device = static_cast<size_t>(placement.device[static_cast<size_t>(node)]);
+    if (device >= kinds.size()) return false;  // refused by Fusion
+    ++sizes[of];
+    bound[of] += is_bound_by_arithmetic(graph, node, kinds[device]) ? 1 : 0;
+  }
+  for (size_t of = 0; of < cluster.size(); ++of)
+    if (sizes[of] > Fusion::kMostNodes || (sizes[of] > 1 && bound[of] > 1)) return false;
+  return can_fuse(graph, cluster);
+}
+
+}  // namespace
+
+std::vector<int> greedy_fusion(const Simulator& simulator, const Placement& placement,
+                               std::span<const double> priority) {
+  const CostGraph& graph = simulator.graph();
+  if (priority.size() != static_cast<size_t>(graph.size()))
+    throw InputError("{} priorities do not fit a graph of {} nodes", priority.size(), graph.size());
+  const auto of = [&](int node) { return priority[static_cast<size_t>(node)]; };
   Fusion fusion(graph, simulator.topology(), placement.device);
   std::vector<int> nodes;
   for (int node = 0; node < graph.size(); ++node)
-    if (priority(node) >= 0) nodes.push_back(node);
-  std::ranges::stable_sort(nodes, std::greater(), priority);
-  for (const int node : nodes) {
-    std::vector<int> readers;
-    const auto [first, last] = graph.outputs(node);
-    for (int tensor = first; tensor < last; ++tensor)
-      for (const int reader : graph.tensors()[static_cast<size_t>(tensor)].readers)
-        readers.push_back(reader);
-    sort_unique(readers);
-    for (const int reader : readers)
+    if (of(node) >= 0) nodes.push_back(node);
+  std::ranges::stable_sort(nodes, std::greater(), of);
+  for (const int node : nodes)
+    for (const int reader : readers_of(graph, node))
       if (fusion.allows(node, reader) && fusion.change(node, reader) < Picoseconds{})
         fusion.merge(node, reader);
+  return fusion.clusters();
+}
+
+std::vector<int> kernels_of(const Simulator& simulator, const Placement& placement) {
+  const CostGraph& graph = simulator.graph();
+  require_parts(graph);
+  const auto size = static_cast<size_t>(graph.size());
+  if (placement.kernel.size() != size || placement.device.size() != size)
+    throw InputError("{} devices and {} numbers of kernels do not fit a graph of {} nodes",
+                     placement.device.size(), placement.kernel.size(), size);
+  std::vector<int> split = split_by_device(placement);
+  if (is_allowed(simulator, placement, split)) return split;
+  Fusion fusion(graph, simulator.topology(), placement.device);
+  for (bool merges = true; merges;) {
+    merges = false;
+    for (const int node : graph.order())
+      for (const int reader : readers_of(graph, node)) {
+        const bool is_one = split[static_cast<size_t>(node)] == split[static_cast<size_t>(reader)];
+        if (!is_one || !fusion.allows(node, reader)) continue;
+        fusion.merge(node, reader);
+        merges = true;
+      }
   }
   return fusion.clusters();
 }

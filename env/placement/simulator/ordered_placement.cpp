@@ -8,7 +8,14 @@
 namespace reverie {
 namespace {
 
-enum MoveKind { kPlace, kEarlier, kFuse };
+enum MoveKind { kPlace, kEarlier, kJoin, kPlaceKernel };
+
+std::vector<std::pair<int, int>> edges_of(const CostGraph& graph) {
+  std::vector<std::pair<int, int>> edges;
+  for (const CostTensor& tensor : graph.tensors())
+    for (const int reader : tensor.readers) edges.emplace_back(tensor.producer, reader);
+  return edges;
+}
 
 }  // namespace
 
@@ -56,7 +63,9 @@ OrderedPlacement::OrderedPlacement(const CostGraph& graph, int devices, const Pl
     : graph_(&graph),
       devices_(devices),
       entities_(std::make_shared<const PlacementEntities>(graph)),
-      placement_{start.device, {}, start.fusion},
+      edges_(std::make_shared<const std::vector<std::pair<int, int>>>(
+          start.kernel.empty() ? std::vector<std::pair<int, int>>() : edges_of(graph))),
+      placement_{start.device, {}, start.kernel},
       order_(order_by(graph, start.priority)) {
   for (int node = 0; node < graph.size(); ++node) {
     const int first = entities_->nodes(entities_->of(node)).front();
@@ -69,7 +78,9 @@ OrderedPlacement::OrderedPlacement(const CostGraph& graph, int devices, const Pl
 
 int OrderedPlacement::moves(int kind) const {
   if (kind == kPlace) return entities_->size() * (devices_ - 1);
-  return static_cast<int>(kind == kEarlier ? order_.size() : placement_.fusion.size());
+  if (kind == kEarlier) return static_cast<int>(order_.size());
+  if (kind == kJoin) return static_cast<int>(edges_->size());
+  return static_cast<int>(placement_.kernel.size()) * (devices_ - 1);
 }
 
 int OrderedPlacement::earlier_place(int place) const {
@@ -100,40 +111,71 @@ std::vector<int> OrderedPlacement::run_first(int first, int place) const {
 }
 
 bool OrderedPlacement::allows(const PlacementMove& move) const {
+  if (move.kind == kPlaceKernel) return !kernel_led_by(move.index / (devices_ - 1)).empty();
   if (move.kind != kEarlier) return true;
   const int earlier = earlier_place(move.index);
   return earlier >= 0 && !run_first(earlier, move.index).empty();
 }
 
-void OrderedPlacement::move_entity(int number) {
-  const int others = devices_ - 1;
-  const auto& nodes = entities_->nodes(number / others);
-  const int from = placement_.device[static_cast<size_t>(nodes.front())];
-  const int to = number % others + (number % others >= from ? 1 : 0);
-  for (const int node : nodes) placement_.device[static_cast<size_t>(node)] = to;
+/// The device of this number among those where a node is not.
+int OrderedPlacement::other_device(int node, int number) const {
+  return number + (number >= placement_.device[static_cast<size_t>(node)] ? 1 : 0);
+}
+
+void OrderedPlacement::move_entity(int entity, int to) {
+  for (const int node : entities_->nodes(entity)) placement_.device[static_cast<size_t>(node)] = to;
+}
+
+void OrderedPlacement::join_or_leave(int edge) {
+  const auto [producer, reader] = edges()[static_cast<size_t>(edge)];
+  std::vector<int>& kernel = placement_.kernel;
+  int& of_reader = kernel[static_cast<size_t>(reader)];
+  const int of_producer = kernel[static_cast<size_t>(producer)];
+  of_reader = of_reader == of_producer ? std::ranges::max(kernel) + 1 : of_producer;
+}
+
+/// The nodes of its kernel on its device; empty where it is not the first of several.
+std::vector<int> OrderedPlacement::kernel_led_by(int node) const {
+  std::vector<int> nodes;
+  const auto& [device, priority, kernel] = placement_;
+  for (size_t other = 0; other < kernel.size(); ++other) {
+    const auto one = static_cast<size_t>(node);
+    if (kernel[other] != kernel[one] || device[other] != device[one]) continue;
+    if (other < one) return {};
+    nodes.push_back(static_cast<int>(other));
+  }
+  return nodes.size() > 1 ? nodes : std::vector<int>();
 }
 
 bool OrderedPlacement::apply(const PlacementMove& move) {
-  if (move.kind == kPlace) {
-    move_entity(move.index);
-    return true;
+  const int others = devices_ - 1;
+  if (move.kind == kEarlier) return move_earlier(move.index);
+  if (move.kind == kJoin) {
+    join_or_leave(move.index);
+  } else if (move.kind == kPlace) {
+    const int entity = move.index / others, first = entities_->nodes(entity).front();
+    move_entity(entity, other_device(first, move.index % others));
+  } else {
+    const std::vector<int> nodes = kernel_led_by(move.index / others);
+    if (nodes.empty()) return false;
+    const int to = other_device(nodes.front(), move.index % others);
+    for (const int node : nodes) move_entity(entities_->of(node), to);
   }
-  if (move.kind == kFuse) {
-    double& fusion = placement_.fusion[static_cast<size_t>(move.index)];
-    fusion = -1 - fusion;  // keeps its place among those that are fused
-    return true;
-  }
-  const int first = earlier_place(move.index);
+  return true;
+}
+
+bool OrderedPlacement::move_earlier(int place) {
+  const int first = earlier_place(place);
   if (first < 0) return false;
-  std::vector<int> nodes = run_first(first, move.index);
+  std::vector<int> nodes = run_first(first, place);
   if (nodes.empty()) return false;
-  for (int place = first; place < move.index; ++place)
-    if (const int node = order_[static_cast<size_t>(place)]; std::ranges::count(nodes, node) == 0)
+  for (int at = first; at < place; ++at)
+    if (const int node = order_[static_cast<size_t>(at)]; std::ranges::count(nodes, node) == 0)
       nodes.push_back(node);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    const int place = first + static_cast<int>(i);
-    order_[static_cast<size_t>(place)] = nodes[i];
-    placement_.priority[static_cast<size_t>(nodes[i])] = -place;
+    const int at = first + static_cast<int>(i);
+    order_[static_cast<size_t>(at)] = nodes[i];
+    placement_.priority[static_cast<size_t>(nodes[i])] = -at;
   }
   return true;
 }

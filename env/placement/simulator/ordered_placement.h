@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "env/placement/simulator/simulator.h"
@@ -31,8 +32,9 @@ std::vector<int> order_by(const CostGraph& graph, const std::vector<int64_t>& pr
 /// A change of an OrderedPlacement. Kind 0 puts entity `index` / (devices - 1) on another device:
 /// on that of number `index` % (devices - 1) among the others. Kind 1 lets the node at place
 /// `index` of the order, and what it waits for, run before the one that precedes it on its device.
-/// Kind 2 lets node `index` be fused first with its readers, or not; there is none where nothing is
-/// said of fusion.
+/// Where the placement has kernels, kind 2 takes the reader of edge `index`
+/// (OrderedPlacement::edges) out of the kernel of its producer, or into it, and kind 3 puts the
+/// kernel whose first node is `index` / (devices - 1), and all groups in it, on another device.
 struct PlacementMove {
   int kind = 0;
   int index = 0;
@@ -42,24 +44,31 @@ struct PlacementMove {
 /// change it a little.
 class OrderedPlacement {
  public:
-  static constexpr int kKinds = 3;
+  static constexpr int kKinds = 4;
 
   /// Of nodes of one group the first's device counts, and priorities are followed as far as the
-  /// graph allows, and fusion stays. `start` must fit graph and number of devices; the graph must outlive it.
+  /// graph allows, and kernels stay. `start` must fit graph and number of devices; the graph must
+  /// outlive it.
   OrderedPlacement(const CostGraph& graph, int devices, const Placement& start);
 
   const Placement& placement() const { return placement_; }
   /// All nodes, each after those that it reads of.
   const std::vector<int>& order() const { return order_; }
   const PlacementEntities& entities() const { return *entities_; }
+  /// A producer and a reader each; empty without kernels.
+  const std::vector<std::pair<int, int>>& edges() const { return *edges_; }
   int moves(int kind) const;
   bool allows(const PlacementMove& move) const;
   /// False, and no change, where the node at this place has none before it on its device, or waits
-  /// for that one.
+  /// for that one, and where no kernel of several nodes has this first node.
   bool apply(const PlacementMove& move);
 
  private:
-  void move_entity(int number);
+  bool move_earlier(int place);
+  void move_entity(int entity, int to);
+  int other_device(int node, int number) const;
+  void join_or_leave(int edge);
+  std::vector<int> kernel_led_by(int node) const;
   /// Of the nodes from `first` to `place`, in their order, the one at `place` and those that it
   /// waits for. Empty where the one at `first` is among them.
   std::vector<int> run_first(int first, int place) const;
@@ -69,6 +78,7 @@ class OrderedPlacement {
   const CostGraph* graph_;
   int devices_;
   std::shared_ptr<const PlacementEntities> entities_;
+  std::shared_ptr<const std::vector<std::pair<int, int>>> edges_;
   Placement placement_;
   std::vector<int> order_;
 };

@@ -15,9 +15,10 @@ namespace reverie {
 struct Placement {
   std::vector<int> device;
   std::vector<int64_t> priority;  ///< the higher the earlier; empty: all equal
-  /// What is fused first with the nodes that read from it (greedy_fusion); below 0: not with them.
-  /// Empty: nothing is said of fusion. Simulator, which runs graphs as they are, does not read it.
-  std::vector<double> fusion = {};
+  /// Nodes of one number that are on one device are one kernel, as far as that is possible
+  /// (kernels_of). Empty: nothing is said of fusion. Simulator, which runs graphs as they are, does
+  /// not read it.
+  std::vector<int> kernel = {};
 };
 
 enum class Dispatch : uint8_t {

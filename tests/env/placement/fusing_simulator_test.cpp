@@ -2,20 +2,21 @@
 
 #include <gmock/gmock.h>
 
+#include <numeric>
+#include <set>
+
 #include "core/base/random.h"
 #include "env/placement/graph/generator.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/place.h"
 #include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/ordered_placement.h"
-#include "tests/env/placement/expect_refused.h"
 
 namespace reverie {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::Lt;
+using ::testing::SizeIs;
 
 const Topology& devices() {
   static const Topology topology = read_topology("2xv100-nvlink");
@@ -28,15 +29,23 @@ CostGraph graph_of(const std::string& family) {
 
 Placement drawn(const CostGraph& graph, Rng& rng) {
   const PlacementEntities entities(graph);
-  std::vector<int> devices;
+  std::vector<int> of_entities;
   for (int entity = 0; entity < entities.size(); ++entity)
-    devices.push_back(rng.below(5) == 0 ? 1 : 0);
-  Placement placement{entities.spread(devices), {}};
-  for (int node = 0; node < graph.size(); ++node) {
+    of_entities.push_back(rng.below(5) == 0 ? 1 : 0);
+  Placement placement{entities.spread(of_entities), {}};
+  for (int node = 0; node < graph.size(); ++node)
     placement.priority.push_back(static_cast<int64_t>(rng.below(50)));
-    placement.fusion.push_back(2 * rng.uniform() - 1);
-  }
+  std::vector<double> priority;
+  for (int node = 0; node < graph.size(); ++node) priority.push_back(2 * rng.uniform() - 1);
+  placement.kernel = greedy_fusion(Simulator(graph, devices()), placement, priority);
   return placement;
+}
+
+/// Every node is a kernel of its own.
+std::vector<int> alone(const CostGraph& graph) {
+  std::vector<int> kernel(static_cast<size_t>(graph.size()));
+  std::iota(kernel.begin(), kernel.end(), 0);
+  return kernel;
 }
 
 TEST(FusingSimulator, RunsTheFusedGraphWhereAPlacementSaysSo) {
@@ -46,24 +55,15 @@ TEST(FusingSimulator, RunsTheFusedGraphWhereAPlacementSaysSo) {
   Rng rng(1);
   for (int i = 0; i < 20; ++i) {
     Placement placement = drawn(graph, rng);
-    const FusedGraph fused = fuse(graph, greedy_fusion(plain, placement));
+    const FusedGraph fused = fuse(graph, kernels_of(plain, placement));
     ASSERT_LT(fused.graph.size(), graph.size());
     Simulator of_fused(fused.graph, devices());
     for (const Dispatch dispatch : {Dispatch::kReady, Dispatch::kInOrder})
       EXPECT_EQ(fusing.run(placement, dispatch),
                 of_fused.run(fused_placement(fused, placement, dispatch), dispatch));
-    placement.fusion.clear();
+    placement.kernel.clear();
     EXPECT_EQ(fusing.run(placement), plain.run(placement));
   }
-}
-
-TEST(FusingSimulator, NothingIsFusedBelowZero) {
-  const CostGraph graph = graph_of("layers");
-  FusingSimulator fusing(graph, devices());
-  Rng rng(2);
-  Placement placement = drawn(graph, rng);
-  placement.fusion.assign(placement.device.size(), -1);
-  EXPECT_EQ(fusing.run(placement), Simulator(graph, devices()).run(placement));
 }
 
 TEST(FusingSimulator, FusedNodesRunAtOnce) {
@@ -75,21 +75,12 @@ TEST(FusingSimulator, FusedNodesRunAtOnce) {
   const Topology one = ideal_devices(1, "d");
   FusingSimulator fusing(graph, one);
   Timeline timeline;
-  const Outcome outcome = fusing.run({{0, 0, 0}, {}, {1, -1, -1}}, Dispatch::kReady, &timeline);
+  const Outcome outcome = fusing.run({{0, 0, 0}, {}, {1, 1, 3}}, Dispatch::kReady, &timeline);
   EXPECT_EQ(outcome.makespan.count, 1 + 8 + 9);
   std::vector<int64_t> starts;
   for (const Timeline::Run& run : timeline.runs) starts.push_back(run.start.count);
   EXPECT_THAT(starts, ElementsAre(0, 0, 9));
-  EXPECT_EQ(fusing.run({{0, 0, 0}, {}, {-1, -1, -1}}).makespan.count, 27);
-}
-
-TEST(FusingSimulator, IsRefusedWhereFusionIsNotOfEachNode) {
-  const CostGraph graph = graph_of("layers");
-  FusingSimulator fusing(graph, devices());
-  Placement placement = on_one_device(fusing.plain(), 0);
-  placement.fusion = {1, 2};
-  testing::expect_refused([&] { fusing.run(placement); },
-                          "2 priorities of fusion do not fit a graph of");
+  EXPECT_EQ(fusing.run({{0, 0, 0}, {}, {1, 2, 3}}).makespan.count, 27);
 }
 
 TEST(Evaluator, TheBestIsWhatWasJudgedAlsoWithFusion) {
@@ -100,7 +91,7 @@ TEST(Evaluator, TheBestIsWhatWasJudgedAlsoWithFusion) {
     Rng rng(3);
     while (!evaluator.spent()) {
       Placement placement = drawn(graph, rng);
-      if (rng.below(2) == 0) placement.fusion.clear();
+      if (rng.below(2) == 0) placement.kernel.clear();
       const auto dispatch = rng.below(2) == 0 ? Dispatch::kReady : Dispatch::kInOrder;
       evaluator.evaluate(placement, dispatch);
       // What is best does not depend on what the evaluator fuses by.
@@ -122,27 +113,49 @@ TEST(Evaluator, FusesWhatSaysNothingOfFusion) {
     Evaluator evaluator(graph, devices(), PlacementObjective::kMakespan, {}, std::move(fusion));
     return evaluator.evaluate(placement);
   };
-  const Outcome alone = judged({}), fused = judged(path_fusion(simulator));
-  EXPECT_LT(fused.makespan, alone.makespan);
-  placement.fusion.assign(placement.device.size(), -1);
-  EXPECT_EQ(judged(path_fusion(simulator)), alone);
-  placement.fusion = path_fusion(simulator);
+  const Outcome unfused = judged({}), fused = judged(path_fusion(simulator));
+  EXPECT_LT(fused.makespan, unfused.makespan);
+  placement.kernel = alone(graph);
+  EXPECT_EQ(judged(path_fusion(simulator)), unfused);
+  placement.kernel = greedy_fusion(simulator, placement, path_fusion(simulator));
   EXPECT_EQ(judged({}), fused);
 }
 
-TEST(OrderedPlacement, AMoveSaysOfANodeWhetherItIsFusedFirst) {
+TEST(OrderedPlacement, NodesLeaveAndJoinKernels) {
   const CostGraph graph = graph_of("layers");
-  const Simulator simulator(graph, devices());
+  Simulator simulator(graph, devices());
   Placement start = on_one_device(simulator, 0);
-  OrderedPlacement unfused(graph, 2, start);
-  EXPECT_EQ(unfused.moves(2), 0);
-  start.fusion = path_fusion(simulator);
+  const OrderedPlacement unfused(graph, 2, start);
+  EXPECT_EQ(unfused.moves(2) + unfused.moves(3), 0);
+  start.kernel = alone(graph);
   OrderedPlacement ordered(graph, 2, start);
-  ASSERT_EQ(ordered.moves(2), graph.size());
-  for (int node = 0; node < graph.size(); ++node) ASSERT_TRUE(ordered.apply({2, node}));
-  EXPECT_THAT(ordered.placement().fusion, Each(Lt(0)));
-  for (int node = 0; node < graph.size(); ++node) ASSERT_TRUE(ordered.apply({2, node}));
-  EXPECT_EQ(ordered.placement().fusion, start.fusion);
+  ASSERT_GT(ordered.moves(2), graph.size() / 2);
+  const auto [producer, reader] = ordered.edges()[5];
+  const auto of = [&](int node) { return ordered.placement().kernel[static_cast<size_t>(node)]; };
+  ASSERT_TRUE(ordered.apply({2, 5}));
+  EXPECT_EQ(of(producer), of(reader));
+  ASSERT_TRUE(ordered.apply({2, 5}));
+  EXPECT_THAT(std::set(ordered.placement().kernel.begin(), ordered.placement().kernel.end()),
+              SizeIs(graph.size()));
+}
+
+TEST(OrderedPlacement, KernelsMoveAsAWhole) {
+  const CostGraph graph = graph_of("layers");
+  Placement start = on_one_device(Simulator(graph, devices()), 0);
+  start.kernel = alone(graph);
+  start.kernel[7] = start.kernel[9] = 3;
+  OrderedPlacement ordered(graph, 2, start);
+  for (const int node : {2, 7, 9}) {
+    EXPECT_FALSE(ordered.allows({3, node}));
+    EXPECT_FALSE(ordered.apply({3, node}));
+  }
+  EXPECT_TRUE(ordered.allows({3, 3}));
+  ASSERT_TRUE(ordered.apply({3, 3}));
+  const PlacementEntities& entities = ordered.entities();
+  const std::set<int> moved{entities.of(3), entities.of(7), entities.of(9)};
+  for (int node = 0; node < graph.size(); ++node)
+    EXPECT_EQ(ordered.placement().device[static_cast<size_t>(node)],
+              moved.contains(entities.of(node)) ? 1 : 0);
 }
 
 TEST(Place, WithFusionShowsTheFusedGraphOfTheBest) {

@@ -245,7 +245,7 @@ TEST(GreedyFusion, TakesTheHighestPriorityFirst) {
   const Topology topology = ideal_devices(1, "d");
   const Simulator simulator(graph, topology);
   const auto with = [&](const std::vector<double>& priority) {
-    return fuse(graph, greedy_fusion(simulator, {{0, 0, 0}, {}, priority})).node_of;
+    return fuse(graph, greedy_fusion(simulator, {{0, 0, 0}, {}}, priority)).node_of;
   };
   EXPECT_THAT(with({2, 1, 0}), ElementsAre(0, 1, 0));
   EXPECT_THAT(with({1, 2, 0}), ElementsAre(0, 1, 1));
@@ -261,8 +261,7 @@ TEST(GreedyFusion, FusesOnOneDeviceOnly) {
   const Topology topology = ideal_devices(2, "d");
   const Simulator simulator(graph, topology);
   const auto clusters = [&](std::vector<int> device, std::vector<double> priority) {
-    return fuse(graph, greedy_fusion(simulator, {std::move(device), {}, std::move(priority)}))
-        .node_of;
+    return fuse(graph, greedy_fusion(simulator, {std::move(device), {}}, priority)).node_of;
   };
   EXPECT_THAT(clusters({0, 0, 0, 0}, {1, 0, 0, 0}), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(clusters({0, 1, 0, 0}, {1, 0, 0, 0}), ElementsAre(0, 1, 0, 0));
@@ -276,12 +275,13 @@ TEST(GreedyFusion, NeverCostsMoreAndCanBePlaced) {
     Simulator simulator(graph, topology);
     Rng rng(3);
     Placement placement;
+    std::vector<double> priority;
     for (int node = 0; node < graph.size(); ++node) {
       placement.device.push_back(static_cast<int>(rng.below(2)));
       placement.priority.push_back(static_cast<int64_t>(rng.below(50)));
-      placement.fusion.push_back(rng.uniform());
+      priority.push_back(rng.uniform());
     }
-    const FusedGraph fused = fuse(graph, greedy_fusion(simulator, placement));
+    const FusedGraph fused = fuse(graph, greedy_fusion(simulator, placement, priority));
     EXPECT_LT(fused.graph.size(), graph.size()) << family;
     const int kind = graph.kind_named("v100");
     Picoseconds before, after;
@@ -301,11 +301,69 @@ TEST(GreedyFusion, AKernelHasAtMostSoManyNodes) {
   const CostGraph graph = graph_of(std::vector<Work>(kNodes, {5, 8}), tensors);
   const Topology topology = ideal_devices(1, "d");
   const FusedGraph fused =
-      fuse(graph, greedy_fusion(Simulator(graph, topology),
-                                {std::vector<int>(kNodes), {}, std::vector<double>(kNodes)}));
+      fuse(graph, greedy_fusion(Simulator(graph, topology), {std::vector<int>(kNodes), {}},
+                                std::vector<double>(kNodes)));
   std::map<int, size_t> sizes;
   for (const int node : fused.node_of) ++sizes[node];
   EXPECT_THAT(sizes, ElementsAre(::testing::Pair(0, 64), ::testing::Pair(1, 36)));
+}
+
+TEST(KernelsOf, KeepWhatIsAllowedAndPartTheRest) {
+  const CostGraph graph = chain();
+  const Topology topology = ideal_devices(2, "d");
+  const Simulator simulator(graph, topology);
+  const auto kernels = [&](std::vector<int> device, std::vector<int> kernel) {
+    return fuse(graph, kernels_of(simulator, {std::move(device), {}, std::move(kernel)})).node_of;
+  };
+  EXPECT_THAT(kernels({0, 0, 0, 0}, {7, 7, 7, 2}), ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(kernels({0, 0, 1, 0}, {7, 7, 7, 7}), ElementsAre(0, 0, 1, 0));
+  // 3 gives 0 and 2 a tensor: without 1 they would wait for themselves.
+  EXPECT_THAT(kernels({0, 1, 0, 0}, {7, 7, 7, 7}), ElementsAre(0, 1, 2, 0));
+  const CostGraph heavy =
+      graph_of({{900, 20}, {900, 20}}, {{.producer = 0, .bytes = 10, .readers = {1}}});
+  EXPECT_THAT(kernels_of(Simulator(heavy, topology), {{0, 0}, {}, {3, 3}}), ElementsAre(0, 1));
+  expect_refused(
+      [&] {
+        kernels({0, 0, 0, 0}, {1, 1});
+      },
+      "4 devices and 2 numbers of kernels do not fit a graph of 4 nodes");
+  expect_refused([&] { kernels({0, 0, 2, 0}, {1, 1, 1, 1}); }, "there is no device 2; there are 2");
+}
+
+TEST(KernelsOf, ComeToThemselves) {
+  Rng rng(14);
+  int parted = 0;
+  for (int i = 0; i < 200; ++i) {
+    const CostGraph graph = random_graph(4 + i % 12, rng);
+    Topology topology = ideal_devices(2, "a");
+    topology.devices[1].kind = "b";
+    const Simulator simulator(graph, topology);
+    Placement placement;
+    std::vector<double> priority;
+    for (int node = 0; node < graph.size(); ++node) {
+      placement.device.push_back(rng.below(4) == 0 ? 1 : 0);
+      placement.kernel.push_back(static_cast<int>(rng.below(4)));
+      priority.push_back(rng.uniform());
+    }
+    const std::vector<int> asked = placement.kernel;
+    for (const auto& kernel :
+         {kernels_of(simulator, placement), greedy_fusion(simulator, placement, priority)}) {
+      placement.kernel = kernel;
+      EXPECT_EQ(fuse(graph, kernels_of(simulator, placement)).node_of, fuse(graph, kernel).node_of);
+    }
+    placement.kernel = asked;
+    const std::vector<int> kernel = kernels_of(simulator, placement);
+    for (size_t a = 0; a < kernel.size(); ++a)
+      for (size_t b = 0; b < a; ++b) {
+        if (kernel[a] == kernel[b]) {
+          EXPECT_EQ(asked[a], asked[b]);
+          EXPECT_EQ(placement.device[a], placement.device[b]);
+        } else if (asked[a] == asked[b]) {
+          parted += placement.device[a] == placement.device[b];
+        }
+      }
+  }
+  EXPECT_GT(parted, 100);
 }
 
 TEST(FusedPlacement, IsRefusedWhereNodesAreApart) {
