@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/plan.h"
+#include "env/placement/simulator/fusion.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -146,12 +147,38 @@ class ListWalk {
   std::optional<double> cost_;  ///< of the state
 };
 
+/// What is left until this share is used, less one evaluation.
+EvaluationBudget rest_until(const Evaluator& evaluator, double until) {
+  EvaluationBudget rest = evaluator.budget();
+  if (rest.evaluations > 0)
+    rest.evaluations = static_cast<int64_t>(until * static_cast<double>(rest.evaluations)) -
+                       evaluator.evaluations() - 1;
+  if (rest.seconds > 0) rest.seconds = until * rest.seconds - evaluator.seconds();
+  return rest;
+}
+
 }  // namespace
 
 void list_search(Evaluator& evaluator, double until, Rng rng) {
   REVERIE_CHECK(evaluator.budget().evaluations > 0 || evaluator.budget().seconds > 0);
   ListWalk walk(evaluator, rng);
   while (!evaluator.spent() && evaluator.used() < until) walk.step();
+}
+
+void list_kernels(Evaluator& evaluator, double until, Rng rng) {
+  const EvaluationBudget rest = rest_until(evaluator, until);
+  if (rest.evaluations < 0 || rest.seconds < 0 || (rest.evaluations == 0 && rest.seconds == 0))
+    return;
+  const FusedGraph fused = fuse(evaluator.graph(), evaluator.best().kernel);
+  Evaluator of_kernels(fused.graph, evaluator.topology(), evaluator.objective(), rest);
+  list_search(of_kernels, 1, rng);
+  evaluator.charge(of_kernels.evaluations());
+  Placement whole{.device = {}, .priority = {}, .kernel = fused.node_of};
+  for (const int kernel : fused.node_of) {
+    whole.device.push_back(of_kernels.best().device[static_cast<size_t>(kernel)]);
+    whole.priority.push_back(of_kernels.best().priority[static_cast<size_t>(kernel)]);
+  }
+  evaluator.evaluate(whole, Dispatch::kInOrder);
 }
 
 }  // namespace reverie

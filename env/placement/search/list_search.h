@@ -16,4 +16,8 @@ namespace reverie {
 /// which must have a limit, is used. The evaluator holds the best.
 void list_search(Evaluator& evaluator, double until, Rng rng);
 
+/// The same over the kernels of the evaluator's best placement, which stay as they are. It must
+/// have kernels. The cheapest placement of them is evaluated at the end.
+void list_kernels(Evaluator& evaluator, double until, Rng rng);
+
 }  // namespace reverie

@@ -53,9 +53,11 @@ void cut_into_parts(Evaluator& evaluator, uint64_t) {
 
 /// METIS is a good start where memory is tight, and a bad one elsewhere.
 void improve(Evaluator& evaluator, uint64_t seed) {
-  constexpr double kListShare = 0.4;
+  constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
+  const bool fuses = !evaluator.fusion().empty();
   if (has_partitioner()) cut_into_parts(evaluator, seed);
-  list_search(evaluator, kListShare, Rng(seed).fork(0));
+  list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
+  if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/random.h"
 #include "env/placement/graph/generator.h"
 #include "env/placement/search/heuristics.h"
+#include "env/placement/search/list_search.h"
 #include "env/placement/search/place.h"
 #include "env/placement/simulator/evaluator.h"
 #include "env/placement/simulator/ordered_placement.h"
@@ -156,6 +157,23 @@ TEST(OrderedPlacement, KernelsMoveAsAWhole) {
   for (int node = 0; node < graph.size(); ++node)
     EXPECT_EQ(ordered.placement().device[static_cast<size_t>(node)],
               moved.contains(entities.of(node)) ? 1 : 0);
+}
+
+TEST(ListKernels, PlacesTheKernelsOfTheBestAnew) {
+  const CostGraph graph = graph_of("random");
+  Simulator simulator(graph, devices());
+  Evaluator evaluator(graph, devices(), PlacementObjective::kMakespan, {.evaluations = 100},
+                      path_fusion(simulator));
+  evaluator.evaluate(on_one_device(simulator, 0), Dispatch::kInOrder);
+  const Placement before = evaluator.best();
+  const Picoseconds makespan = evaluator.best_outcome().makespan;
+  list_kernels(evaluator, 0.5, Rng(1));
+  EXPECT_EQ(evaluator.evaluations(), 50);
+  EXPECT_LT(evaluator.best_outcome().makespan, makespan);
+  EXPECT_EQ(evaluator.best().kernel, before.kernel);
+  EXPECT_NE(evaluator.best().device, before.device);
+  list_kernels(evaluator, 0.5, Rng(2));
+  EXPECT_EQ(evaluator.evaluations(), 50) << "no budget is left";
 }
 
 TEST(Place, WithFusionShowsTheFusedGraphOfTheBest) {
