@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "env/placement/learn/draws.h"
 #include "env/placement/learn/placed_groups.h"
 #include "env/placement/search/heuristics.h"
+#include "env/placement/simulator/fusion.h"
 #include "env/placement/simulator/ordered_placement.h"
 
 namespace reverie {
@@ -14,12 +16,6 @@ namespace {
 
 constexpr double kNoFit = -10;  // reward
 constexpr double kGradientNorm = 1;
-
-std::vector<GoTask> tasks_of(const GoOptions& options) {
-  std::vector<GoTask> tasks = {GoTask::kPlacement};
-  if (options.scheduling) tasks.push_back(GoTask::kScheduling);
-  return tasks;
-}
 
 /// Of the best device alone, of those that fit where there are any.
 double cost_of_one_device(Evaluator& evaluator) {
@@ -52,16 +48,51 @@ struct Go::Graph {
         ranks(path_ranks(one.simulator())),
         unit(cost_of_one_device(one)) {}
 
-  /// Of one sample of all tasks.
-  Placement placement(const std::vector<torch::Tensor>& decided, int64_t sample) const {
-    const auto numbers = [&](size_t task) { return decided[task][sample].data_ptr<int64_t>(); };
-    const int64_t* device = numbers(0);
-    Placement placement{entities.spread({device, device + entities.size()}), ranks};
-    if (decided.size() < 2) return placement;
-    const int64_t* level = numbers(1);
-    for (const int node : evaluator->graph().order())
-      placement.priority[static_cast<size_t>(node)] += *level++ * std::ssize(ranks);
+  /// Of one sample of the tasks that were decided.
+  Placement placement(std::span<const GoTask> tasks, const std::vector<torch::Tensor>& decided,
+                      int64_t sample) const {
+    Placement placement{{}, ranks};
+    for (size_t task = 0; task < decided.size(); ++task) {
+      const int64_t* action = decided[task][sample].data_ptr<int64_t>();
+      if (tasks[task] == GoTask::kPlacement)
+        placement.device = entities.spread({action, action + entities.size()});
+      else if (tasks[task] == GoTask::kScheduling)
+        placement.priority = by_levels<int64_t>(action);
+      else
+        placement.kernel = kernels(placement, action);
+    }
     return placement;
+  }
+
+  /// By node: levels, and within one the longest path first.
+  template <class Number>
+  std::vector<Number> by_levels(const int64_t* level) const {
+    std::vector<Number> priority(ranks.begin(), ranks.end());
+    for (const int node : evaluator->graph().order())
+      priority[static_cast<size_t>(node)] += static_cast<Number>(*level++ * std::ssize(ranks));
+    return priority;
+  }
+
+  std::vector<int> kernels(const Placement& placement, const int64_t* level) const {
+    auto priority = by_levels<double>(level);
+    for (double& one : priority) one -= static_cast<double>(ranks.size());  // the lowest: below 0
+    return greedy_fusion(evaluator->simulator(), placement, priority);
+  }
+
+  /// What does not say otherwise runs as it is.
+  void leave_unfused(Placement& placement) const {
+    if (!placement.kernel.empty() || evaluator->fusion().empty()) return;
+    placement.kernel.resize(ranks.size());
+    std::iota(placement.kernel.begin(), placement.kernel.end(), 0);
+  }
+
+  /// Holds the decision of the last task if it is its best.
+  void hold(const std::vector<torch::Tensor>& decided, int64_t sample, double reward) {
+    const bool is_first = held.size() < decided.size();
+    if (!is_first && reward <= held_reward) return;
+    held.resize(decided.size());
+    held.back() = decided.back().slice(0, sample, sample + 1).clone();
+    held_reward = reward;
   }
 
   double reward(const Placement& placement) const {
@@ -73,12 +104,14 @@ struct Go::Graph {
   NodeFeatures features;
   PlacementEntities entities;
   std::vector<int64_t> ranks;
-  double unit;  ///< of costs
+  double unit;                      ///< of costs
+  std::vector<torch::Tensor> held;  ///< where tasks are learned apart: by task, its best decision
+  double held_reward = 0;           ///< of the last of them
 };
 
 struct Go::Samples {
-  std::vector<torch::Tensor> decided;  ///< by task: int64 [samples, entities or nodes]
-  std::vector<torch::Tensor> log_probabilities;
+  std::vector<torch::Tensor> decided;            ///< by task: int64 [samples, entities or nodes]
+  std::vector<torch::Tensor> log_probabilities;  ///< undefined where the decision was held
   torch::Tensor advantages;  ///< [samples, 1]; undefined where they are all equal
 };
 
@@ -86,7 +119,7 @@ Go::Go(int devices, uint64_t seed, const GoOptions& options, const GoSizes& size
     : devices_(devices),
       options_(options),
       rng_(Rng(seed).fork(1)),
-      network_(devices, tasks_of(options), sizes) {
+      network_(devices, options.tasks, sizes) {
   Rng weights = Rng(seed).fork(0);
   draw_weights(*network_, weights);
   network_->begin_evenly();
@@ -94,23 +127,47 @@ Go::Go(int devices, uint64_t seed, const GoOptions& options, const GoSizes& size
                                                torch::optim::AdamOptions(options.rate));
 }
 
-Go::Samples Go::draw(const Graph& graph) {
-  const torch::NoGradGuard guard;
-  Samples samples;
+size_t Go::tasks_for(const Graph& graph) const {
+  const auto& tasks = network_->tasks();
+  const bool fuses = !graph.evaluator->fusion().empty();
+  return tasks.size() - (!fuses && tasks.back() == GoTask::kFusion ? 1 : 0);
+}
+
+void Go::decide(const Graph& graph, Samples& samples) {
+  const size_t all = tasks_for(graph);
+  const size_t turn =
+      std::min(static_cast<size_t>(graph.evaluator->used() * static_cast<double>(all)),
+               std::min(graph.held.size(), all - 1));
   const GoNetworkImpl::Encoded encoded = network_->encode(graph.features);
-  for (size_t task = 0; task < network_->tasks().size(); ++task) {
+  for (size_t task = 0; task < (options_.separate ? turn + 1 : all); ++task) {
+    if (options_.separate && task < turn) {
+      samples.decided.push_back(graph.held[task].expand({options_.samples, -1}));
+      samples.log_probabilities.emplace_back();
+      continue;
+    }
     const auto logits = network_->logits(graph.features, encoded, samples.decided);
     samples.decided.push_back(draw_actions(logits.expand({options_.samples, -1, -1}), rng_));
     samples.log_probabilities.push_back(log_probabilities(logits, samples.decided.back()));
   }
+}
+
+Go::Samples Go::draw(Graph& graph) {
+  const torch::NoGradGuard guard;
+  Samples samples;
+  decide(graph, samples);
   std::vector<float> rewards;
-  for (int i = 0; i < options_.samples && !graph.evaluator->spent(); ++i)
-    rewards.push_back(static_cast<float>(graph.reward(graph.placement(samples.decided, i))));
+  for (int i = 0; i < options_.samples && !graph.evaluator->spent(); ++i) {
+    Placement placement = graph.placement(network_->tasks(), samples.decided, i);
+    if (options_.separate) graph.leave_unfused(placement);
+    rewards.push_back(static_cast<float>(graph.reward(placement)));
+    if (options_.separate) graph.hold(samples.decided, i, rewards.back());
+  }
   const auto drawn = torch::tensor(rewards).unsqueeze(1);
   if (rewards.size() < 2 || drawn.std().item<float>() == 0) return samples;
   samples.advantages = (drawn - drawn.mean()) / drawn.std();
   for (auto* const tensors : {&samples.decided, &samples.log_probabilities})
-    for (torch::Tensor& tensor : *tensors) tensor = tensor.slice(0, 0, std::ssize(rewards));
+    for (torch::Tensor& tensor : *tensors)
+      if (tensor.defined()) tensor = tensor.slice(0, 0, std::ssize(rewards));
   return samples;
 }
 
@@ -119,8 +176,10 @@ torch::Tensor Go::loss(const Graph& graph, const Samples& samples, double entrop
   torch::Tensor sum = torch::zeros({});
   std::vector<torch::Tensor> decided;
   for (size_t task = 0; task < samples.decided.size(); ++task) {
-    const auto logits = network_->logits(graph.features, encoded, decided);
     decided.push_back(samples.decided[task]);
+    if (!samples.log_probabilities[task].defined()) continue;
+    const auto logits =
+        network_->logits(graph.features, encoded, {decided.begin(), decided.end() - 1});
     const auto ratio =
         (log_probabilities(logits, decided.back()) - samples.log_probabilities[task]).exp();
     const auto clipped = ratio.clamp(1 - options_.clip, 1 + options_.clip);
@@ -133,7 +192,7 @@ torch::Tensor Go::loss(const Graph& graph, const Samples& samples, double entrop
 
 void Go::update(std::span<Graph> graphs) {
   std::vector<std::pair<const Graph*, Samples>> drawn;
-  for (const Graph& graph : graphs) {
+  for (Graph& graph : graphs) {
     if (graph.evaluator->spent()) continue;
     drawn.emplace_back(&graph, draw(graph));
     if (!drawn.back().second.advantages.defined()) drawn.pop_back();
@@ -161,9 +220,9 @@ void Go::place(Evaluator& evaluator) {
   const Graph graph(evaluator);
   const GoNetworkImpl::Encoded encoded = network_->encode(graph.features);
   std::vector<torch::Tensor> decided;
-  for (size_t task = 0; task < network_->tasks().size(); ++task)
+  for (size_t task = 0; task < tasks_for(graph); ++task)
     decided.push_back(network_->logits(graph.features, encoded, decided).argmax(-1));
-  evaluator.evaluate(graph.placement(decided, 0));
+  evaluator.evaluate(graph.placement(network_->tasks(), decided, 0));
 }
 
 }  // namespace reverie

@@ -10,29 +10,36 @@
 namespace reverie {
 
 struct GoOptions {
-  bool scheduling = true;  ///< decides priorities, too; otherwise those of the longest path hold
-  int batch = 8;           ///< graphs an update
-  int samples = 16;        ///< placements of each of them an update
-  int passes = 3;          ///< steps of Adam with the samples of an update
-  double rate = 1e-3;      ///< of Adam
-  double clip = 0.2;       ///< of the ratio of probabilities
-  double entropy = 0.05;   ///< weight of the mean entropy, which falls to 0 with the budget
+  /// What it decides, placement first. Priorities that it does not decide are those of the longest
+  /// path. It decides on fusion where the evaluator fuses.
+  std::vector<GoTask> tasks = {GoTask::kPlacement, GoTask::kScheduling, GoTask::kFusion};
+  /// Learns one task after the other, each in an equal share of the budget. What was best before is
+  /// held, and nothing is fused before fusion's turn.
+  bool separate = false;
+  int batch = 8;          ///< graphs an update
+  int samples = 16;       ///< placements of each of them an update
+  int passes = 3;         ///< steps of Adam with the samples of an update
+  double rate = 1e-3;     ///< of Adam
+  double clip = 0.2;      ///< of the ratio of probabilities
+  double entropy = 0.05;  ///< weight of the mean entropy, which falls to 0 with the budget
 };
 
 /// GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020): a policy that decides
-/// the devices of all entities, and then the priorities of all nodes, at once (go_network.h).
+/// the devices of all entities, then the priorities of all nodes, and then what is fused first,
+/// each at once (go_network.h).
 ///
 /// The reward of a placement is -sqrt(c / c1), c its cost and c1 that of the best device alone, and
 /// -10 where it does not fit into memory. What is learned from is the reward less the mean of the
 /// samples of the same graph, over their standard deviation. Decisions of a node or an entity have
 /// a clipped ratio each (PPO, Schulman et al. 2017, equation 7). Nodes of one level of priority run
-/// by the longest path.
+/// by the longest path. Nodes are fused by greedy_fusion, the highest level of fusion first, and
+/// those of the lowest level not at all with their readers.
 ///
 /// Nodes that look alike are decided alike: the likeliest decision never parts equal branches.
 ///
 /// The sources tell the tasks, the parts of the network, and that the gradient is like PPO's. The
 /// form of the reward and the clip are those of a public attempt to rebuild it. Batch, samples,
-/// passes, rate and the weight of the entropy are chosen. Fusion, the third task, is left out.
+/// passes, rate and the weight of the entropy are chosen.
 class Go : public PlacementLearner {
  public:
   Go(int devices, uint64_t seed, const GoOptions& options = {}, const GoSizes& sizes = {});
@@ -46,7 +53,9 @@ class Go : public PlacementLearner {
   struct Graph;
   struct Samples;
 
-  Samples draw(const Graph& graph);
+  size_t tasks_for(const Graph& graph) const;
+  Samples draw(Graph& graph);
+  void decide(const Graph& graph, Samples& samples);
   void update(std::span<Graph> graphs);
   torch::Tensor loss(const Graph& graph, const Samples& samples, double entropy);
 

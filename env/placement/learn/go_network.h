@@ -16,11 +16,11 @@ struct GoSizes {
   int64_t samplings = 2;   ///< layers of GraphSAGE; chosen
   int64_t attentions = 2;  ///< layers of attention below the tasks; chosen
   int64_t segment = 128;   ///< nodes; chosen
-  int64_t levels = 20;     ///< of priority, chosen
+  int64_t levels = 20;     ///< of priority, in scheduling and in fusion; chosen
 };
 
 /// The tasks in the order in which they are decided.
-enum class GoTask : uint8_t { kPlacement, kScheduling };
+enum class GoTask : uint8_t { kPlacement, kScheduling, kFusion };
 
 /// The policy of GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020). All
 /// decisions of a task are made in one shot.
@@ -44,7 +44,7 @@ class GoNetworkImpl : public torch::nn::Module {
   };
   Encoded encode(const NodeFeatures& features);
   /// Logits of the next task: [samples, entities, devices] for placement, [samples, nodes, levels]
-  /// for scheduling. `decided`: for each task before it int64 [samples, entities or nodes]. Without
+  /// for the others. `decided`: for each task before it int64 [samples, entities or nodes]. Without
   /// any, `samples` is 1.
   torch::Tensor logits(const NodeFeatures& features, const Encoded& encoded,
                        const std::vector<torch::Tensor>& decided);

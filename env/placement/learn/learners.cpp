@@ -21,9 +21,9 @@ LearnerKind regal_kind(std::string name, std::string what, const RegalOptions& o
           }};
 }
 
-LearnerKind go_kind(std::string name, std::string what, bool scheduling) {
-  return {std::move(name), std::move(what), [scheduling](int devices, uint64_t seed) {
-            return std::make_unique<Go>(devices, seed, GoOptions{.scheduling = scheduling});
+LearnerKind go_kind(std::string name, std::string what, const GoOptions& options) {
+  return {std::move(name), std::move(what), [options](int devices, uint64_t seed) {
+            return std::make_unique<Go>(devices, seed, options);
           }};
 }
 
@@ -38,8 +38,9 @@ std::vector<LearnerKind> all_learners() {
       regal_kind("regal_placement", "regal with affinities alone", {.scheduling = false}),
       regal_kind("regal_scheduling", "regal with priorities alone", {.placement = false}),
       regal_kind("gas", "regal with a recurrent network that sees no edges", {.edges = false}),
-      go_kind("go", "devices and priorities of all nodes at once", true),
-      go_kind("go_placement", "go with devices alone", false),
+      go_kind("go", "devices, priorities and fusion of all nodes at once", {}),
+      go_kind("go_separate", "go that learns one of these after the other", {.separate = true}),
+      go_kind("go_placement", "go with devices alone", {.tasks = {GoTask::kPlacement}}),
   };
 }
 

@@ -35,7 +35,7 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
     method.run(evaluator, seed);
     result.methods.push_back(
         {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
-    if (objective == PlacementObjective::kMakespan && evaluator.best_outcome().feasible())
+    if (!fuse && objective == PlacementObjective::kMakespan && evaluator.best_outcome().feasible())
       result.bound = std::max(result.bound, {static_cast<int64_t>(evaluator.proved())});
     const double cost = evaluator.cost(evaluator.best_outcome());
     if (best && cost >= *best) continue;

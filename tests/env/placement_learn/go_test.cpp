@@ -132,8 +132,76 @@ TEST_P(GoKinds, AFewNodesBeyondASegmentAreDecidedToo) {
   EXPECT_GE(makespan_placed(*go, graph), 10 * (GoSizes().segment + 3) / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoKinds, ::testing::Values("go", "go_placement"),
+INSTANTIATE_TEST_SUITE_P(All, GoKinds, ::testing::Values("go", "go_separate", "go_placement"),
                          [](const auto& one) { return std::string(one.param); });
+
+/// 1 and 2 read of 0, and take long. One launch is saved where 0 is fused with 1, but then 2, on the
+/// other device, waits for both.
+CostGraph fork_that_fusion_delays() {
+  const std::vector<CostNode> nodes{{"a", "light"}, {"b", "heavy"}, {"c", "heavy"}};
+  return CostGraph("fork", {"d"}, nodes, {{10}, {100}, {99}},
+                   {{.producer = 0, .bytes = 1, .transfer = {1}, .readers = {1, 2}}},
+                   CostParts{.kinds = {{1e12, {5}}},
+                             .arithmetic = {{0}, {95}, {94}},
+                             .moved_bytes = {5, 2, 2}});
+}
+
+std::vector<double> as_numbered() { return {2, 1, 0}; }
+
+TEST(GoFusion, DecidesTogetherWithDevicesWhatIsFused) {
+  const CostGraph graph = fork_that_fusion_delays();
+  for (const char* kind : {"go", "go_separate"})
+    for (const uint64_t seed : {1, 2}) {
+      const auto go = learner_kind(kind).make(2, seed);
+      Evaluator evaluator(graph, kTwo, PlacementObjective::kMakespan, {.evaluations = 600},
+                          as_numbered());
+      learn(*go, evaluator);
+      EXPECT_EQ(evaluator.evaluations(), 600);
+      EXPECT_LE(makespan(evaluator), 111) << kind << ": 199 where 0 is fused";
+      Evaluator heads(graph, kTwo, PlacementObjective::kMakespan, {.evaluations = 1},
+                      as_numbered());
+      go->place(heads);
+      EXPECT_EQ(heads.best().kernel.size(), 3u);
+    }
+}
+
+TEST(GoFusion, IsNotDecidedWhereNothingIsFused) {
+  const CostGraph graph = fork_that_fusion_delays();
+  Evaluator evaluator = evaluator_of(graph, 40);
+  learn(*learner_kind("go").make(2, 1), evaluator);
+  EXPECT_TRUE(evaluator.best().kernel.empty());
+}
+
+TEST(GoFusion, SeparateTasksHoldWhatWasBestBefore) {
+  // On one device alone all that matters is how much is fused: that is the last task's turn.
+  const CostGraph graph("chain", {"d"}, {{"a", "x"}, {"b", "x"}, {"c", "x"}}, {{10}, {10}, {10}},
+                        {{.producer = 0, .bytes = 2, .readers = {1}},
+                         {.producer = 1, .bytes = 2, .readers = {2}}},
+                        CostParts{.kinds = {{1e12, {5}}},
+                                  .arithmetic = {{0}, {0}, {0}},
+                                  .moved_bytes = {5, 5, 5}});
+  const Topology one = ideal_devices(1, "d");
+  for (const auto& [evaluations, expected] : {std::pair{30, 30}, std::pair{60, 12}}) {
+    Evaluator evaluator(graph, one, PlacementObjective::kMakespan, {.evaluations = evaluations},
+                        as_numbered());
+    Go go(1, 1, {.separate = true, .samples = 20});
+    learn(go, evaluator);
+    EXPECT_EQ(makespan(evaluator), expected) << evaluations;
+  }
+}
+
+TEST(Go, FusionDependsOnAllThatWasDecidedBefore) {
+  const CostGraph graph = chains(3, 5);
+  GoNetwork network(2, GoOptions().tasks);
+  const NodeFeatures features(Simulator(graph, kTwo));
+  const auto encoded = network->encode(features);
+  auto devices = torch::zeros({3, 6}, torch::kLong), levels = devices.clone();
+  devices[1][2] = levels[2][4] = 1;
+  const auto logits = network->logits(features, encoded, {devices, levels});
+  EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{3, 6, GoSizes().levels}));
+  EXPECT_FALSE(logits[0].allclose(logits[1]));
+  EXPECT_FALSE(logits[0].allclose(logits[2]));
+}
 
 TEST(Go, PrioritiesDependOnTheDevicesThatWereDrawn) {
   const CostGraph graph = chains(3, 5);
