@@ -43,9 +43,16 @@ PlacementConfig config_of_policy(const std::string& file) {
                                                  : environment_from(environment->second).placement;
 }
 
+/// InputError where a policy fuses and the evaluator does not.
+void require_fusion(const PlacementConfig& config, const Evaluator& evaluator) {
+  if (config.environment.fusion && evaluator.fusion().empty())
+    throw InputError("the policy also fuses operators; name --fuse");
+}
+
 /// Plays an episode, and has the evaluator know its best state.
 void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Evaluator& evaluator,
                  uint64_t seed) {
+  require_fusion(config, evaluator);
   const CostGraph& graph = evaluator.graph();
   std::vector<PlacementStart> starts{{graph.name(), grouped(graph, config.max_groups)}};
   const auto cases =

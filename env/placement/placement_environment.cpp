@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "env/placement/graph/kernel_cost.h"
 #include "env/placement/search/heuristics.h"
 
 namespace reverie {
@@ -52,27 +53,41 @@ double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
 }  // namespace
 
 struct PlacementEnvironment::Start {
-  Start(PlacementStart one, const Topology& topology, bool visits)
+  Start(PlacementStart one, const Topology& topology, const PlacementEnvConfig& config)
       : name(std::move(one.name)),
         graph(std::move(one.graph)),
         simulator(graph, topology),
         entities(graph),
-        ranks(path_ranks(simulator)) {
+        ranks(path_ranks(simulator.plain())) {
+    if (config.fusion) find_fusible();
     const auto key = [](const Outcome& of) { return std::pair(of.bytes_over, of.makespan); };
     for (int device = 0; device < topology.size(); ++device) {
-      const Outcome alone = simulator.run(on_one_device(simulator, device), Dispatch::kInOrder);
+      const Outcome alone =
+          simulator.run(on_one_device(simulator.plain(), device), Dispatch::kInOrder);
       if (device > 0 && key(alone) >= key(outcome)) continue;
       outcome = alone;
       best_device = device;
     }
-    features.emplace(simulator, entities, visits, static_cast<double>(outcome.makespan.count));
+    const bool visits = config.form == PlacementForm::kConstructive;
+    features.emplace(simulator.plain(), entities, visits,
+                     static_cast<double>(outcome.makespan.count));
+  }
+
+  void find_fusible() {
+    require_parts(graph);
+    fusible.resize(static_cast<size_t>(entities.size()));
+    for (const CostTensor& tensor : graph.tensors())
+      for (const int reader : tensor.readers)
+        if (starts_kernel(graph, tensor.producer) && starts_kernel(graph, reader))
+          fusible[static_cast<size_t>(entities.of(tensor.producer))] = 1;
   }
 
   std::string name;
   CostGraph graph;
-  Simulator simulator;
+  FusingSimulator simulator;
   PlacementEntities entities;
   std::vector<int64_t> ranks;
+  std::vector<int> fusible;  ///< by entity: a kernel reads from one of its kernels
   int best_device = 0;
   Outcome outcome;  ///< of all on the best device
   std::optional<PlacementFeatures> features;
@@ -112,16 +127,17 @@ void PlacementEnvironment::Shared::write_spec() {
   spec.node_types.insert(spec.node_types.end(), ops.begin(), ops.end());
   spec.node_types.push_back(kOther);
   spec.other_type = kOther;
-  spec.node_features = PlacementFeatures::node_features(topology);
+  spec.node_features = PlacementFeatures::node_features(topology, config.fusion);
   spec.edge_features = PlacementFeatures::edge_features();
   spec.action_features = PlacementFeatures::action_features();
   if (config.form == PlacementForm::kImproving)
     spec.actions.insert(spec.actions.end(), {"raise", "lower"});
+  if (config.fusion) spec.actions.push_back("fuse");
   spec.actions.push_back("NO-OP");
   spec.targets = PlacementFeatures::targets();
   spec.metrics = {{"makespan", "ms"}, {"peak memory", "MiB"}};
   spec.objective = config.memory_weight == 1 ? 1 : 0;
-  spec.horizon = config.horizon > 0 ? config.horizon : groups;
+  spec.horizon = config.horizon > 0 ? config.horizon : groups * (config.fusion ? 2 : 1);
   spec.source = "simulator:" + topology.name;
 }
 
@@ -131,9 +147,8 @@ PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, T
   auto shared = std::make_shared<Shared>();
   shared->topology = std::move(topology);
   shared->config = config;
-  const bool visits = config.form == PlacementForm::kConstructive;
   for (PlacementStart& start : starts)
-    shared->starts.push_back(std::make_unique<Start>(std::move(start), shared->topology, visits));
+    shared->starts.push_back(std::make_unique<Start>(std::move(start), shared->topology, config));
   shared->write_spec();
   shared_ = std::move(shared);
 }
@@ -141,15 +156,17 @@ PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, T
 const EnvSpec& PlacementEnvironment::spec() const { return shared_->spec; }
 const CostGraph& PlacementEnvironment::graph() const { return start().graph; }
 const Topology& PlacementEnvironment::topology() const { return shared_->topology; }
+bool PlacementEnvironment::fuses() const { return shared_->config.fusion; }
 const PlacementEnvironment::Start& PlacementEnvironment::start() const {
   return *shared_->starts[start_];
 }
 
 void PlacementEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % static_cast<uint64_t>(spec().start_states()));
-  simulator_ = std::make_shared<Simulator>(start().simulator);
+  simulator_ = std::make_shared<FusingSimulator>(start().simulator);
   const auto groups = static_cast<size_t>(start().entities.size());
-  state_ = {std::vector<int>(groups, start().best_device), std::vector<int>(groups), 0};
+  state_ = {std::vector<int>(groups, start().best_device), std::vector<int>(groups), 0,
+            std::vector<int>(fuses() ? groups : 0)};
   best_state_ = state_;
   best_ = spec().worst();
   steps_ = 0;
@@ -166,6 +183,12 @@ Placement PlacementEnvironment::placement_of(const PlacementState& state) const 
     placement.priority[static_cast<size_t>(node)] +=
         nodes * state.level[static_cast<size_t>(group)];
   }
+  if (!fuses()) return placement;
+  std::vector<double> priority(start().ranks.begin(), start().ranks.end());
+  for (int node = 0; node < graph().size(); ++node)
+    if (state.fused[static_cast<size_t>(start().entities.of(node))] == 0)
+      priority[static_cast<size_t>(node)] = -1;
+  placement.kernel = greedy_fusion(start().simulator.plain(), placement, priority);
   return placement;
 }
 
@@ -204,11 +227,14 @@ void PlacementEnvironment::take(const Action& action) {
   const int devices = topology().size();
   if (action.primary == spec().no_op()) return;
   const auto group = static_cast<size_t>(action.entity - 1);
-  if (action.primary < devices)
+  if (action.primary < devices) {
     state_.device[group] = action.primary;
-  else
+    if (shared_->config.form == PlacementForm::kConstructive) ++state_.placed;
+  } else if (action.primary == fuse_action()) {
+    state_.fused[group] = 1;
+  } else {
     state_.level[group] += action.primary == devices ? 1 : -1;
-  if (shared_->config.form == PlacementForm::kConstructive) ++state_.placed;
+  }
   simulate();
 }
 
@@ -230,11 +256,15 @@ StepResult PlacementEnvironment::step(const Action& action) {
   return result;
 }
 
-void PlacementEnvironment::offer_places(int entity, ActionMask& mask) const {
+int PlacementEnvironment::fuse_action() const { return fuses() ? spec().no_op() - 1 : -1; }
+
+/// Places, and fusion.
+void PlacementEnvironment::offer(int entity, ActionMask& mask) const {
+  const auto group = static_cast<size_t>(entity - 1);
   const bool may_stay = shared_->config.form == PlacementForm::kConstructive;
   for (int device = 0; device < topology().size(); ++device)
-    if (may_stay || state_.device[static_cast<size_t>(entity - 1)] != device)
-      mask.at(device, entity) = 1;
+    if (may_stay || state_.device[group] != device) mask.at(device, entity) = 1;
+  if (fuses() && state_.fused[group] == 0) mask.at(fuse_action(), entity) = start().fusible[group];
 }
 
 ActionMask PlacementEnvironment::mask() const {
@@ -242,11 +272,11 @@ ActionMask PlacementEnvironment::mask() const {
   ActionMask mask(spec().primary_actions(), groups + 1);
   mask.at(spec().no_op(), 0) = 1;
   if (shared_->config.form == PlacementForm::kConstructive) {
-    if (state_.placed < groups) offer_places(start().features->visit(state_.placed) + 1, mask);
+    if (state_.placed < groups) offer(start().features->visit(state_.placed) + 1, mask);
     return mask;
   }
   for (int entity = 1; entity <= groups; ++entity) {
-    offer_places(entity, mask);
+    offer(entity, mask);
     const int level = state_.level[static_cast<size_t>(entity - 1)];
     mask.at(devices, entity) = level < kLevels ? 1 : 0;
     mask.at(devices + 1, entity) = level > -kLevels ? 1 : 0;
@@ -258,10 +288,11 @@ Observation PlacementEnvironment::observe() const {
   Observation observation;
   observation.graph = start().features->graph(spec().node_types, state_, outcome_, timeline_);
   observation.mask = mask();
-  observation.action_features = start().features->actions(observation.mask, state_);
+  observation.action_features = start().features->actions(observation.mask, state_, fuse_action());
   uint64_t key = spec().starts[start_].fingerprint;
   for (const int device : state_.device) key = hash_combine(key, static_cast<uint64_t>(device));
   for (const int level : state_.level) key = hash_combine(key, static_cast<uint64_t>(level + 8));
+  for (const int fused : state_.fused) key = hash_combine(key, static_cast<uint64_t>(fused));
   observation.state_key = hash_combine(key, static_cast<uint64_t>(state_.placed));
   return observation;
 }
@@ -274,7 +305,7 @@ StepInfo PlacementEnvironment::info() const {
 
 std::unique_ptr<Environment> PlacementEnvironment::fork() const {
   auto copy = std::make_unique<PlacementEnvironment>(*this);
-  if (simulator_) copy->simulator_ = std::make_shared<Simulator>(*simulator_);
+  if (simulator_) copy->simulator_ = std::make_shared<FusingSimulator>(*simulator_);
   copy->counters_ = {};
   return copy;
 }

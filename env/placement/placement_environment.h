@@ -8,6 +8,7 @@
 #include "core/base/config.h"
 #include "env/environment.h"
 #include "env/placement/placement_features.h"
+#include "env/placement/simulator/fusing_simulator.h"
 #include "env/placement/simulator/ordered_placement.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -27,6 +28,7 @@ struct PlacementEnvConfig {
   PlacementForm form = PlacementForm::kConstructive;
   PlacementReward reward = PlacementReward::kRelative;
   double memory_weight = 0;
+  bool fusion = false;
   int horizon = 0;  ///< no setting of its own, but env.horizon
 
   template <class V>
@@ -41,6 +43,9 @@ struct PlacementEnvConfig {
             "Share of peak memory in what is gained; the rest is makespan, and 1 makes peak memory "
             "the objective",
             between(0, 1));
+    v.field("fusion", fusion,
+            "Groups may also be fused with what reads from them; the graphs must say what their "
+            "costs are made of");
   }
 };
 
@@ -56,14 +61,19 @@ struct PlacementStart {
 ///
 /// Entity 0 is the machine, entity i + 1 group i, in the order of first nodes. Primary actions:
 /// "place on NAME" for each device; "raise" and "lower" let a group run before or after those of
-/// lower or higher level (three up, three down); NO-OP.
+/// lower or higher level (three up, three down); with fusion "fuse"; NO-OP.
 ///
 /// - Constructive: the groups come in topological order of their first nodes, and each may go
 ///   anywhere, also where it is. The episode terminates after the last.
 /// - Improving: any group may go to another device, be raised or lowered, until NO-OP or the
 /// horizon.
 ///
-/// The horizon is the largest number of groups of a start, where none is given.
+/// - With fusion, "fuse" has the nodes of a group fused with those that read from them, by
+///   greedy_fusion: all groups that are to be fused, the longest path first, where they are. At
+///   first none is. In constructive form a group may be fused before it is placed.
+///
+/// The horizon is the largest number of groups of a start, where none is given, and twice that with
+/// fusion.
 ///
 /// A step costs one run of the simulator, which counts as a cost look-up. Its reward is what the
 /// placement gained, in percent of the start: of makespan and peak memory by their weights,
@@ -74,7 +84,7 @@ class PlacementEnvironment : public Environment {
   static constexpr double kInfeasible = 4;
   static constexpr int kLevels = 3;
 
-  /// InputError as Simulator.
+  /// InputError as Simulator, and with fusion for graphs whose costs cannot be fused.
   PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
                        const PlacementEnvConfig& config);
 
@@ -89,6 +99,7 @@ class PlacementEnvironment : public Environment {
 
   const CostGraph& graph() const;
   const Topology& topology() const;
+  bool fuses() const;
   /// The state, to be run as nodes are ready (Dispatch::kReady).
   Placement placement() const { return placement_of(state_); }
   const Outcome& outcome() const { return outcome_; }
@@ -104,12 +115,13 @@ class PlacementEnvironment : public Environment {
   void simulate();
   double value(const Outcome& outcome) const;
   void take(const Action& action);
-  void offer_places(int entity, ActionMask& mask) const;
+  void offer(int entity, ActionMask& mask) const;
+  int fuse_action() const;
   double objective_of(const Outcome& outcome) const;
 
   std::shared_ptr<const Shared> shared_;
   size_t start_ = 0;
-  std::shared_ptr<Simulator> simulator_;  ///< of this start; of this environment alone
+  std::shared_ptr<FusingSimulator> simulator_;  ///< of this start; of this environment alone
   PlacementState state_, best_state_;
   Outcome outcome_;
   Timeline timeline_;

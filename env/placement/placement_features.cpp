@@ -117,12 +117,13 @@ void PlacementFeatures::add_paths() {
   }
 }
 
-std::vector<std::string> PlacementFeatures::node_features(const Topology& topology) {
+std::vector<std::string> PlacementFeatures::node_features(const Topology& topology, bool fuses) {
   std::vector<std::string> names{"log time here", "log mean time", "weights", "outputs",
                                  "path before",   "path behind",   "start",   "end",
                                  "level",         "placed",        "next",    "work there",
                                  "memory filled"};
   for (const Device& device : topology.devices) names.push_back("on " + device.name);
+  if (fuses) names.push_back("fused");
   return names;
 }
 
@@ -176,6 +177,7 @@ void PlacementFeatures::write_devices(const PlacementState& state, GraphFeatures
                          bytes[static_cast<size_t>(device)]});
     for (int other = 0; other < devices_; ++other)
       append(graph.nodes, {other == device ? 1.0 : 0.0});
+    if (!state.fused.empty()) append(graph.nodes, {0});
     graph.node_targets.push_back(0);
   }
 }
@@ -207,6 +209,7 @@ void PlacementFeatures::write_groups(const std::vector<std::string>& types,
                          visits_ && place_[i] == state.placed ? 1.0 : 0.0, 0, 0});
     for (int device = 0; device < devices_; ++device)
       append(graph.nodes, {state.device[i] == device ? 1.0 : 0.0});
+    if (!state.fused.empty()) append(graph.nodes, {static_cast<double>(state.fused[i])});
     graph.node_targets.push_back(all > 0 ? static_cast<float>(time / all) : 0);
   }
 }
@@ -251,8 +254,8 @@ GraphFeatures PlacementFeatures::graph(const std::vector<std::string>& types,
   return graph;
 }
 
-std::vector<float> PlacementFeatures::actions(const ActionMask& mask,
-                                              const PlacementState& state) const {
+std::vector<float> PlacementFeatures::actions(const ActionMask& mask, const PlacementState& state,
+                                              int fuse) const {
   const auto groups = static_cast<size_t>(entities_.size());
   std::vector<double> inputs(groups * static_cast<size_t>(devices_)), outputs(inputs);
   for (const Edge& edge : edges_) {
@@ -264,17 +267,20 @@ std::vector<float> PlacementFeatures::actions(const ActionMask& mask,
   const std::vector<double> work = work_by_device(state), bytes = bytes_by_device(state);
   const size_t width = action_features().size(), entities = groups + 1;
   std::vector<float> features(mask.counts.size() * width);
-  for (int device = 0; device < devices_; ++device)
-    for (int group = 0; group < entities_.size(); ++group) {
-      if (mask.at(device, group + 1) == 0) continue;
-      const auto i = static_cast<size_t>(group), d = static_cast<size_t>(device);
-      float* row = &features[(d * entities + i + 1) * width];
-      row[0] = log_of(100 * times_[cell(group, device)]);
-      row[1] = static_cast<float>(inputs[cell(group, device)] / (input_bytes_[i] + 1e-9));
-      row[2] = static_cast<float>(outputs[cell(group, device)] / (output_bytes_[i] + 1e-9));
-      row[3] = static_cast<float>(work[d]);
-      row[4] = static_cast<float>(bytes[d]);
-    }
+  const auto write = [&](int primary, int group, int device) {
+    if (mask.at(primary, group + 1) == 0) return;
+    const auto i = static_cast<size_t>(group), d = static_cast<size_t>(device);
+    float* row = &features[(static_cast<size_t>(primary) * entities + i + 1) * width];
+    row[0] = log_of(100 * times_[cell(group, device)]);
+    row[1] = static_cast<float>(inputs[cell(group, device)] / (input_bytes_[i] + 1e-9));
+    row[2] = static_cast<float>(outputs[cell(group, device)] / (output_bytes_[i] + 1e-9));
+    row[3] = static_cast<float>(work[d]);
+    row[4] = static_cast<float>(bytes[d]);
+  };
+  for (int group = 0; group < entities_.size(); ++group) {
+    for (int device = 0; device < devices_; ++device) write(device, group, device);
+    if (fuse >= 0) write(fuse, group, state.device[static_cast<size_t>(group)]);
+  }
   return features;
 }
 

@@ -12,9 +12,10 @@ namespace reverie {
 
 /// A placement in the making, by entity of PlacementEntities.
 struct PlacementState {
-  std::vector<int> device;  ///< each
-  std::vector<int> level;   ///< from -3 to 3: entities of a higher one run first
-  int placed = 0;           ///< constructive form: so many were placed; otherwise none
+  std::vector<int> device;      ///< each
+  std::vector<int> level;       ///< from -3 to 3: entities of a higher one run first
+  int placed = 0;               ///< constructive form: so many were placed; otherwise none
+  std::vector<int> fused = {};  ///< 1: with what reads from it; empty where nothing can be
 
   bool operator==(const PlacementState&) const = default;
 };
@@ -29,18 +30,20 @@ class PlacementFeatures {
   PlacementFeatures(const Simulator& simulator, const PlacementEntities& entities, bool visits,
                     double reference_picoseconds);
 
-  static std::vector<std::string> node_features(const Topology& topology);
+  static std::vector<std::string> node_features(const Topology& topology, bool fuses);
   static const std::vector<std::string>& edge_features();
-  /// Of a place for a group: its time there, the shares of its inputs and outputs that are there by
-  /// bytes, of all work that is there, and of the device's memory that it would fill.
+  /// Of a place for a group, and of the place where it would be fused: its time there, the shares
+  /// of its inputs and outputs that are there by bytes, of all work that is there, and of the
+  /// device's memory that it would fill.
   static const std::vector<std::string>& action_features();
   static std::vector<Target> targets();
 
   /// `types`: the spec's node types. The outcome and timeline are the state's.
   GraphFeatures graph(const std::vector<std::string>& types, const PlacementState& state,
                       const Outcome& outcome, const Timeline& timeline) const;
-  /// [devices + 3 primary actions, entities + 1, action_features], 0 where the mask is.
-  std::vector<float> actions(const ActionMask& mask, const PlacementState& state) const;
+  /// [primary actions, entities + 1, action_features], 0 where the mask is.
+  /// `fuse`: the number of that action; -1: there is none.
+  std::vector<float> actions(const ActionMask& mask, const PlacementState& state, int fuse) const;
   /// The group that comes as the n-th in constructive form: topological by first nodes.
   int visit(int n) const { return visit_[static_cast<size_t>(n)]; }
   /// The op that takes most of a group's time.

@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "env/placement/report/charts.h"
+#include "env/placement/search/heuristics.h"
 #include "env/placement/search/place.h"
 #include "env/placement/simulator/bounds.h"
 #include "env/selected_starts.h"
@@ -32,7 +33,10 @@ class PlacementCase : public EvaluationCase {
         start_(start),
         graph_(graph),
         evaluations_(evaluations),
-        bound_(lower_bound(graph, prototype.topology())) {}
+        fusion_(prototype.fuses() ? path_fusion(Simulator(graph, prototype.topology()))
+                                  : std::vector<double>()),
+        bound_(prototype.fuses() ? fused_lower_bound(graph, prototype.topology())
+                                 : lower_bound(graph, prototype.topology())) {}
 
   std::unique_ptr<Environment> make() const override {
     return select_starts(prototype_.fork(), {start_});
@@ -67,10 +71,9 @@ class PlacementCase : public EvaluationCase {
     create_directory(directory + "/placements");
     Artifact artifact;
     artifact.file = fmt::format("placements/{}.{}.json", name(), file_word(method));
-    write_file(
-        directory + "/" + artifact.file,
-        placement_json(graph_, topology(), result_of(method, placement_of(solution))).dump(1) +
-            "\n");
+    const PlaceResult result = result_of(method, placement_of(solution));
+    write_file(directory + "/" + artifact.file,
+               placement_json(result.placed(graph_), topology(), result).dump(1) + "\n");
     return artifact;
   }
 
@@ -94,7 +97,7 @@ class PlacementCase : public EvaluationCase {
     said.sentences = {fmt::format("{}: {} operators on {}; no placement takes less than {:.4f} ms.",
                                   name(), graph_.size(), topology().name, bound_.milliseconds())};
     said.columns = {{"makespan / bound", ratios}, {"peak memory", peaks}};
-    if (best) said.plots = {gantt_svg(graph_, topology(), best->timeline, bound_)};
+    if (best) said.plots = {gantt_svg(best->placed(graph_), topology(), best->timeline, bound_)};
     return said;
   }
 
@@ -109,7 +112,7 @@ class PlacementCase : public EvaluationCase {
   MethodResult run(const PlaceMethod& method, const MethodLimits& limits) const {
     const Stopwatch watch;
     Evaluator evaluator(graph_, topology(), objective(),
-                        {.evaluations = evaluations_, .seconds = limits.seconds});
+                        {.evaluations = evaluations_, .seconds = limits.seconds}, fusion_);
     method.run(evaluator, limits.seed);
     const Outcome& outcome = evaluator.best_outcome();
     MethodResult result;
@@ -140,6 +143,7 @@ class PlacementCase : public EvaluationCase {
   int start_;
   const CostGraph& graph_;
   int64_t evaluations_;
+  std::vector<double> fusion_;  ///< of an Evaluator
   Picoseconds bound_;
 };
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "env/placement/graph/generator.h"
 #include "env/placement/simulator/grouping.h"
 #include "tests/env/conformance.h"
+#include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {
@@ -37,6 +39,16 @@ std::unique_ptr<PlacementEnvironment> drawn(PlacementForm form, int64_t memory,
       PlacementEnvConfig{.form = form, .memory_weight = memory_weight});
 }
 
+/// A generated graph in a few groups, which may be fused.
+std::unique_ptr<PlacementEnvironment> fusing(PlacementForm form) {
+  std::vector<PlacementStart> starts;
+  for (const char* family : {"layers", "branches"})
+    starts.push_back(
+        {family, grouped(generate_graph({.family = family, .nodes = 100, .seed = 1}), 9)});
+  return std::make_unique<PlacementEnvironment>(std::move(starts), read_topology("2xv100-nvlink"),
+                                                PlacementEnvConfig{.form = form, .fusion = true});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Placement, EnvironmentConformance,
     ::testing::Values(
@@ -47,7 +59,10 @@ INSTANTIATE_TEST_SUITE_P(
                         [] { return drawn(PlacementForm::kConstructive, 60); }, 20, false},
         EnvironmentCase{"improving",
                         [] { return drawn(PlacementForm::kImproving, Device::kUnlimited); }},
-        EnvironmentCase{"improving_memory", [] { return drawn(PlacementForm::kImproving, 60, 1); }}),
+        EnvironmentCase{"improving_memory", [] { return drawn(PlacementForm::kImproving, 60, 1); }},
+        EnvironmentCase{"constructive_fusion",
+                        [] { return fusing(PlacementForm::kConstructive); }, 20, false},
+        EnvironmentCase{"improving_fusion", [] { return fusing(PlacementForm::kImproving); }}),
     testing::environment_case_name);
 
 /// 0 -> 1 -> 2 and 3 -> 4 -> 5 on two equal devices; sending is dear.
@@ -108,6 +123,60 @@ TEST(PlacementEnvironment, LevelsDecideWhatRunsFirst) {
   EXPECT_EQ(env.outcome().makespan.count, 51) << "0 was raised above it";
   env.step({3, 1, 0});
   EXPECT_EQ(env.outcome().makespan.count, 41);
+}
+
+TEST(PlacementEnvironment, EachGroupInTurnMayBeFusedAndThenIsPlaced) {
+  const auto env = fusing(PlacementForm::kConstructive);
+  const int fuse = env->spec().no_op() - 1;
+  EXPECT_EQ(env->spec().actions[static_cast<size_t>(fuse)], "fuse");
+  env->reset(0);
+  const Picoseconds start = env->outcome().makespan;
+  int fused = 0, placed = 0;
+  while (true) {
+    const ActionMask mask = env->mask();
+    int entity = 1;
+    while (mask.at(0, entity) == 0) ++entity;
+    const bool may_fuse = mask.at(fuse, entity) > 0;
+    EXPECT_EQ(mask.total(fuse), may_fuse ? 1 : 0) << "only of the group whose turn it is";
+    fused += may_fuse ? 1 : 0;
+    placed += may_fuse ? 0 : 1;
+    if (env->step({may_fuse ? fuse : 0, entity, 0}).terminated) break;
+  }
+  EXPECT_EQ(placed, PlacementEntities(env->graph()).size());
+  EXPECT_GT(fused, placed / 2);
+  EXPECT_LT(env->outcome().makespan, start);
+  FusingSimulator simulator(env->graph(), env->topology());
+  EXPECT_EQ(simulator.run(env->placement()), env->outcome());
+  EXPECT_EQ(simulator.run(env->best_placement()).makespan.milliseconds(), env->info().best);
+  Placement unfused = env->placement();
+  unfused.kernel.clear();
+  EXPECT_EQ(simulator.run(unfused).makespan, start);
+}
+
+TEST(PlacementEnvironment, FusionIsSeenAndIsAskedForOnce) {
+  const auto env = fusing(PlacementForm::kImproving);
+  const EnvSpec& spec = env->spec();
+  const int fuse = spec.no_op() - 1;
+  env->reset(0);
+  const Observation before = env->observe();
+  int entity = 1;
+  while (before.mask.at(fuse, entity) == 0) ++entity;
+  env->step({fuse, entity, 0});
+  const Observation after = env->observe();
+  EXPECT_EQ(after.mask.at(fuse, entity), 0);
+  EXPECT_NE(before.state_key, after.state_key);
+  EXPECT_EQ(spec.node_features.back(), "fused");
+  const size_t last = (static_cast<size_t>(entity) + 2) * spec.node_features.size() - 1;
+  EXPECT_EQ(before.graph.nodes[last], 0);
+  EXPECT_EQ(after.graph.nodes[last], 1);
+}
+
+TEST(PlacementEnvironment, FusionIsRefusedWhereCostsHaveNoParts) {
+  testing::expect_refused(
+      [] {
+        PlacementEnvironment(drawn_starts(), devices_with(100), {.fusion = true});
+      },
+      "cannot be fused: it gives costs, but not what they are made of");
 }
 
 TEST(PlacementEnvironment, FeaturesSayWhereAGroupIsAndWhatIsSent) {
