@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "env/placement/search/brkga.h"
+#include "env/placement/search/exact.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/list_search.h"
 #include "env/placement/search/local_search.h"
@@ -85,6 +86,9 @@ std::vector<PlaceMethod> all_methods() {
       {"brkga", "a genetic algorithm on random keys",
        [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},
+      {"exact", "branch and bound, with a proof where it ends",
+       [](Evaluator& evaluator, uint64_t seed) { exact(evaluator, Rng(seed)); }, true,
+       kMostNodesForExact},
   };
   const PlaceMethod m_sct{"m_sct", "etf, but devices wait for favourite children", favour_children,
                           false, kMostNodesForFavourites};
