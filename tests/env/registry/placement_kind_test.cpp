@@ -88,5 +88,43 @@ TEST_F(PlacementRegistry, AnEpisodesBestIsASolution) {
   EXPECT_TRUE(one.equal(*solution, *one.solution(*environment)));
 }
 
+TEST_F(PlacementRegistry, WithFusionAllAreJudgedFused) {
+  config_.inputs = {"generate:layers:100:1"};
+  KindEvaluationConfig how;
+  how.placement.evaluations = 5;
+  std::vector<double> best;
+  for (const bool fusion : {false, true}) {
+    config_.placement.environment.fusion = fusion;
+    const auto cases = placement_kind().evaluation(config_, how, {});
+    for (const EvaluationMethod& method : cases->cases().front()->baselines())
+      if (method.name == "heft") best.push_back(method.run({.seed = 1}).best);
+  }
+  ASSERT_EQ(best.size(), 2u);
+  EXPECT_LT(best[1], best[0]);
+}
+
+TEST_F(PlacementRegistry, ASolutionHoldsWhatAnEpisodeFused) {
+  config_.inputs = {"generate:layers:100:1"};
+  config_.placement.environment.fusion = true;
+  config_.placement.environment.form = PlacementForm::kImproving;
+  const auto cases = placement_kind().evaluation(config_, {}, {});
+  const EvaluationCase& one = *cases->cases().front();
+  const auto environment = one.make();
+  environment->reset(0);
+  const int fuse = environment->spec().no_op() - 1;
+  while (environment->mask().total(fuse) > 0) {
+    const ActionMask mask = environment->mask();
+    int entity = 1;
+    while (mask.at(fuse, entity) == 0) ++entity;
+    environment->step({fuse, entity, 0});
+  }
+  const auto solution = one.solution(*environment);
+  const Artifact artifact = one.write(*solution, "C", directory_.path());
+  const CaseDescription said = one.describe(std::vector{FinishedMethod{"C", solution, artifact}});
+  EXPECT_NEAR(said.details.front().at("makespan_ms").get<double>(), environment->info().best, 1e-9);
+  const std::string json = read_file(directory_.path() + "/" + artifact.file);
+  EXPECT_THAT(json, HasSubstr("+1\"")) << "the name of a fused node";
+}
+
 }  // namespace
 }  // namespace reverie
