@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "env/placement/cores/core_topology.h"
+#include "env/placement/cores/on_cores.h"
+#include "env/placement/cores/reality_report.h"
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
@@ -24,6 +27,7 @@ struct Options {
   int64_t evaluations = 0;
   std::optional<double> seconds;
   uint64_t seed = 1;
+  int measured = 0;
   bool memory = false, fuse = false, json = false, quiet = false;
 };
 
@@ -49,7 +53,8 @@ void print(const PlaceResult& result) {
   fmt::print("no placement takes less than {:.4f} ms\n", milliseconds(result.bound));
 }
 
-Json summary(const Options& options, const PlaceResult& result) {
+Json summary(const Options& options, const PlaceResult& result,
+             const std::optional<RealityCheck>& check) {
   const PlacedBy& winner = result.methods[result.winner];
   double seconds = 0;
   int64_t evaluations = 0;
@@ -64,17 +69,19 @@ Json summary(const Options& options, const PlaceResult& result) {
                        {"evaluations", one.evaluations},
                        {"seconds", one.seconds}});
   }
-  return {{"graph", options.graph},
-          {"devices", options.devices},
-          {"methods", methods},
-          {"method", winner.method},
-          {"makespan_ms", milliseconds(winner.outcome.makespan)},
-          {"lower_bound_ms", milliseconds(result.bound)},
-          {"peak_bytes", winner.outcome.peak_bytes},
-          {"bytes_over", winner.outcome.bytes_over},
-          {"feasible", winner.outcome.feasible()},
-          {"seconds", seconds},
-          {"evaluations", evaluations}};
+  Json all{{"graph", options.graph},
+           {"devices", options.devices},
+           {"methods", methods},
+           {"method", winner.method},
+           {"makespan_ms", milliseconds(winner.outcome.makespan)},
+           {"lower_bound_ms", milliseconds(result.bound)},
+           {"peak_bytes", winner.outcome.peak_bytes},
+           {"bytes_over", winner.outcome.bytes_over},
+           {"feasible", winner.outcome.feasible()},
+           {"seconds", seconds},
+           {"evaluations", evaluations}};
+  if (check) all["measured"] = reality_json(*check);
+  return all;
 }
 
 /// One that learns nothing, one that learns from the graph alone, or a learner's file.
@@ -117,15 +124,27 @@ std::string methods_text() {
 }
 
 void tell(const Options& options, const CostGraph& graph, const Topology& topology,
-          const PlaceResult& result) {
+          const PlaceResult& result, const std::optional<RealityCheck>& check) {
   if (!options.quiet) print(result);
+  if (check && !options.quiet) fmt::print("{}", reality_text(*check));
   if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
-  if (options.json) fmt::print("{}\n", summary(options, result).dump());
+  if (check && !options.out.empty()) write_reality_outputs(options.out, graph, topology, *check);
+  if (options.json) fmt::print("{}\n", summary(options, result, check).dump());
+}
+
+std::optional<OnCores> cores_of(const Options& options) {
+  if (names_cores(options.devices))
+    return read_on_cores(options.graph, options.devices, options.input);
+  if (options.measured > 0)
+    throw InputError("--measure runs placements on this machine: it needs --devices cores:N");
+  return std::nullopt;
 }
 
 void run(const Options& options) {
-  const Topology topology = read_topology(options.devices);
-  const PlacementInput read = read_placement_input(options.graph, topology, options.input);
+  const std::optional<OnCores> cores = cores_of(options);
+  const Topology topology = cores ? cores->topology : read_topology(options.devices);
+  const PlacementInput read =
+      cores ? cores->input : read_placement_input(options.graph, topology, options.input);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "{}\n", warning);
   const std::vector<PlaceMethod> methods = methods_of(options, read.graph);
   const EvaluationBudget budget = budget_of(options);
@@ -134,7 +153,10 @@ void run(const Options& options) {
       place(read.graph, topology, methods, budget, options.seed, objective, options.fuse);
   if (result.fused && !options.quiet)
     fmt::print("{} operators, {} after fusion\n", read.graph.size(), result.fused->graph.size());
-  tell(options, result.placed(read.graph), topology, result);
+  std::optional<RealityCheck> check;
+  if (options.measured > 0)
+    check = check_reality(*cores->model, read.graph, topology, options.measured, options.seed);
+  tell(options, result.placed(read.graph), topology, result, check);
 }
 
 }  // namespace
@@ -147,7 +169,8 @@ void register_place(CLI::App& app) {
       ->required();
   command
       ->add_option("--devices", options->devices,
-                   fmt::format("A YAML file, or {}", fmt::join(known_topologies(), ", ")))
+                   fmt::format("A YAML file, or {}, or cores:N of this machine",
+                               fmt::join(known_topologies(), ", ")))
       ->required();
   command->add_option("--out", options->out,
                       "A folder for the placement, charts, a trace and a report");
@@ -171,6 +194,10 @@ void register_place(CLI::App& app) {
   command->add_flag("--fuse", options->fuse,
                     "Fuse operators that are on one device; placements are judged with it");
   command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
+  command
+      ->add_option("--measure", options->measured,
+                   "On cores:N, run so many placements and compare with their simulation")
+      ->check(CLI::Range(2, 10000));
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");
   command->add_flag("--quiet", options->quiet, "No table");

@@ -30,14 +30,15 @@ class CoreThreads {
   /// sleeps. What a body threw first is thrown again.
   void run(const std::function<void(int core)>& body);
 
-  // Within a body. All of these spin, and throw where the body of another core has thrown.
+  // Within a body. Both spin, and throw where the body of another core has thrown.
 
   /// Returns when `is_done()`.
   template <typename Condition>
   void wait_until(const Condition& is_done) const {
-    while (!is_done()) {
+    constexpr int kPatience = 10000;
+    for (int tries = 0; !is_done(); ++tries) {
       leave_if_failed();
-      std::this_thread::yield();
+      if (tries > kPatience) std::this_thread::yield();
     }
   }
   /// Returns when all cores have come here. The last of them calls `last` before any returns.

@@ -1,8 +1,12 @@
 #include "env/placement/cores/model_on_cores.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
@@ -24,6 +28,16 @@ struct Core {
 struct alignas(64) Made {
   std::atomic<uint64_t> run = 0;
 };
+
+/// Other processes have their turn before a run, and not in it.
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+/// That this thread has run.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace
 
@@ -136,6 +150,7 @@ std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) con
     if (number >= workers) return;
     Core& core = impl_->cores[static_cast<size_t>(number)];
     for (int round = -1; round < rounds; ++round) {  // the first is not counted
+      rest();
       if (others == Others::kBusy) impl_->threads.meet();
       for (const int node : impl_->program.graph.order()) {
         const Stopwatch watch;
@@ -158,24 +173,22 @@ std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) con
   return times;
 }
 
-std::vector<double> ModelOnCores::run(const std::vector<std::vector<int>>& order, int repeats) {
+RunTime ModelOnCores::run(const std::vector<std::vector<int>>& order) {
   impl_->place(order);
-  std::vector<double> ends(impl_->cores.size()), samples;
+  std::vector<double> ends(impl_->cores.size()), lost(impl_->cores.size());
   Stopwatch watch;
   impl_->threads.run([&](int core) {
-    for (int repeat = -1; repeat < repeats; ++repeat) {
-      impl_->threads.meet([&] {
-        ++impl_->run;
-        watch = {};
-      });
-      impl_->run_queue(core, order[static_cast<size_t>(core)]);
-      ends[static_cast<size_t>(core)] = watch.seconds();
-      impl_->threads.meet([&] {
-        if (repeat >= 0) samples.push_back(std::ranges::max(ends));
-      });
-    }
+    rest();
+    impl_->threads.meet([&] {
+      ++impl_->run;
+      watch = {};
+    });
+    const double own = thread_seconds();
+    impl_->run_queue(core, order[static_cast<size_t>(core)]);
+    ends[static_cast<size_t>(core)] = watch.seconds();
+    lost[static_cast<size_t>(core)] = ends[static_cast<size_t>(core)] - (thread_seconds() - own);
   });
-  return samples;
+  return {.makespan = std::ranges::max(ends), .lost = std::max(0.0, std::ranges::max(lost))};
 }
 
 std::vector<Tensor> ModelOnCores::outputs() const {

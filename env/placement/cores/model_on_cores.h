@@ -13,6 +13,14 @@
 
 namespace reverie {
 
+/// Of a run of a model, in seconds.
+struct RunTime {
+  double makespan = 0;  ///< from when all cores are told to begin until the last has ended
+  /// In which a core ran something else than this process, of the core that lost most: what
+  /// passed beside the time of its thread, which never sleeps in a run.
+  double lost = 0;
+};
+
 /// A model whose nodes run on the cores of this machine, as a placement says.
 ///
 /// Each core has kernels of its own for all nodes (core/exec/cpu, one thread, weights laid out
@@ -36,13 +44,13 @@ class ModelOnCores {
     kBusy,  ///< all cores do the same at once
   };
   /// Each node's time by its core's clock while cores run all nodes one after the other, as often
-  /// as `rounds` says: the median of all rounds and cores that work.
+  /// as `rounds` says, each time after a rest as in `run`: the median of all rounds and cores that
+  /// work.
   std::vector<Picoseconds> node_times(int rounds, Others others) const;
 
-  /// Runs the model `repeats` times, after one run that does not count. `order`: nodes of each
-  /// core, so that no cores wait for each other; as order_by_core makes it. Returns the seconds of
-  /// each run, from the moment when all cores are told to begin until the last has ended.
-  std::vector<double> run(const std::vector<std::vector<int>>& order, int repeats);
+  /// Runs the model, after a rest that leaves the cores to other processes. `order`: nodes of each
+  /// core, so that no cores wait for each other; as order_by_core makes it.
+  RunTime run(const std::vector<std::vector<int>>& order);
   /// What the model's outputs were in the last run, in their order, without constant ones. It must
   /// have run.
   std::vector<Tensor> outputs() const;

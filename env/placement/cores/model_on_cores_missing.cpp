@@ -15,7 +15,7 @@ ModelOnCores::~ModelOnCores() = default;
 // Nobody has one.
 const CostGraph& ModelOnCores::graph() const { throw InternalError("no model on cores"); }
 std::vector<Picoseconds> ModelOnCores::node_times(int, Others) const { return {}; }
-std::vector<double> ModelOnCores::run(const std::vector<std::vector<int>>&, int) { return {}; }
+RunTime ModelOnCores::run(const std::vector<std::vector<int>>&) { return {}; }
 std::vector<Tensor> ModelOnCores::outputs() const { return {}; }
 
 }  // namespace reverie

@@ -12,8 +12,6 @@
 namespace reverie {
 namespace {
 
-constexpr double kMillisecond = 1e-3;
-
 std::string match_text(const Match& match) {
   return fmt::format(
       "Spearman's rank correlation {:.3f}, mean error {:.1f} %, measured / simulated {:.3f}",
@@ -21,8 +19,10 @@ std::string match_text(const Match& match) {
 }
 
 std::string simulated_sentence(const RealityCheck& check) {
-  return fmt::format("{} placements, simulated and measured: {}.", check.placements.size(),
-                     match_text(check.simulated));
+  return fmt::format(
+      "{} placements, simulated and measured ({} of them only while other processes took time): "
+      "{}.",
+      check.placements.size(), check.disturbed, match_text(check.simulated));
 }
 
 std::string copies_sentence(const RealityCheck& check) {
@@ -48,8 +48,7 @@ std::string chart(const std::vector<CheckedPlacement>& placements) {
     const auto x = static_cast<double>(measured.points.size() + 1);
     simulated.points.emplace_back(x, one.simulated.milliseconds());
     copies.points.emplace_back(x, one.with_copies.milliseconds());
-    measured.points.emplace_back(x, one.measured.median / kMillisecond);
-    measured.band.push_back({x, one.measured.low / kMillisecond, one.measured.high / kMillisecond});
+    measured.points.emplace_back(x, one.measured.milliseconds());
   }
   return line_chart("Makespans of placements",
                     {.x_label = "placement, by simulated makespan", .y_label = "ms"},
@@ -57,12 +56,10 @@ std::string chart(const std::vector<CheckedPlacement>& placements) {
 }
 
 HtmlTable table(const std::vector<CheckedPlacement>& placements) {
-  HtmlTable table{{"from", "simulated", "with copies", "measured, ms", "95 % interval"}, {}};
+  HtmlTable table{{"from", "simulated", "with copies", "measured", "lost to others"}, {}};
   for (const CheckedPlacement& one : placements)
     table.rows.push_back({one.from, time_text(one.simulated), time_text(one.with_copies),
-                          fmt::format("{:.3f}", one.measured.median / kMillisecond),
-                          fmt::format("{:.3f} to {:.3f}", one.measured.low / kMillisecond,
-                                      one.measured.high / kMillisecond)});
+                          time_text(one.measured), fmt::format("{:.1f} %", 100 * one.lost)});
   return table;
 }
 
@@ -72,9 +69,8 @@ Json rows(const std::vector<CheckedPlacement>& placements) {
     rows.push_back({{"from", one.from},
                     {"simulated_ms", one.simulated.milliseconds()},
                     {"with_copies_ms", one.with_copies.milliseconds()},
-                    {"measured_ms", one.measured.median / kMillisecond},
-                    {"measured_low_ms", one.measured.low / kMillisecond},
-                    {"measured_high_ms", one.measured.high / kMillisecond}});
+                    {"measured_ms", one.measured.milliseconds()},
+                    {"lost", one.lost}});
   return rows;
 }
 
@@ -86,6 +82,7 @@ std::string reality_text(const RealityCheck& check) {
 
 Json reality_json(const RealityCheck& check) {
   return {{"placements", check.placements.size()},
+          {"disturbed", check.disturbed},
           {"simulated", match_json(check.simulated)},
           {"with_copies", match_json(check.with_copies)}};
 }

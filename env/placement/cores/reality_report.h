@@ -10,7 +10,8 @@ namespace reverie {
 /// Two sentences with the figures of both simulations.
 std::string reality_text(const RealityCheck& check);
 
-/// The number of placements, and for each simulation "spearman", "mean_error" and "ratio" (Match).
+/// The number of placements and of "disturbed" ones, and for each simulation "spearman",
+/// "mean_error" and "ratio" (Match).
 Json reality_json(const RealityCheck& check);
 
 /// Writes measured.html, a page with a chart and a table of all placements, and measured.json,

@@ -61,7 +61,7 @@ void expect_outputs_of_executor(const Graph& model) {
   const std::vector<Tensor> expected = CpuExecutor({.threads = 1}).run(model, inputs);
   Rng rng(7);
   for (int placement = 0; placement < 4; ++placement) {
-    on_cores.run(random_order(on_cores.graph(), threads.size(), rng), 2);
+    on_cores.run(random_order(on_cores.graph(), threads.size(), rng));
     const std::vector<Tensor> outputs = on_cores.outputs();
     ASSERT_EQ(outputs.size(), expected.size());
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -277,19 +277,21 @@ TEST(RealityCheck, EveryPlacementIsSimulatedAndRun) {
   const CostGraph graph =
       with_core_costs(on_cores.graph(), on_cores.node_times(3, ModelOnCores::Others::kBusy));
   const Topology topology = measured_core_topology(threads);
-  const RealityCheck check = check_reality(on_cores, graph, topology, 12, 1);
-  ASSERT_EQ(check.placements.size(), 12u);
+  const RealityCheck check = check_reality(on_cores, graph, topology, 4, 1);
+  ASSERT_EQ(check.placements.size(), 4u);
   for (const CheckedPlacement& one : check.placements) {
     EXPECT_GT(one.simulated, Picoseconds{});
     EXPECT_GT(one.with_copies, Picoseconds{});
-    EXPECT_GT(one.measured.median, 0);
+    EXPECT_GT(one.measured, Picoseconds{});
+    EXPECT_GE(one.lost, 0);
+    EXPECT_LE(one.lost, 1);
   }
   EXPECT_LE(std::abs(check.simulated.spearman), 1);
   EXPECT_GT(check.with_copies.ratio, 0);
   const Json json = reality_json(check);
-  EXPECT_EQ(json.at("placements").get<int>(), 12);
+  EXPECT_EQ(json.at("placements").get<int>(), 4);
   EXPECT_EQ(json.at("simulated").at("ratio").get<double>(), check.simulated.ratio);
-  EXPECT_THAT(reality_text(check), ::testing::HasSubstr("12 placements"));
+  EXPECT_THAT(reality_text(check), ::testing::HasSubstr("4 placements"));
 }
 
 TEST(RealityCheck, OneCoreIsRefused) {
