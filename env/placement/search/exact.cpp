@@ -143,14 +143,18 @@ void find_start(Evaluator& evaluator, Rng rng) {
 
 }  // namespace
 
+void exact_from_best(Evaluator& evaluator) {
+  REVERIE_CHECK(evaluator.has_best() && evaluator.fusion().empty());
+  evaluator.prove(ExactSearch(evaluator).run());
+}
+
 void exact(Evaluator& evaluator, Rng rng) {
   if (evaluator.graph().size() > kMostNodesForExact)
     throw InputError("exact takes graphs of up to {} nodes, and this one has {}: try local",
                      kMostNodesForExact, evaluator.graph().size());
   if (evaluator.fusion().empty()) {
     find_start(evaluator, rng);
-    evaluator.prove(ExactSearch(evaluator).run());
-    return;
+    return exact_from_best(evaluator);
   }
   Evaluator plain(evaluator.graph(), evaluator.topology(), evaluator.objective(),
                   evaluator.budget());

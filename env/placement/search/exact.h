@@ -30,4 +30,8 @@ inline constexpr int kMostNodesForExact = 64;
 /// best without, and proves nothing. InputError for a larger graph.
 void exact(Evaluator& evaluator, Rng rng);
 
+/// The same from the best that the evaluator holds, which there must be, without list search and
+/// local search. The evaluator must not fuse.
+void exact_from_best(Evaluator& evaluator);
+
 }  // namespace reverie

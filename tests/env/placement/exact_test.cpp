@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "env/placement/search/exact_bound.h"
+#include "env/placement/search/heuristics.h"
 #include "env/placement/search/place.h"
 #include "env/placement/simulator/bounds.h"
 #include "env/placement/simulator/ordered_placement.h"
@@ -92,7 +93,8 @@ TEST(Exact, FindsAndProvesTheCheapestOfAll) {
     const Topology topology = small_topology(rng);
     Evaluator evaluator(graph, topology,
                         seed % 4 == 0 ? PlacementObjective::kPeakMemory : kMakespan, {});
-    exact(evaluator, Rng(1));
+    evaluator.evaluate(on_one_device(evaluator.simulator(), 0), Dispatch::kInOrder);
+    exact_from_best(evaluator);
     const double best = cheapest(evaluator);
     EXPECT_EQ(evaluator.cost(evaluator.best_outcome()), best);
     EXPECT_EQ(evaluator.proved(), best);
@@ -100,6 +102,38 @@ TEST(Exact, FindsAndProvesTheCheapestOfAll) {
   }
   EXPECT_GT(unfit, 0);
   EXPECT_LT(unfit, 100);
+}
+
+/// The makespan of the best, from all nodes on the first device.
+int64_t best_from_one_device(const CostGraph& graph, const Topology& topology) {
+  Evaluator evaluator(graph, topology, kMakespan, {});
+  evaluator.evaluate(on_one_device(evaluator.simulator(), 0), Dispatch::kInOrder);
+  exact_from_best(evaluator);
+  return evaluator.best_outcome().makespan.count;
+}
+
+TEST(Exact, EqualDevicesDifferWhereOneIsSentToFirst) {
+  // The third node takes long, and gets its tensor first only on a device before the second's.
+  const CostGraph graph = testing::graph_of(
+      {1, 4, 10, 12}, {{.producer = 0, .bytes = 1, .transfer = {5}, .readers = {1, 2, 3}}});
+  Topology topology = ideal_devices(3, "d");
+  topology.send_engines = true;
+  EXPECT_EQ(best_from_one_device(graph, topology), 16);
+}
+
+TEST(Exact, ANodeThatIsReadyMayHaveToWaitWhereItsTensorIsInTheWay) {
+  // 1 could be done before 2 begins. But it sends for so long that 4, which reads of 2, is late.
+  constexpr int64_t kFar = 100;
+  const CostGraph graph("wait", {"a", "b"}, std::vector<CostNode>(5, {.name = "n", .op = "task"}),
+                        {{kFar}, {10}, {1}, {kFar}, {1}, {kFar}, {10 * kFar}, {1}, {kFar}, {30}},
+                        {{.producer = 0, .bytes = 1, .transfer = {1}, .readers = {2}},
+                         {.producer = 1, .bytes = 1, .transfer = {20}, .readers = {3}},
+                         {.producer = 2, .bytes = 1, .transfer = {1}, .readers = {4}}});
+  Topology topology = ideal_devices(2, "a");
+  topology.devices[1].kind = "b";
+  EXPECT_EQ(best_from_one_device(graph, topology), 44);
+  topology.send_engines = true;
+  EXPECT_EQ(best_from_one_device(graph, topology), 44);
 }
 
 TEST(Exact, ProvesTwelveNodesOnDevicesThatSendOneByOne) {
