@@ -122,6 +122,19 @@ TEST(Evaluator, FusesWhatSaysNothingOfFusion) {
   EXPECT_EQ(judged({}), fused);
 }
 
+TEST(Evaluator, FusesEachPlacementByItsDevices) {
+  const CostGraph graph = graph_of("branches");
+  const std::vector<double> fusion = path_fusion(Simulator(graph, devices()));
+  Evaluator one(graph, devices(), PlacementObjective::kMakespan, {}, fusion);
+  Rng rng(5);
+  for (int i = 0; i < 5; ++i) {
+    Placement placement = drawn(graph, rng);
+    placement.kernel.clear();
+    Evaluator fresh(graph, devices(), PlacementObjective::kMakespan, {}, fusion);
+    EXPECT_EQ(one.evaluate(placement), fresh.evaluate(placement));
+  }
+}
+
 TEST(OrderedPlacement, NodesLeaveAndJoinKernels) {
   const CostGraph graph = graph_of("layers");
   Simulator simulator(graph, devices());

@@ -319,6 +319,11 @@ TEST(KernelsOf, KeepWhatIsAllowedAndPartTheRest) {
   EXPECT_THAT(kernels({0, 0, 1, 0}, {7, 7, 7, 7}), ElementsAre(0, 0, 1, 0));
   // 3 gives 0 and 2 a tensor: without 1 they would wait for themselves.
   EXPECT_THAT(kernels({0, 1, 0, 0}, {7, 7, 7, 7}), ElementsAre(0, 1, 2, 0));
+  // 1 and 2 give each other nothing, but read the same.
+  const CostGraph fork =
+      graph_of({{0, 20}, {0, 20}, {0, 20}}, {{.producer = 0, .bytes = 10, .readers = {1, 2}}});
+  EXPECT_THAT(fuse(fork, kernels_of(Simulator(fork, topology), {{0, 0, 0}, {}, {1, 2, 2}})).node_of,
+              ElementsAre(0, 1, 1));
   const CostGraph heavy =
       graph_of({{900, 20}, {900, 20}}, {{.producer = 0, .bytes = 10, .readers = {1}}});
   EXPECT_THAT(kernels_of(Simulator(heavy, topology), {{0, 0}, {}, {3, 3}}), ElementsAre(0, 1));
