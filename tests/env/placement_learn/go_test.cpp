@@ -135,8 +135,8 @@ TEST_P(GoKinds, AFewNodesBeyondASegmentAreDecidedToo) {
 INSTANTIATE_TEST_SUITE_P(All, GoKinds, ::testing::Values("go", "go_separate", "go_placement"),
                          [](const auto& one) { return std::string(one.param); });
 
-/// 1 and 2 read of 0, and take long. One launch is saved where 0 is fused with 1, but then 2, on the
-/// other device, waits for both.
+/// 1 and 2 read of 0, and take long. One launch is saved where 0 is fused with 1, but then 2 waits
+/// for both on the other device.
 CostGraph fork_that_fusion_delays() {
   const std::vector<CostNode> nodes{{"a", "light"}, {"b", "heavy"}, {"c", "heavy"}};
   return CostGraph("fork", {"d"}, nodes, {{10}, {100}, {99}},
