@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/base/error.h"
@@ -52,11 +53,16 @@ void cut_into_parts(Evaluator& evaluator, uint64_t) {
   evaluator.evaluate(placement, Dispatch::kReady);
 }
 
-/// METIS is a good start where memory is tight, and a bad one elsewhere.
+/// It begins with the best of the quick heuristics, so that it is never worse than these. METIS is a
+/// good start where memory is tight, ETF on several devices.
 void improve(Evaluator& evaluator, uint64_t seed) {
+  constexpr std::array kQuick{"m_topo", "etf", "heft", "metis"};
   constexpr double kListShare = 0.4, kListShareToFuse = 0.3, kKernelShare = 0.5;
   const bool fuses = !evaluator.fusion().empty();
-  if (has_partitioner()) cut_into_parts(evaluator, seed);
+  for (const PlaceMethod& method : place_methods())
+    if (std::ranges::count(kQuick, method.name) > 0 && method.suits(evaluator.graph()) &&
+        !evaluator.spent())
+      method.run(evaluator, seed);
   list_search(evaluator, fuses ? kListShareToFuse : kListShare, Rng(seed).fork(0));
   if (fuses) list_kernels(evaluator, kListShareToFuse + kKernelShare, Rng(seed).fork(2));
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));

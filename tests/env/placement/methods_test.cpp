@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "env/placement/graph/generator.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/bounds.h"
 #include "tests/env/placement/placements.h"
@@ -119,6 +120,21 @@ TEST(PlaceMethod, SearchesFindNineOfTenOptimaWithCommunication) {
       found += evaluator.best_outcome().makespan.count == one.optimal ? 1 : 0;
     }
     EXPECT_GE(found, name == std::string("local") ? 69 : 66) << name << ", of " << files.size();
+  }
+}
+
+TEST(PlaceMethod, LocalSearchIsNeverWorseThanAQuickHeuristic) {
+  for (const char* name : {"generate:recurrent:200:31", "generate:branches:200:31"}) {
+    SCOPED_TRACE(name);
+    const Topology topology = read_topology("8xh100");
+    const CostGraph graph = generated_graph(name);
+    const auto cost_of = [&](const char* method) {
+      Evaluator evaluator(graph, topology, kMakespan, {.evaluations = 10});
+      place_method(place_methods(), method).run(evaluator, 1);
+      return evaluator.cost(evaluator.best_outcome());
+    };
+    for (const char* heuristic : {"m_topo", "etf", "heft"})
+      EXPECT_LE(cost_of("local"), cost_of(heuristic)) << heuristic;
   }
 }
 
