@@ -20,23 +20,11 @@ struct DrawnPlacement {
 /// the graph has not that many or they are hard to find.
 std::vector<DrawnPlacement> varied_placements(Simulator& simulator, int count, uint64_t seed);
 
-/// A placement in which copying is work of the core that reads: of each tensor that comes from
-/// another device there is a node "Copy" right before its first reader on a device. It takes the
-/// bytes through the link's bandwidth; a link's latency passes before it can begin.
-struct PlacedCopies {
-  CostGraph graph;
-  Topology topology;    ///< links without limit
-  Placement placement;  ///< in order
-};
-PlacedCopies with_copies(const Simulator& simulator, const Placement& placement,
-                         const Timeline& timeline);
-
 struct CheckedPlacement {
   std::string from;
-  Picoseconds simulated;    ///< as Simulator has it: receiving takes no device's time
-  Picoseconds with_copies;  ///< as with_copies has it
-  Picoseconds measured;     ///< the median of the runs that count
-  double lost = 0;          ///< the largest share of time that one of these lost (RunTime::lost)
+  Picoseconds simulated;  ///< receiving takes no device's time, while copying takes the core's
+  Picoseconds measured;   ///< the median of the runs that count
+  double lost = 0;        ///< the largest share of time that one of these lost (RunTime::lost)
 };
 
 /// How well simulated makespans tell measured ones.
@@ -48,8 +36,8 @@ struct Match {
 
 struct RealityCheck {
   std::vector<CheckedPlacement> placements;
-  int disturbed = 0;             ///< placements without a run that lost less than 1 %
-  Match simulated, with_copies;  ///< of the others, or of all where two others are not there
+  int disturbed = 0;  ///< placements without a run that lost less than 1 %
+  Match match;        ///< of the others, or of all where two others are not there
 };
 
 /// Simulates and runs varied placements of a model on the devices of measured_core_topology.

@@ -22,16 +22,7 @@ std::string simulated_sentence(const RealityCheck& check) {
   return fmt::format(
       "{} placements, simulated and measured ({} of them only while other processes took time): "
       "{}.",
-      check.placements.size(), check.disturbed, match_text(check.simulated));
-}
-
-std::string copies_sentence(const RealityCheck& check) {
-  return fmt::format("With copies as work of the core that reads: {}.",
-                     match_text(check.with_copies));
-}
-
-Json match_json(const Match& match) {
-  return {{"spearman", match.spearman}, {"mean_error", match.mean_error}, {"ratio", match.ratio}};
+      check.placements.size(), check.disturbed, match_text(check.match));
 }
 
 /// From the shortest simulated makespan on.
@@ -42,24 +33,22 @@ std::vector<CheckedPlacement> sorted(const RealityCheck& check) {
 }
 
 std::string chart(const std::vector<CheckedPlacement>& placements) {
-  Series simulated{.name = "simulated", .points = {}}, copies{.name = "with copies", .points = {}};
-  Series measured{.name = "measured", .points = {}};
+  Series simulated{.name = "simulated", .points = {}}, measured{.name = "measured", .points = {}};
   for (const CheckedPlacement& one : placements) {
     const auto x = static_cast<double>(measured.points.size() + 1);
     simulated.points.emplace_back(x, one.simulated.milliseconds());
-    copies.points.emplace_back(x, one.with_copies.milliseconds());
     measured.points.emplace_back(x, one.measured.milliseconds());
   }
   return line_chart("Makespans of placements",
                     {.x_label = "placement, by simulated makespan", .y_label = "ms"},
-                    {measured, simulated, copies});
+                    {measured, simulated});
 }
 
 HtmlTable table(const std::vector<CheckedPlacement>& placements) {
-  HtmlTable table{{"from", "simulated", "with copies", "measured", "lost to others"}, {}};
+  HtmlTable table{{"from", "simulated", "measured", "lost to others"}, {}};
   for (const CheckedPlacement& one : placements)
-    table.rows.push_back({one.from, time_text(one.simulated), time_text(one.with_copies),
-                          time_text(one.measured), fmt::format("{:.1f} %", 100 * one.lost)});
+    table.rows.push_back({one.from, time_text(one.simulated), time_text(one.measured),
+                          fmt::format("{:.1f} %", 100 * one.lost)});
   return table;
 }
 
@@ -68,7 +57,6 @@ Json rows(const std::vector<CheckedPlacement>& placements) {
   for (const CheckedPlacement& one : placements)
     rows.push_back({{"from", one.from},
                     {"simulated_ms", one.simulated.milliseconds()},
-                    {"with_copies_ms", one.with_copies.milliseconds()},
                     {"measured_ms", one.measured.milliseconds()},
                     {"lost", one.lost}});
   return rows;
@@ -76,15 +64,14 @@ Json rows(const std::vector<CheckedPlacement>& placements) {
 
 }  // namespace
 
-std::string reality_text(const RealityCheck& check) {
-  return simulated_sentence(check) + "\n" + copies_sentence(check) + "\n";
-}
+std::string reality_text(const RealityCheck& check) { return simulated_sentence(check) + "\n"; }
 
 Json reality_json(const RealityCheck& check) {
   return {{"placements", check.placements.size()},
           {"disturbed", check.disturbed},
-          {"simulated", match_json(check.simulated)},
-          {"with_copies", match_json(check.with_copies)}};
+          {"spearman", check.match.spearman},
+          {"mean_error", check.match.mean_error},
+          {"ratio", check.match.ratio}};
 }
 
 void write_reality_outputs(const std::string& folder, const CostGraph& graph,
@@ -94,9 +81,8 @@ void write_reality_outputs(const std::string& folder, const CostGraph& graph,
   Json json = reality_json(check);
   json["rows"] = rows(placements);
   write_file(folder + "/measured.json", json.dump(1) + "\n");
-  const std::string body = html_paragraph(simulated_sentence(check)) +
-                           html_paragraph(copies_sentence(check)) + "<figure>" + chart(placements) +
-                           "</figure>\n" + html_table(table(placements));
+  const std::string body = html_paragraph(simulated_sentence(check)) + "<figure>" +
+                           chart(placements) + "</figure>\n" + html_table(table(placements));
   write_file(folder + "/measured.html",
              html_page(fmt::format("{} on {}: simulated and measured", short_name(graph.name(), 80),
                                    short_name(topology.name, 80)),
