@@ -3,8 +3,8 @@
 
     experiments/placement/table.py RESULTS.jsonl[.gz] [peak_bytes]
 
-Without the second word: the makespan over the lower bound, by setting (evaluations) and method, as the
-geometric mean over graphs of the mean over seeds. With it: how much less peak memory a method needs
+Without the second word: the makespan over the lower bound, by setting (evaluations), nodes and method,
+as the geometric mean over graphs of the mean over seeds. With it: how much less peak memory a method needs
 than BRKGA of the same setting, in percent, and a 95 % bootstrap interval over graphs.
 """
 
@@ -24,13 +24,14 @@ def lines_of(path):
 
 
 def values_of(lines, metric):
-    """By setting and method, by graph: a value of each seed."""
+    """By setting, number of nodes and method, by graph: a value of each seed."""
     found = {}
     for line in lines:
         for one in line["methods"]:
             alone = len(line["methods"]) == 1  # the arm names it
             name = line["method"] if alone else Path(one["method"]).stem
-            key = (line.get("setting", ""), name)
+            _, family, nodes, _ = line["model"].split(":")
+            key = (line.get("setting", ""), nodes, name.removesuffix("_" + family))
             value = one[metric] / (line["lower_bound_ms"] if metric == "makespan_ms" else 1)
             by_graph = found.setdefault(key, {})
             by_graph.setdefault(line["model"], []).append(value)
@@ -56,12 +57,12 @@ def saved(by_graph, reference):
 def main():
     metric = sys.argv[2] if len(sys.argv) > 2 else "makespan_ms"
     found = values_of(lines_of(Path(sys.argv[1])), metric)
-    for (setting, method), by_graph in sorted(found.items()):
+    for (setting, nodes, method), by_graph in sorted(found.items()):
         if metric == "makespan_ms":
             text = f"{mean_ratio(by_graph):.3f}"
         else:
-            text = saved(by_graph, found[(setting, "brkga")])
-        print(f"| {setting} | {method} | {len(by_graph)} | {text} |")
+            text = saved(by_graph, found[(setting, nodes, "brkga")])
+        print(f"| {setting} | {nodes} | {method} | {len(by_graph)} | {text} |")
 
 
 if __name__ == "__main__":
