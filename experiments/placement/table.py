@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Results of an experiment of this folder as a table: a value over the lower bound, or over BRKGA's.
+"""Results of an experiment on synthetic graphs: makespans over the lower bound, or a value beside a method's.
 
-    experiments/placement/table.py RESULTS.jsonl[.gz] [peak_bytes]
+    experiments/placement/table.py RESULTS.jsonl[.gz] [peak_bytes|makespan_ms METHOD]
 
-Without the second word: the makespan over the lower bound, by setting (evaluations), nodes and method,
-as the geometric mean over graphs of the mean over seeds. With it: how much less peak memory a method needs
-than BRKGA of the same setting, in percent, and a 95 % bootstrap interval over graphs.
+With one word: by setting (evaluations), nodes and method, the geometric mean over graphs of the mean over
+seeds. With three: how much less of it each method needs than METHOD in the same setting, in percent, a
+95 % bootstrap interval over graphs, and the percents by graph.
 """
 
 import gzip
@@ -32,7 +32,7 @@ def values_of(lines, metric):
             name = line["method"] if alone else Path(one["method"]).stem
             _, family, nodes, _ = line["model"].split(":")
             key = (line.get("setting", ""), nodes, name.removesuffix("_" + family))
-            value = one[metric] / (line["lower_bound_ms"] if metric == "makespan_ms" else 1)
+            value = one[metric or "makespan_ms"] / (1 if metric else line["lower_bound_ms"])
             by_graph = found.setdefault(key, {})
             by_graph.setdefault(line["model"], []).append(value)
     return found
@@ -51,17 +51,20 @@ def saved(by_graph, reference):
     ]
     draw = random.Random(1)
     means = sorted(statistics.mean(draw.choices(shares, k=len(shares))) for _ in range(20000))
-    return f"{statistics.mean(shares):.1f} ({means[500]:.1f} to {means[19500]:.1f})"
+    by_graph = ", ".join(f"{share:.1f}" for share in shares)
+    return f"{statistics.mean(shares):.1f} ({means[500]:.1f} to {means[19500]:.1f}) | {by_graph}"
 
 
 def main():
-    metric = sys.argv[2] if len(sys.argv) > 2 else "makespan_ms"
+    if len(sys.argv) not in (2, 4):
+        sys.exit(__doc__)
+    metric, reference = sys.argv[2:] or ("", "")
     found = values_of(lines_of(Path(sys.argv[1])), metric)
     for (setting, nodes, method), by_graph in sorted(found.items()):
-        if metric == "makespan_ms":
-            text = f"{mean_ratio(by_graph):.3f}"
+        if metric:
+            text = saved(by_graph, found[(setting, nodes, reference)])
         else:
-            text = saved(by_graph, found[(setting, nodes, "brkga")])
+            text = f"{mean_ratio(by_graph):.3f}"
         print(f"| {setting} | {nodes} | {method} | {len(by_graph)} | {text} |")
 
 
