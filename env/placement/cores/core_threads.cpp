@@ -60,6 +60,7 @@ void CoreThreads::stop() {
 }
 
 void CoreThreads::run(const std::function<void(int core)>& body) {
+  const std::lock_guard turn(turn_);
   std::unique_lock lock(mutex_);
   failed_ = false;
   failure_ = nullptr;

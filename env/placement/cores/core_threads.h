@@ -14,8 +14,8 @@ namespace reverie {
 int usable_cores();
 
 /// A thread for each of several cores, tied to it where the system allows that. Each serves one
-/// core from the beginning to the end, so that what it makes stays with this core. Not for use by
-/// several threads at once.
+/// core from the beginning to the end, so that what it makes stays with this core. Threads that
+/// call `run` take turns.
 class CoreThreads {
  public:
   /// InputError where `cores` is not in 1 to usable_cores(): threads that share a core would show
@@ -49,7 +49,7 @@ class CoreThreads {
   void stop();
   void leave_if_failed() const;
 
-  std::mutex mutex_;
+  std::mutex turn_, mutex_;
   std::condition_variable begin_, done_;
   const std::function<void(int)>* body_ = nullptr;
   uint64_t round_ = 0;

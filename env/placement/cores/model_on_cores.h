@@ -36,7 +36,7 @@ class ModelOnCores {
                CoreThreads& threads, const WeightSource& weights = materialized);
   ~ModelOnCores();
 
-  /// Nodes cost nothing.
+  /// Nodes cost what the roofline says of a processor.
   const CostGraph& graph() const;
 
   enum class Others : uint8_t {

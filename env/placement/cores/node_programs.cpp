@@ -66,12 +66,13 @@ class ProgramWriter {
 }  // namespace
 
 CoreProgram core_program(const Graph& model, const std::string& name) {
-  CostGraphBuilder builder({"cpu"});  // what the roofline says of it is replaced below
+  CostGraphBuilder builder({"cpu"});
   const ModelNodes nodes(model, builder);
   const CostGraph graph = with_context(name, [&] { return builder.finish(name); });
-  const auto size = static_cast<size_t>(graph.size());
-  CoreProgram program{.graph = with_core_costs(graph, std::vector<Picoseconds>(size)),
-                      .nodes = std::vector<NodeProgram>(size),
+  std::vector<Picoseconds> costs;
+  for (int node = 0; node < graph.size(); ++node) costs.push_back(graph.cost(node, 0));
+  CoreProgram program{.graph = with_core_costs(graph, std::move(costs)),
+                      .nodes = std::vector<NodeProgram>(static_cast<size_t>(graph.size())),
                       .tensor_types = std::vector<TensorType>(graph.tensors().size()),
                       .inputs = {},
                       .outputs = {}};

@@ -25,7 +25,7 @@ struct NodeProgram {
 
 /// A tensor graph as a cost graph of kind "core" and programs of its nodes.
 struct CoreProgram {
-  /// As cost_graph_of (model_graph.h) makes it, but nodes cost nothing.
+  /// As cost_graph_of (model_graph.h) makes it for a "cpu", which is called "core" here.
   CostGraph graph;
   std::vector<NodeProgram> nodes;        ///< by node
   std::vector<TensorType> tensor_types;  ///< by tensor

@@ -6,20 +6,32 @@
 #include "env/placement/cores/core_threads.h"
 #include "env/placement/cores/model_on_cores.h"
 #include "env/placement/graph/placement_input.h"
+#include "env/placement/simulator/measure_schedule.h"
 
 namespace reverie {
 
-/// An ONNX model's forward pass on this machine's cores, with what was measured of both.
+/// Cores of this machine as devices.
+struct Cores {
+  std::shared_ptr<CoreThreads> threads;
+  Topology topology;  ///< measured_core_topology
+};
+
+/// `devices` names cores (core_topology.h). InputError as cores_named.
+Cores open_cores(const std::string& devices);
+
+/// An ONNX model's forward pass on these.
 struct OnCores {
-  std::unique_ptr<CoreThreads> threads;
-  std::unique_ptr<ModelOnCores> model;
-  Topology topology;     ///< measured_core_topology
+  std::shared_ptr<CoreThreads> threads;
+  std::shared_ptr<ModelOnCores> model;
   PlacementInput input;  ///< nodes cost ModelOnCores::node_times while all cores are busy
 };
 
-/// `devices` names cores (core_topology.h). InputError for a graph that is no ONNX model, a
-/// training step, an operator that cannot be run, and more cores than there are.
-OnCores read_on_cores(const std::string& input, const std::string& devices,
+/// InputError for a graph that is no ONNX model, a training step, and an operator that cannot be
+/// run.
+OnCores read_on_cores(const std::string& input, const Cores& cores,
                       const PlacementInputConfig& config);
+
+/// Runs a schedule of the model: measured_makespan (undisturbed.h).
+MeasureSchedule measure_schedules(const OnCores& on_cores);
 
 }  // namespace reverie

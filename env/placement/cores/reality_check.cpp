@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/stopwatch.h"
+#include "env/placement/cores/undisturbed.h"
 
 namespace reverie {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr int kEnough = 5;            ///< undisturbed runs of a placement
 constexpr int kMostRounds = 40;       ///< and where it cannot have them
 constexpr double kMostSeconds = 120;  ///< of all rounds, likewise
-constexpr double kUndisturbed = 0.01;
 
 Match match_of(const RealityCheck& check) {
   const bool all = check.placements.size() - static_cast<size_t>(check.disturbed) < 2;
@@ -28,8 +28,6 @@ Match match_of(const RealityCheck& check) {
   return {.spearman = spearman(told, seen), .mean_error = mean(errors), .ratio = median(ratios)};
 }
 
-double lost_share(const RunTime& run) { return run.lost / run.makespan; }
-
 /// Runs placements in turn, so that what else the machine does meets all of them alike, until each
 /// has enough runs.
 std::vector<std::vector<RunTime>> run_all(
@@ -37,8 +35,7 @@ std::vector<std::vector<RunTime>> run_all(
   std::vector<std::vector<RunTime>> runs(orders.size());
   for (const auto& order : orders) model.run(order);  // these make memory, and do not count
   const auto has_enough = [&](const std::vector<RunTime>& all) {
-    return std::ranges::count_if(
-               all, [](const RunTime& run) { return lost_share(run) < kUndisturbed; }) >= kEnough;
+    return std::ranges::count_if(all, is_undisturbed) >= kEnough;
   };
   const Stopwatch watch;
   for (int round = 0; round < kMostRounds && !std::ranges::all_of(runs, has_enough); ++round)
@@ -46,18 +43,6 @@ std::vector<std::vector<RunTime>> run_all(
       if (round < kEnough || (watch.seconds() < kMostSeconds && !has_enough(runs[i])))
         runs[i].push_back(model.run(orders[i]));
   return runs;
-}
-
-/// Of the undisturbed runs or, without any, of the one that lost least.
-void summarize(std::vector<RunTime> runs, CheckedPlacement& placement) {
-  std::ranges::sort(runs, {}, lost_share);
-  std::vector<double> makespans;
-  for (const RunTime& run : runs)
-    if (makespans.empty() || lost_share(run) < kUndisturbed) {
-      makespans.push_back(run.makespan);
-      placement.lost = lost_share(run);
-    }
-  placement.measured = Picoseconds::from_seconds(median(makespans));
 }
 
 }  // namespace
@@ -76,7 +61,8 @@ RealityCheck check_reality(ModelOnCores& model, const CostGraph& graph, const To
   }
   const std::vector<std::vector<RunTime>> runs = run_all(model, orders);
   for (size_t i = 0; i < orders.size(); ++i) {
-    summarize(runs[i], check.placements[i]);
+    check.placements[i].measured = undisturbed_makespan(runs[i]);
+    check.placements[i].lost = lost_share(std::ranges::min(runs[i], {}, lost_share));
     check.disturbed += check.placements[i].lost >= kUndisturbed ? 1 : 0;
   }
   check.match = match_of(check);

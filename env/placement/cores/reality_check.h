@@ -23,8 +23,8 @@ std::vector<DrawnPlacement> varied_placements(Simulator& simulator, int count, u
 struct CheckedPlacement {
   std::string from;
   Picoseconds simulated;  ///< receiving takes no device's time, while copying takes the core's
-  Picoseconds measured;   ///< the median of the runs that count
-  double lost = 0;        ///< the largest share of time that one of these lost (RunTime::lost)
+  Picoseconds measured;   ///< undisturbed_makespan of its runs
+  double lost = 0;        ///< lost_share of the run that lost least
 };
 
 /// How well simulated makespans tell measured ones.
@@ -36,14 +36,14 @@ struct Match {
 
 struct RealityCheck {
   std::vector<CheckedPlacement> placements;
-  int disturbed = 0;  ///< placements without a run that lost less than 1 %
+  int disturbed = 0;  ///< placements without an undisturbed run
   Match match;        ///< of the others, or of all where two others are not there
 };
 
 /// Simulates and runs varied placements of a model on the devices of measured_core_topology.
 /// `graph` is the model's with costs. Placements are run in turn, until each has five runs that
-/// lost less than 1 % to other processes, but no more than 40 times and for two minutes or so. Only
-/// such runs count and, where there is none, the one that lost least. InputError for one core.
+/// were undisturbed (undisturbed.h), but no more than 40 times and for two minutes or so.
+/// InputError for one core.
 RealityCheck check_reality(ModelOnCores& model, const CostGraph& graph, const Topology& topology,
                            int placements, uint64_t seed);
 

@@ -125,4 +125,11 @@ CostGraph grouped(const CostGraph& graph, int most) {
   return groups.apply();
 }
 
+CostGraph grouped_by(const CostGraph& by, const CostGraph& graph, int most) {
+  const CostGraph like = grouped(by, most);
+  std::vector<int> groups;
+  for (const CostNode& node : like.nodes()) groups.push_back(node.group);
+  return graph.with_groups(groups);
+}
+
 }  // namespace reverie

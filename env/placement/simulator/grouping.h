@@ -11,4 +11,8 @@ namespace reverie {
 /// topological order become one, so that all hold about equal work. `most`: at least 1.
 CostGraph grouped(const CostGraph& graph, int most);
 
+/// A graph with the groups of `grouped(by, most)`. `by` is the same graph with other costs: groups
+/// must not change from one measurement of costs to the next.
+CostGraph grouped_by(const CostGraph& by, const CostGraph& graph, int most);
+
 }  // namespace reverie

@@ -56,5 +56,14 @@ TEST(Grouping, NeverMoreThanAskedForAndOfAboutEqualWork) {
   for (const int group : groups) EXPECT_EQ(std::ranges::count(groups, group), 3);
 }
 
+TEST(Grouping, GroupedByAnotherOfTheSameStructureHasItsGroupsAndItsOwnCosts) {
+  const CostGraph by = testing::graph_of({9, 1, 1, 1}, {});
+  const CostGraph graph = testing::graph_of({1, 1, 1, 9}, {});
+  const CostGraph both = grouped_by(by, graph, 2);
+  EXPECT_EQ(groups_of(both), groups_of(grouped(by, 2)));
+  EXPECT_NE(groups_of(both), groups_of(grouped(graph, 2)));
+  EXPECT_EQ(both.cost(3, 0).count, 9);
+}
+
 }  // namespace
 }  // namespace reverie

@@ -1,0 +1,31 @@
+#include "env/placement/cores/undisturbed.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+
+namespace reverie {
+
+double lost_share(const RunTime& run) { return run.lost / run.makespan; }
+
+bool is_undisturbed(const RunTime& run) { return lost_share(run) < kUndisturbed; }
+
+Picoseconds undisturbed_makespan(const std::vector<RunTime>& runs) {
+  REVERIE_CHECK(!runs.empty());
+  std::vector<double> makespans;
+  for (const RunTime& run : runs)
+    if (is_undisturbed(run)) makespans.push_back(run.makespan);
+  if (makespans.empty()) makespans = {std::ranges::min(runs, {}, lost_share).makespan};
+  return Picoseconds::from_seconds(median(makespans));
+}
+
+Picoseconds measured_makespan(ModelOnCores& model, const std::vector<std::vector<int>>& order) {
+  constexpr int kEnough = 3, kMost = 9;
+  std::vector<RunTime> runs;
+  while (std::ssize(runs) < kMost && std::ranges::count_if(runs, is_undisturbed) < kEnough)
+    runs.push_back(model.run(order));
+  return undisturbed_makespan(runs);
+}
+
+}  // namespace reverie
