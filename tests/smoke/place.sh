@@ -63,6 +63,13 @@ links: [{between: [gpu, gpu], latency: 5us, bandwidth: 150GB/s}]
 YAML
 [[ $(placed --devices small.yaml) == *'"feasible":false'* ]] || fails "memory: $(placed --devices small.yaml)"
 
+# Judged by runs on this machine.
+"$reverie" place model.onnx --devices cores:1 --measure --method one_device,random --evaluations 2 \
+  --json >out 2>err && grep -q 'makespans were measured' out &&
+  tail -1 out | grep -q '"method":"random"[^}]*"evaluations":2,' || fails "--measure: $(cat out err)"
+refused "--devices cores:N" model.onnx --devices 2xv100-nvlink --measure
+refused "exact judges placements by the simulator" model.onnx --devices cores:1 --measure --method exact
+
 refused "'chains' has no costs on devices of kind 'h100'; it knows cpu, v100" graph.json --devices 8xh100
 refused "none.json" none.json --devices 8xh100
 refused "none.yaml" graph.json --devices none.yaml

@@ -78,6 +78,7 @@ GeneBias Regal::bias_of(const torch::Tensor& means, const torch::Tensor& varianc
 double Regal::search(Evaluator& evaluator, const GeneBias& bias) {
   Evaluator part(evaluator.graph(), evaluator.topology(), evaluator.objective(),
                  part_of(evaluator, options_.evaluations));
+  part.measure_by(evaluator.measure());
   brkga(part, options_.brkga, bias, Rng(rng_.bits()));
   evaluator.evaluate(part.best(), Dispatch::kInOrder);
   evaluator.charge(part.evaluations() - 1);

@@ -49,6 +49,9 @@ std::string winner_sentence(const PlaceResult& result) {
         winner.method, bytes_text(winner.outcome.bytes_over), time_text(makespan, 6));
   const std::string found = fmt::format("{} found the best placement: its makespan is {}.",
                                         winner.method, time_text(makespan, 6));
+  if (result.measured)
+    return fmt::format("{} It was measured. By the simulator no placement takes less than {}.",
+                       found, time_text(result.bound, 6));
   if (makespan <= result.bound) return found + " It is optimal: no placement takes less.";
   return fmt::format(
       "{} That is {:.2f} % above the lower bound of {}, which no placement can beat.", found,

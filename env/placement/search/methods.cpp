@@ -94,7 +94,7 @@ std::vector<PlaceMethod> all_methods() {
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},
       {"exact", "branch and bound, with a proof where it ends",
        [](Evaluator& evaluator, uint64_t seed) { exact(evaluator, Rng(seed)); }, true,
-       kMostNodesForExact},
+       kMostNodesForExact, /*measures=*/false},
   };
   const PlaceMethod m_sct{"m_sct", "etf, but devices wait for favourite children", favour_children,
                           false, kMostNodesForFavourites};

@@ -18,6 +18,7 @@ struct PlaceMethod {
   std::function<void(Evaluator&, uint64_t seed)> run;
   bool searches = true;  ///< it goes on while there is budget; false: it needs a few evaluations
   int most_nodes = std::numeric_limits<int>::max();  ///< of a graph; above that it takes too long
+  bool measures = true;  ///< it can also judge by runs on real devices (Evaluator::measure_by)
 
   bool suits(const CostGraph& graph) const { return graph.size() <= most_nodes; }
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "core/base/error.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/bounds.h"
 
@@ -17,27 +18,35 @@ double microseconds(Picoseconds time) { return static_cast<double>(time.count) /
 }  // namespace
 
 PlaceResult place(const CostGraph& graph, const Topology& topology,
-                  std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                  uint64_t seed, PlacementObjective objective, bool fuse) {
-  EvaluationBudget share = budget;
+                  std::span<const PlaceMethod> methods, const PlaceOptions& options) {
+  EvaluationBudget share = options.budget;
   share.seconds /= static_cast<double>(
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
   PlaceResult result;
-  result.bound = fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
+  result.measured = static_cast<bool>(options.measure);
+  result.bound = options.fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
   const std::vector<double> fusion =
-      fuse ? path_fusion(Simulator(graph, topology)) : std::vector<double>();
+      options.fuse ? path_fusion(Simulator(graph, topology)) : std::vector<double>();
+  for (const PlaceMethod& method : methods)
+    if (options.measure && !method.measures)
+      throw InputError("{} judges placements by the simulator alone; with runs take others",
+                       method.name);
+  const bool is_timed = options.objective == PlacementObjective::kMakespan;
   std::optional<double> best;
   Placement placement;
   for (const PlaceMethod& method : methods) {
-    if (objective == PlacementObjective::kMakespan)
-      share.enough = static_cast<double>(result.bound.count);
-    Evaluator evaluator(graph, topology, objective, share, fusion);
-    method.run(evaluator, seed);
+    if (is_timed && !options.measure) share.enough = static_cast<double>(result.bound.count);
+    Evaluator evaluator(graph, topology, options.objective, share, fusion);
+    evaluator.measure_by(options.measure);
+    method.run(evaluator, options.seed);
     result.methods.push_back(
         {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
-    if (!fuse && objective == PlacementObjective::kMakespan && evaluator.best_outcome().feasible())
+    Outcome& outcome = result.methods.back().outcome;
+    if (options.measure)
+      outcome = evaluator.evaluate(Placement(evaluator.best()), Dispatch::kInOrder);
+    if (!options.fuse && is_timed && outcome.feasible())
       result.bound = std::max(result.bound, {static_cast<int64_t>(evaluator.proved())});
-    const double cost = evaluator.cost(evaluator.best_outcome());
+    const double cost = evaluator.cost(outcome);
     if (best && cost >= *best) continue;
     best = cost;
     result.winner = result.methods.size() - 1;

@@ -17,7 +17,19 @@ struct PlacedBy {
   std::string method;
   Outcome outcome;
   double seconds = 0;
-  int64_t evaluations = 0;  ///< runs of the simulator
+  int64_t evaluations = 0;  ///< placements that were judged
+};
+
+struct PlaceOptions {
+  EvaluationBudget budget;
+  uint64_t seed = 1;
+  PlacementObjective objective = PlacementObjective::kMakespan;
+  /// Placements are judged with operators fused, those with the longest path behind them first
+  /// where a method says nothing of fusion.
+  bool fuse = false;
+  /// Judges makespans in the simulator's place. Those of PlacedBy are measured anew, so that luck
+  /// chooses, but does not count.
+  MeasureSchedule measure = {};
 };
 
 struct PlaceResult {
@@ -27,21 +39,19 @@ struct PlaceResult {
   Placement placement;              ///< of the winner, of what it runs, in order
   Timeline timeline;
   /// No placement that fits and keeps groups together is shorter, whatever it fuses: the lower
-  /// bound (simulator/bounds.h), or what a method has proved.
+  /// bound (simulator/bounds.h), or what a method has proved. Measured makespans may be.
   Picoseconds bound;
+  bool measured = false;  ///< the makespans are (PlaceOptions::measure); the timeline is simulated
 
   /// What the placement is of: the fused graph, or this one.
   const CostGraph& placed(const CostGraph& graph) const { return fused ? fused->graph : graph; }
 };
 
 /// Runs methods one after the other. Those that search share the budget's seconds; each has all of
-/// its evaluations. `fuse`: placements are judged with operators fused, those with the longest path
-/// behind them first where a method says nothing of fusion. InputError as Simulator, and where
-/// costs cannot be fused (fusion.h).
+/// its evaluations. InputError as Simulator, where costs cannot be fused (fusion.h), and
+/// for a method that cannot judge by runs where `measure` is given.
 PlaceResult place(const CostGraph& graph, const Topology& topology,
-                  std::span<const PlaceMethod> methods, const EvaluationBudget& budget,
-                  uint64_t seed, PlacementObjective objective = PlacementObjective::kMakespan,
-                  bool fuse = false);
+                  std::span<const PlaceMethod> methods, const PlaceOptions& options);
 
 /// Has a result show a placement that runs in order, fused as it says: `fused`, `placement` and
 /// `timeline`. Returns its outcome.

@@ -21,7 +21,9 @@ const Outcome& Evaluator::evaluate(const Placement& placement, Dispatch dispatch
 }
 
 const Outcome& Evaluator::judge(const Placement& placement, Dispatch dispatch) {
-  outcome_ = simulator_.run(placement, dispatch);
+  Timeline timeline;
+  outcome_ = simulator_.run(placement, dispatch, measure_ ? &timeline : nullptr);
+  if (measure_) outcome_.makespan = measure_(timeline);
   ++evaluations_;
   if (has_best() && cost(outcome_) >= cost(best_outcome_)) return outcome_;
   best_ = in_order(simulator_, placement, dispatch);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/base/stop.h"
 #include "core/base/stopwatch.h"
 #include "env/placement/simulator/fusing_simulator.h"
+#include "env/placement/simulator/measure_schedule.h"
 #include "env/placement/simulator/placement_cost.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -20,7 +22,7 @@ struct EvaluationBudget {
   StopToken stop = {};
 };
 
-/// Simulates placements for a method that looks for a good one: counts them, and keeps the best.
+/// Judges placements for a method that looks for a good one: counts them, and keeps the best.
 /// All methods get their placements judged here, so that equal budgets are equal.
 class Evaluator {
  public:
@@ -28,6 +30,11 @@ class Evaluator {
   /// kernels; empty: these run unfused. InputError as Simulator.
   Evaluator(const CostGraph& graph, const Topology& topology, PlacementObjective objective,
             EvaluationBudget budget, std::vector<double> fusion = {});
+
+  /// Makespans are those of runs on real devices from now on. What `simulator` says stays.
+  void measure_by(MeasureSchedule run) { measure_ = std::move(run); }
+  /// Empty where makespans are simulated.
+  const MeasureSchedule& measure() const { return measure_; }
 
   /// Runs a placement and counts it, also where the budget is spent already. InputError as
   /// FusingSimulator::run.
@@ -69,6 +76,7 @@ class Evaluator {
   PlacementCost cost_;
   EvaluationBudget budget_;
   std::vector<double> fusion_;
+  MeasureSchedule measure_;
   Placement fused_;  ///< the last that was fused by them; its priorities do not count
   Stopwatch watch_;
   int64_t evaluations_ = 0;

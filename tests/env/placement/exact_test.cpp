@@ -185,7 +185,7 @@ TEST(Exact, PlaceShowsWhatItProved) {
   const Topology topology = ideal_devices(2, "d");
   ASSERT_EQ(lower_bound(graph, topology).count, 12);
   const PlaceMethod method = place_method(place_methods(), "exact");
-  const PlaceResult result = place(graph, topology, std::span(&method, 1), {}, 1);
+  const PlaceResult result = place(graph, topology, std::span(&method, 1), {});
   EXPECT_EQ(result.methods[0].outcome.makespan.count, 13);
   EXPECT_EQ(result.bound.count, 13);
 }

@@ -195,8 +195,7 @@ TEST(Place, WithFusionShowsTheFusedGraphOfTheBest) {
     const std::vector<PlaceMethod> methods{place_method(place_methods(), "heft"),
                                            place_method(place_methods(), "local")};
     const auto placed = [&](bool fuse) {
-      return place(graph, devices(), methods, {.evaluations = 200}, 1,
-                   PlacementObjective::kMakespan, fuse);
+      return place(graph, devices(), methods, {.budget = {.evaluations = 200}, .fuse = fuse});
     };
     const PlaceResult fused = placed(true), unfused = placed(false);
     const Outcome& best = fused.methods[fused.winner].outcome;
