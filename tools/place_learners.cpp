@@ -54,14 +54,16 @@ void play_policy(const TrainedPolicy& policy, const PlacementConfig& config, Eva
                  uint64_t seed) {
   require_fusion(config, evaluator);
   const CostGraph& graph = evaluator.graph();
-  std::vector<PlacementStart> starts{{graph.name(), grouped(graph, config.max_groups)}};
+  std::vector<PlacementStart> starts{
+      {graph.name(), grouped(graph, config.max_groups), evaluator.measure()}};
   const auto cases =
       placement_cases(std::make_unique<PlacementEnvironment>(
                           std::move(starts), evaluator.topology(), config.environment),
                       {graph}, {}, {});
   const EvaluationCase& one = *cases->cases().front();
   const MethodResult played = policy_episodes(one, policy, /*greedy=*/true, 1).run({.seed = seed});
-  evaluator.charge(std::max<int64_t>(played.work.cost_lookups - 1, 0));
+  evaluator.charge(evaluator.measure() ? played.work.measurements
+                                            : std::max<int64_t>(played.work.cost_lookups - 1, 0));
   const auto& solution = dynamic_cast<const PlacementSolution&>(*played.solution);
   evaluator.evaluate(solution.placement, Dispatch::kInOrder);
 }

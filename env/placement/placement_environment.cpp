@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/base/statistics.h"
 #include "env/placement/graph/kernel_cost.h"
 #include "env/placement/search/heuristics.h"
 
@@ -18,16 +19,19 @@ constexpr char kOther[] = "other";
 
 uint64_t hash_double(double value) { return hash_string(fmt::format("{:a}", value)); }
 
-uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology) {
+uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology, bool is_measured) {
   uint64_t hash = hash_string("placement");
   const auto add = [&](uint64_t word) { hash = hash_combine(hash, word); };
+  const auto add_cost = [&](uint64_t word) {
+    if (!is_measured) add(word);
+  };
   for (int node = 0; node < graph.size(); ++node) {
     const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
     add(hash_string(one.op));
     for (const int64_t number : {one.persistent_bytes, one.temporary_bytes, int64_t{one.group}})
       add(static_cast<uint64_t>(number));
     for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind)
-      add(static_cast<uint64_t>(graph.cost(node, kind).count));
+      add_cost(static_cast<uint64_t>(graph.cost(node, kind).count));
   }
   for (const CostTensor& tensor : graph.tensors()) {
     for (const int64_t number : {int64_t{tensor.producer}, tensor.bytes, tensor.transfer.count})
@@ -39,8 +43,8 @@ uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology) {
     add(static_cast<uint64_t>(device.memory_bytes));
   }
   for (const Link& link : topology.links) {
-    add(static_cast<uint64_t>(link.latency.count));
-    add(hash_double(link.bytes_per_second));
+    add_cost(static_cast<uint64_t>(link.latency.count));
+    add_cost(hash_double(link.bytes_per_second));
     add(static_cast<uint64_t>(link.bus));
   }
   for (const bool on : {topology.send_engines, topology.receive_engines, topology.shared_buses})
@@ -56,6 +60,7 @@ struct PlacementEnvironment::Start {
   Start(PlacementStart one, const Topology& topology, const PlacementEnvConfig& config)
       : name(std::move(one.name)),
         graph(std::move(one.graph)),
+        measure(std::move(one.measure)),
         simulator(graph, topology),
         entities(graph),
         ranks(path_ranks(simulator.plain())) {
@@ -68,6 +73,9 @@ struct PlacementEnvironment::Start {
       outcome = alone;
       best_device = device;
     }
+    simulator.run(on_one_device(simulator.plain(), best_device), Dispatch::kInOrder, &schedule);
+    judged = outcome;
+    if (measure) judged.makespan = measure(schedule);
     const bool visits = config.form == PlacementForm::kConstructive;
     features.emplace(simulator.plain(), entities, visits,
                      static_cast<double>(outcome.makespan.count));
@@ -84,12 +92,15 @@ struct PlacementEnvironment::Start {
 
   std::string name;
   CostGraph graph;
+  MeasureSchedule measure;  ///< empty where makespans are simulated
   FusingSimulator simulator;
   PlacementEntities entities;
   std::vector<int64_t> ranks;
   std::vector<int> fusible;  ///< by entity: a kernel reads from one of its kernels
   int best_device = 0;
-  Outcome outcome;  ///< of all on the best device
+  Outcome outcome;  ///< of all on the best device, as simulated
+  Outcome judged;   ///< with the makespan that counts
+  Timeline schedule;
   std::optional<PlacementFeatures> features;
 };
 
@@ -109,13 +120,16 @@ void PlacementEnvironment::Shared::write_spec() {
     spec.actions.push_back("place on " + device.name);
   }
   int groups = 0;
+  const bool measured = static_cast<bool>(starts.front()->measure);
   for (const auto& start : starts) {
+    REVERIE_CHECK_EQ(static_cast<bool>(start->measure), measured);
     groups = std::max(groups, start->entities.size());
-    for (int i = 0; i < start->entities.size(); ++i) ops.insert(start->features->op(i));
-    spec.starts.push_back({start->name, fingerprint_of(start->graph, topology)});
+    spec.starts.push_back({start->name, fingerprint_of(start->graph, topology, measured)});
     double bytes = 0;
-    for (const CostNode& node : start->graph.nodes())
+    for (const CostNode& node : start->graph.nodes()) {
+      ops.insert(node.op);
       bytes += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
+    }
     for (const CostTensor& tensor : start->graph.tensors())
       bytes += static_cast<double>(tensor.bytes);
     for (const Device& device : topology.devices)
@@ -138,7 +152,9 @@ void PlacementEnvironment::Shared::write_spec() {
   spec.metrics = {{"makespan", "ms"}, {"peak memory", "MiB"}};
   spec.objective = config.memory_weight == 1 ? 1 : 0;
   spec.horizon = config.horizon > 0 ? config.horizon : groups * (config.fusion ? 2 : 1);
-  spec.source = "simulator:" + topology.name;
+  spec.source = (measured ? "" : "simulator:") + topology.name;
+  spec.deterministic = !measured;
+  spec.measurable = measured;
 }
 
 PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
@@ -172,7 +188,8 @@ void PlacementEnvironment::reset(uint64_t seed) {
   steps_ = 0;
   over_ = false;
   ++counters_.resets;
-  simulate();
+  judged_ = start().judged;
+  judge(/*is_new=*/false);
 }
 
 Placement PlacementEnvironment::placement_of(const PlacementState& state) const {
@@ -192,13 +209,36 @@ Placement PlacementEnvironment::placement_of(const PlacementState& state) const 
   return placement;
 }
 
-void PlacementEnvironment::simulate() {
+void PlacementEnvironment::judge(bool is_new) {
+  const Picoseconds before = judged_.makespan;
   timeline_ = {};
   outcome_ = simulator_->run(placement(), Dispatch::kReady, &timeline_);
   ++counters_.cost_lookups;
-  if (!outcome_.feasible() || !spec().better(objective_of(outcome_), best_)) return;
-  best_ = objective_of(outcome_);
+  judged_ = outcome_;
+  if (start().measure) judged_.makespan = is_new ? start().measure(timeline_) : before;
+  if (start().measure && is_new) ++counters_.measurements;
+  if (!judged_.feasible() || !spec().better(objective_of(judged_), best_)) return;
+  best_ = objective_of(judged_);
   best_state_ = state_;
+}
+
+double PlacementEnvironment::measured_gain() const {
+  if (!spec().measurable) return Environment::measured_gain();
+  constexpr int kRuns = 5;
+  FusingSimulator simulator = start().simulator;
+  Timeline best;
+  simulator.run(best_placement(), Dispatch::kReady, &best);
+  std::vector<double> before, after;
+  for (int i = 0; i < kRuns; ++i) {
+    before.push_back(start().measure(start().schedule).seconds());
+    after.push_back(start().measure(best).seconds());
+  }
+  counters_.measurements += 2 * kRuns;
+  return 100 * (1 - median(after) / median(before));
+}
+
+const MeasureSchedule& PlacementEnvironment::measure(int start) const {
+  return shared_->starts[static_cast<size_t>(start)]->measure;
 }
 
 double PlacementEnvironment::objective_of(const Outcome& outcome) const {
@@ -207,7 +247,7 @@ double PlacementEnvironment::objective_of(const Outcome& outcome) const {
 
 /// In percent of the start; the less the better.
 double PlacementEnvironment::value(const Outcome& outcome) const {
-  const Outcome& first = start().outcome;
+  const Outcome& first = start().judged;
   const auto share = [&](double now, double then) {
     const double ratio = now / std::max(then, 1.0);
     return shared_->config.reward == PlacementReward::kSquareRoot ? std::sqrt(ratio) : ratio;
@@ -223,30 +263,32 @@ double PlacementEnvironment::value(const Outcome& outcome) const {
   return 100 * relative;
 }
 
-void PlacementEnvironment::take(const Action& action) {
+/// Whether another placement came of it.
+bool PlacementEnvironment::take(const Action& action) {
   const int devices = topology().size();
-  if (action.primary == spec().no_op()) return;
   const auto group = static_cast<size_t>(action.entity - 1);
   if (action.primary < devices) {
-    state_.device[group] = action.primary;
+    const int before = std::exchange(state_.device[group], action.primary);
     if (shared_->config.form == PlacementForm::kConstructive) ++state_.placed;
-  } else if (action.primary == fuse_action()) {
+    return action.primary != before;
+  }
+  if (action.primary == fuse_action()) {
     state_.fused[group] = 1;
   } else {
     state_.level[group] += action.primary == devices ? 1 : -1;
   }
-  simulate();
+  return true;
 }
 
 StepResult PlacementEnvironment::step(const Action& action) {
   if (over_) throw InputError("the episode is over; reset the environment before the next step");
   require_allowed(spec(), mask(), action);
-  const double before = value(outcome_);
-  take(action);
+  const double before = value(judged_);
+  if (action.primary != spec().no_op()) judge(take(action));
   ++steps_;
   ++counters_.steps;
   StepResult result;
-  result.reward = before - value(outcome_);
+  result.reward = before - value(judged_);
   const bool is_whole = shared_->config.form == PlacementForm::kConstructive &&
                         state_.placed == start().entities.size();
   result.terminated = action.primary == spec().no_op() || is_whole;
@@ -298,9 +340,8 @@ Observation PlacementEnvironment::observe() const {
 }
 
 StepInfo PlacementEnvironment::info() const {
-  return {{outcome_.makespan.milliseconds(), mebibytes(outcome_.peak_bytes)},
-          outcome_.feasible(),
-          best_};
+  return {
+      {judged_.makespan.milliseconds(), mebibytes(judged_.peak_bytes)}, judged_.feasible(), best_};
 }
 
 std::unique_ptr<Environment> PlacementEnvironment::fork() const {

@@ -9,6 +9,7 @@
 #include "env/environment.h"
 #include "env/placement/placement_features.h"
 #include "env/placement/simulator/fusing_simulator.h"
+#include "env/placement/simulator/measure_schedule.h"
 #include "env/placement/simulator/ordered_placement.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -53,6 +54,7 @@ struct PlacementEnvConfig {
 struct PlacementStart {
   std::string name;
   CostGraph graph;
+  MeasureSchedule measure = {};  ///< where makespans are measured
 };
 
 /// Places graphs on devices. An episode begins with all nodes on the best device alone, and every
@@ -75,6 +77,11 @@ struct PlacementStart {
 /// The horizon is the largest number of groups of a start, where none is given, and twice that with
 /// fusion.
 ///
+/// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. What states
+/// show is simulated all the same, with costs that were measured beforehand; as these differ from
+/// time to time, fingerprints leave them out. A step that leaves the placement as it is measures
+/// nothing. All starts have a MeasureSchedule or none has.
+///
 /// A step costs one run of the simulator, which counts as a cost look-up. Its reward is what the
 /// placement gained, in percent of the start: of makespan and peak memory by their weights,
 /// relative to the start's or of the square roots of that (ColocRL: Mirhoseini et al. 2017, section
@@ -94,6 +101,8 @@ class PlacementEnvironment : public Environment {
   Observation observe() const override;
   ActionMask mask() const override;
   StepInfo info() const override;
+  /// Start and best are run in turn, five times each; of both the median counts.
+  double measured_gain() const override;
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
@@ -102,7 +111,9 @@ class PlacementEnvironment : public Environment {
   bool fuses() const;
   /// The state, to be run as nodes are ready (Dispatch::kReady).
   Placement placement() const { return placement_of(state_); }
-  const Outcome& outcome() const { return outcome_; }
+  const Outcome& outcome() const { return judged_; }
+  /// Of a start state; empty where makespans are simulated.
+  const MeasureSchedule& measure(int start) const;
   /// The best feasible state of the episode; that it began at where none was.
   Placement best_placement() const { return placement_of(best_state_); }
 
@@ -112,9 +123,9 @@ class PlacementEnvironment : public Environment {
 
   const Start& start() const;
   Placement placement_of(const PlacementState& state) const;
-  void simulate();
+  void judge(bool is_new);
   double value(const Outcome& outcome) const;
-  void take(const Action& action);
+  bool take(const Action& action);
   void offer(int entity, ActionMask& mask) const;
   int fuse_action() const;
   double objective_of(const Outcome& outcome) const;
@@ -123,12 +134,13 @@ class PlacementEnvironment : public Environment {
   size_t start_ = 0;
   std::shared_ptr<FusingSimulator> simulator_;  ///< of this start; of this environment alone
   PlacementState state_, best_state_;
-  Outcome outcome_;
+  Outcome outcome_;  ///< as simulated
+  Outcome judged_;   ///< with the makespan that counts
   Timeline timeline_;
   double best_ = 0;
   int steps_ = 0;
   bool over_ = true;
-  EnvCounters counters_;
+  mutable EnvCounters counters_;
 };
 
 }  // namespace reverie

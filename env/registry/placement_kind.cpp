@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <utility>
 
 #include "core/base/error.h"
+#include "env/placement/cores/core_topology.h"
+#include "env/placement/cores/on_cores.h"
 #include "env/placement/simulator/grouping.h"
 #include "env/registry/placement_evaluation.h"
 
@@ -21,15 +24,23 @@ struct Starts {
 
 Starts read_starts(const EnvironmentConfig& config) {
   if (config.inputs.empty()) throw InputError("no graph: name at least one; {}", kPlacementInputs);
+  const PlacementConfig& how = config.placement;
   Starts all;
-  all.topology = read_topology(config.placement.devices);
+  std::optional<Cores> cores;
+  if (names_cores(how.devices)) cores = open_cores(how.devices);
+  all.topology = cores ? cores->topology : read_topology(how.devices);
   std::vector<std::string> names;
   for (const std::string& input : config.inputs) {
-    PlacementInput read = read_placement_input(input, all.topology, config.placement.input);
+    std::optional<OnCores> on_cores;
+    if (cores) on_cores = read_on_cores(input, *cores, how.input);
+    PlacementInput read = on_cores ? std::move(on_cores->input)
+                                   : read_placement_input(input, all.topology, how.input);
     for (const std::string& warning : read.warnings)
       all.warnings.push_back(fmt::format("{}: {}", input, warning));
     names.push_back(graph_name(input, names));
-    all.starts.push_back({names.back(), grouped(read.graph, config.placement.max_groups)});
+    const CostGraph& by = on_cores ? on_cores->model->graph() : read.graph;
+    all.starts.push_back({names.back(), grouped_by(by, read.graph, how.max_groups),
+                          on_cores ? measure_schedules(*on_cores) : MeasureSchedule()});
     all.whole.push_back(std::move(read.graph));
   }
   return all;
@@ -47,7 +58,7 @@ class PlacementKind : public EnvironmentKind {
   std::string_view inputs() const override { return kPlacementInputs; }
   std::vector<CommandOption> options() const override {
     return {{"--devices", "env.placement.devices", "NAME|FILE",
-             fmt::format("Devices and links: a YAML file, or {}",
+             fmt::format("Devices and links: a YAML file, or {}, or cores:N of this machine",
                          fmt::join(known_topologies(), ", "))}};
   }
 
@@ -66,6 +77,10 @@ class PlacementKind : public EnvironmentKind {
         std::move(all.starts), std::move(all.topology), with_horizon(config, plan.horizons));
     return placement_cases(std::move(environment), std::move(all.whole), how.placement,
                            std::move(all.warnings));
+  }
+
+  std::string measured_on(const EnvironmentConfig& config, const std::string&) const override {
+    return names_cores(config.placement.devices) ? config.placement.devices : "";
   }
 };
 

@@ -49,19 +49,43 @@ std::unique_ptr<PlacementEnvironment> fusing(PlacementForm form) {
                                                 PlacementEnvConfig{.form = form, .fusion = true});
 }
 
+/// A run that the simulator does not foresee: what runs on the last device takes three times as
+/// long.
+Picoseconds strange_run(const Timeline& timeline) {
+  int last = 0;
+  Picoseconds end, more;
+  for (const Timeline::Run& run : timeline.runs) {
+    end = std::max(end, run.end);
+    if (run.device > last) more = {};
+    last = std::max(last, run.device);
+    if (run.device == last && last > 0) more = {more.count + 2 * (run.end.count - run.start.count)};
+  }
+  return {end.count + more.count};
+}
+
+std::unique_ptr<PlacementEnvironment> measured(PlacementForm form) {
+  std::vector<PlacementStart> starts = drawn_starts();
+  for (PlacementStart& start : starts) start.measure = strange_run;
+  return std::make_unique<PlacementEnvironment>(std::move(starts), devices_with(Device::kUnlimited),
+                                                PlacementEnvConfig{.form = form});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Placement, EnvironmentConformance,
     ::testing::Values(
-        EnvironmentCase{
-            "constructive",
-            [] { return drawn(PlacementForm::kConstructive, Device::kUnlimited); }, 20, false},
+        EnvironmentCase{"constructive",
+                        [] { return drawn(PlacementForm::kConstructive, Device::kUnlimited); }, 20,
+                        false},
         EnvironmentCase{"constructive_in_little_memory",
                         [] { return drawn(PlacementForm::kConstructive, 60); }, 20, false},
         EnvironmentCase{"improving",
                         [] { return drawn(PlacementForm::kImproving, Device::kUnlimited); }},
         EnvironmentCase{"improving_memory", [] { return drawn(PlacementForm::kImproving, 60, 1); }},
-        EnvironmentCase{"constructive_fusion",
-                        [] { return fusing(PlacementForm::kConstructive); }, 20, false},
+        EnvironmentCase{"constructive_fusion", [] { return fusing(PlacementForm::kConstructive); },
+                        20, false},
+        EnvironmentCase{"measured", [] { return measured(PlacementForm::kConstructive); }, 20,
+                        false},
+        EnvironmentCase{"measured_improving", [] { return measured(PlacementForm::kImproving); }},
         EnvironmentCase{"improving_fusion", [] { return fusing(PlacementForm::kImproving); }}),
     testing::environment_case_name);
 
@@ -71,7 +95,8 @@ std::unique_ptr<PlacementEnvironment> chains(PlacementForm form,
   std::vector<CostTensor> tensors;
   for (const int producer : {0, 1, 3, 4})
     tensors.push_back({.producer = producer, .transfer = {50}, .readers = {producer + 1}});
-  std::vector<PlacementStart> starts{{"chains", testing::graph_of({10, 10, 10, 10, 10, 10}, tensors)}};
+  std::vector<PlacementStart> starts{
+      {"chains", testing::graph_of({10, 10, 10, 10, 10, 10}, tensors)}};
   return std::make_unique<PlacementEnvironment>(std::move(starts), ideal_devices(2, "d"),
                                                 PlacementEnvConfig{.form = form, .reward = reward});
 }
@@ -98,6 +123,45 @@ TEST(PlacementEnvironment, RewardsAreOfSquareRootsWhereAskedFor) {
   double reward = 0;
   for (const int group : {4, 5, 6}) reward += env->step({1, group, 0}).reward;
   EXPECT_NEAR(reward, 100 * (1 - std::sqrt(0.5)), 1e-9);
+}
+
+/// As `chains`, with two starts of the same structure and other costs, and runs that take `takes`.
+std::unique_ptr<PlacementEnvironment> measured_chains(MeasureSchedule takes) {
+  std::vector<PlacementStart> starts;
+  for (const int64_t time : {10, 12})
+    starts.push_back({fmt::format("chains{}", time),
+                      testing::graph_of({time, time, time, time},
+                                        {{.producer = 0, .transfer = {50}, .readers = {1}},
+                                         {.producer = 2, .transfer = {50}, .readers = {3}}}),
+                      takes});
+  return std::make_unique<PlacementEnvironment>(std::move(starts), ideal_devices(2, "d"),
+                                                PlacementEnvConfig{});
+}
+
+TEST(PlacementEnvironment, MeasuredMakespansAreRewardedAndSimulatedOnesAreShown) {
+  int runs = 0;
+  const auto env = measured_chains([&](const Timeline& timeline) {
+    ++runs;
+    for (const Timeline::Run& run : timeline.runs)
+      if (run.device == 1) return Picoseconds{70};
+    return Picoseconds{100};
+  });
+  EXPECT_FALSE(env->spec().deterministic);
+  EXPECT_EQ(env->spec().starts[0].fingerprint, env->spec().starts[1].fingerprint);
+  env->reset(0);
+  const int before = runs;
+  const std::vector<float> shown = env->observe().graph.graph_targets;
+  EXPECT_DOUBLE_EQ(env->step({0, 1, 0}).reward, 0) << "where it is";
+  EXPECT_EQ(runs, before) << "nothing to measure";
+  EXPECT_EQ(env->counters().measurements, 0);
+  EXPECT_DOUBLE_EQ(env->step({1, 2, 0}).reward, 30) << "slower by the simulator";
+  EXPECT_EQ(env->counters().measurements, 1);
+  EXPECT_EQ(env->outcome().makespan.count, 70);
+  EXPECT_GT(env->observe().graph.graph_targets[0], shown[0]);
+  EXPECT_DOUBLE_EQ(env->step({0, 3, 0}).reward, 0);
+  EXPECT_EQ(env->best_placement().device, (std::vector<int>{0, 1, 0, 0}));
+  EXPECT_NEAR(env->measured_gain(), 30, 1e-9);
+  EXPECT_EQ(env->counters().measurements, 11);
 }
 
 TEST(PlacementEnvironment, TheBestStateIsKept) {
@@ -173,9 +237,7 @@ TEST(PlacementEnvironment, FusionIsSeenAndIsAskedForOnce) {
 
 TEST(PlacementEnvironment, FusionIsRefusedWhereCostsHaveNoParts) {
   testing::expect_refused(
-      [] {
-        PlacementEnvironment(drawn_starts(), devices_with(100), {.fusion = true});
-      },
+      [] { PlacementEnvironment(drawn_starts(), devices_with(100), {.fusion = true}); },
       "cannot be fused: it gives costs, but not what they are made of");
 }
 

@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/models/models.h"
+#include "core/onnx/export.h"
 #include "env/registry/placement_evaluation.h"
 #include "tests/support/temporary_directory.h"
 
@@ -86,6 +88,36 @@ TEST_F(PlacementRegistry, AnEpisodesBestIsASolution) {
   EXPECT_EQ(dynamic_cast<const PlacementSolution&>(*solution).placement.device,
             (std::vector<int>{0, 1}));
   EXPECT_TRUE(one.equal(*solution, *one.solution(*environment)));
+}
+
+TEST_F(PlacementRegistry, OnCoresPlacementsAreRunAndSolutionsMeasured) {
+  const std::string model = directory_.path() + "/m.onnx";
+  export_onnx(build_model("nasrnn", {.layers = 1, .hidden = 8}), {}, model);
+  config_.inputs = {model};
+  config_.placement.devices = "cores:1";
+  EXPECT_EQ(placement_kind().measured_on(config_, ""), "cores:1");
+  EXPECT_EQ(make_environment(config_).environment->spec(),
+            make_environment(config_).environment->spec())
+      << "though costs are measured each time";
+  KindEvaluationConfig how;
+  how.placement.evaluations = 2;
+  const auto cases = placement_kind().evaluation(config_, how, {});
+  EXPECT_TRUE(cases->spec().measurable);
+  const EvaluationCase& one = *cases->cases().front();
+  std::vector<std::shared_ptr<const Solution>> solutions;
+  for (const EvaluationMethod& method : one.baselines()) {
+    EXPECT_NE(method.name, "exact");
+    if (method.name != "random") continue;
+    const MethodResult result = method.run({.seed = 1});
+    EXPECT_GT(result.best, 0);
+    EXPECT_EQ(result.work.measurements, 2);
+    solutions = {result.solution, result.solution};
+  }
+  const Measurements measured = one.measure(solutions, 6);
+  ASSERT_EQ(measured.results.size(), 2u);
+  EXPECT_EQ(measured.results[0].gain_percent, 0);
+  EXPECT_GT(measured.results[1].median, 0);
+  EXPECT_EQ(measured.results[1].rounds, 6);
 }
 
 TEST_F(PlacementRegistry, WithFusionAllAreJudgedFused) {
