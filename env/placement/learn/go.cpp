@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "env/placement/learn/draws.h"
+#include "env/placement/learn/go_steps.h"
 #include "env/placement/learn/placed_groups.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/fusion.h"
@@ -31,10 +32,7 @@ double cost_of_one_device(Evaluator& evaluator) {
 }
 
 torch::Tensor log_probabilities(const torch::Tensor& logits, const torch::Tensor& actions) {
-  return logits.log_softmax(-1)
-      .expand({actions.size(0), -1, -1})
-      .gather(-1, actions.unsqueeze(-1))
-      .squeeze(-1);
+  return logits.log_softmax(-1).gather(-1, actions.unsqueeze(-1)).squeeze(-1);
 }
 
 }  // namespace
@@ -44,7 +42,7 @@ struct Go::Graph {
   explicit Graph(Evaluator& one)
       : evaluator(&one),
         features(one.simulator()),
-        entities(one.graph()),
+        order(one.simulator()),
         ranks(path_ranks(one.simulator())),
         unit(cost_of_one_device(one)) {}
 
@@ -55,7 +53,7 @@ struct Go::Graph {
     for (size_t task = 0; task < decided.size(); ++task) {
       const int64_t* action = decided[task][sample].data_ptr<int64_t>();
       if (tasks[task] == GoTask::kPlacement)
-        placement.device = entities.spread({action, action + entities.size()});
+        placement.device = order.entities().spread({action, action + order.entities().size()});
       else if (tasks[task] == GoTask::kScheduling)
         placement.priority = by_levels<int64_t>(action);
       else
@@ -102,7 +100,7 @@ struct Go::Graph {
 
   Evaluator* evaluator;
   NodeFeatures features;
-  PlacementEntities entities;
+  GoOrder order;
   std::vector<int64_t> ranks;
   double unit;                      ///< of costs
   std::vector<torch::Tensor> held;  ///< where tasks are learned apart: by task, its best decision
@@ -110,6 +108,7 @@ struct Go::Graph {
 };
 
 struct Go::Samples {
+  torch::Tensor columns;  ///< [samples, entities, devices, GoSteps::kColumns] if they were placed
   std::vector<torch::Tensor> decided;            ///< by task: int64 [samples, entities or nodes]
   std::vector<torch::Tensor> log_probabilities;  ///< undefined where the decision was held
   torch::Tensor advantages;  ///< [samples, 1]; undefined where they are all equal
@@ -133,20 +132,59 @@ size_t Go::tasks_for(const Graph& graph) const {
   return tasks.size() - (!fuses && tasks.back() == GoTask::kFusion ? 1 : 0);
 }
 
+torch::Tensor Go::place_entities(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                                 int64_t count, const Choice& choose, Samples& samples) {
+  const GoNetworkImpl::Entities all = network_->entities(graph.features, encoded);
+  const int64_t entities = graph.order.entities().size();
+  samples.columns = torch::empty({count, entities, devices_, GoSteps::kColumns});
+  samples.decided.push_back(torch::empty({count, entities}, torch::kLong));
+  std::vector<GoSteps> steps(static_cast<size_t>(count), GoSteps(graph.order));
+  while (steps[0].next() >= 0) {
+    const int64_t entity = steps[0].next();
+    const torch::Tensor columns = torch::empty({count, devices_, GoSteps::kColumns});
+    float* row = columns.data_ptr<float>();
+    for (const GoSteps& one : steps) one.describe(std::exchange(row, row + columns.stride(0)));
+    const torch::Tensor chosen = choose(
+        network_->devices(all.logits.select(1, entity), all.states.select(1, entity), columns));
+    const int64_t* device = chosen.data_ptr<int64_t>();
+    for (GoSteps& one : steps) one.place(static_cast<int>(*device++));
+    samples.columns.select(1, entity).copy_(columns);
+    samples.decided.back().select(1, entity).copy_(chosen);
+  }
+  return network_->devices(all.logits, all.states, samples.columns);
+}
+
+torch::Tensor Go::decide_next(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                              int64_t count, const Choice& choose, Samples& samples) {
+  if (samples.decided.empty()) return place_entities(graph, encoded, count, choose, samples);
+  const auto logits = network_->levels(graph.features, encoded, samples.decided);
+  samples.decided.push_back(choose(logits));
+  return logits;
+}
+
+torch::Tensor Go::logits(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                         const Samples& samples, size_t task) {
+  const auto first = samples.decided.begin();
+  if (task > 0)
+    return network_->levels(graph.features, encoded, {first, first + static_cast<ptrdiff_t>(task)});
+  const GoNetworkImpl::Entities all = network_->entities(graph.features, encoded);
+  return network_->devices(all.logits, all.states, samples.columns);
+}
+
 void Go::decide(const Graph& graph, Samples& samples) {
   const size_t all = tasks_for(graph);
   const size_t turn =
       std::min(static_cast<size_t>(graph.evaluator->used() * static_cast<double>(all)),
                std::min(graph.held.size(), all - 1));
   const GoNetworkImpl::Encoded encoded = network_->encode(graph.features);
+  const Choice draw = [this](const torch::Tensor& logits) { return draw_actions(logits, rng_); };
   for (size_t task = 0; task < (options_.separate ? turn + 1 : all); ++task) {
     if (options_.separate && task < turn) {
       samples.decided.push_back(graph.held[task].expand({options_.samples, -1}));
       samples.log_probabilities.emplace_back();
       continue;
     }
-    const auto logits = network_->logits(graph.features, encoded, samples.decided);
-    samples.decided.push_back(draw_actions(logits.expand({options_.samples, -1, -1}), rng_));
+    const auto logits = decide_next(graph, encoded, options_.samples, draw, samples);
     samples.log_probabilities.push_back(log_probabilities(logits, samples.decided.back()));
   }
 }
@@ -165,23 +203,23 @@ Go::Samples Go::draw(Graph& graph) {
   const auto drawn = torch::tensor(rewards).unsqueeze(1);
   if (rewards.size() < 2 || drawn.std().item<float>() == 0) return samples;
   samples.advantages = (drawn - drawn.mean()) / drawn.std();
-  for (auto* const tensors : {&samples.decided, &samples.log_probabilities})
-    for (torch::Tensor& tensor : *tensors)
-      if (tensor.defined()) tensor = tensor.slice(0, 0, std::ssize(rewards));
+  const auto keep = [&](torch::Tensor& tensor) {
+    if (tensor.defined()) tensor = tensor.slice(0, 0, std::ssize(rewards));
+  };
+  keep(samples.columns);
+  std::ranges::for_each(samples.decided, keep);
+  std::ranges::for_each(samples.log_probabilities, keep);
   return samples;
 }
 
 torch::Tensor Go::loss(const Graph& graph, const Samples& samples, double entropy) {
   const GoNetworkImpl::Encoded encoded = network_->encode(graph.features);
   torch::Tensor sum = torch::zeros({});
-  std::vector<torch::Tensor> decided;
   for (size_t task = 0; task < samples.decided.size(); ++task) {
-    decided.push_back(samples.decided[task]);
     if (!samples.log_probabilities[task].defined()) continue;
-    const auto logits =
-        network_->logits(graph.features, encoded, {decided.begin(), decided.end() - 1});
+    const auto logits = this->logits(graph, encoded, samples, task);
     const auto ratio =
-        (log_probabilities(logits, decided.back()) - samples.log_probabilities[task]).exp();
+        (log_probabilities(logits, samples.decided[task]) - samples.log_probabilities[task]).exp();
     const auto clipped = ratio.clamp(1 - options_.clip, 1 + options_.clip);
     const auto gain = torch::min(ratio * samples.advantages, clipped * samples.advantages);
     const auto log_p = logits.log_softmax(-1);
@@ -219,10 +257,10 @@ void Go::place(Evaluator& evaluator) {
   require_devices(evaluator, devices_);
   const Graph graph(evaluator);
   const GoNetworkImpl::Encoded encoded = network_->encode(graph.features);
-  std::vector<torch::Tensor> decided;
-  for (size_t task = 0; task < tasks_for(graph); ++task)
-    decided.push_back(network_->logits(graph.features, encoded, decided).argmax(-1));
-  evaluator.evaluate(graph.placement(network_->tasks(), decided, 0));
+  const Choice likeliest = [](const torch::Tensor& logits) { return logits.argmax(-1); };
+  Samples one;
+  while (one.decided.size() < tasks_for(graph)) decide_next(graph, encoded, 1, likeliest, one);
+  evaluator.evaluate(graph.placement(network_->tasks(), one.decided, 0));
 }
 
 }  // namespace reverie

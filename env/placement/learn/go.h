@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct GoOptions {
 };
 
 /// GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020): a policy that decides
-/// the devices of all entities, then the priorities of all nodes, and then what is fused first,
-/// each at once (go_network.h).
+/// the devices of all entities, then the priorities of all nodes, and then what is fused first
+/// (go_network.h). Priorities and fusion are decided at once. Entities are placed one after the
+/// other, so that equal branches can be parted; the sources decide these at once, too.
 ///
 /// The reward of a placement is -sqrt(c / c1), c its cost and c1 that of the best device alone, and
 /// -10 where it does not fit into memory. What is learned from is the reward less the mean of the
@@ -34,8 +36,6 @@ struct GoOptions {
 /// a clipped ratio each (PPO, Schulman et al. 2017, equation 7). Nodes of one level of priority run
 /// by the longest path. Nodes are fused by greedy_fusion, the highest level of fusion first, and
 /// those of the lowest level not at all with their readers.
-///
-/// Nodes that look alike are decided alike: the likeliest decision never parts equal branches.
 ///
 /// The sources tell the tasks, the parts of the network, and that the gradient is like PPO's. The
 /// form of the reward and the clip are those of a public attempt to rebuild it. Batch, samples,
@@ -52,10 +52,20 @@ class Go : public PlacementLearner {
  private:
   struct Graph;
   struct Samples;
+  /// Of logits [..., actions], actions [...].
+  using Choice = std::function<torch::Tensor(const torch::Tensor& logits)>;
 
   size_t tasks_for(const Graph& graph) const;
   Samples draw(Graph& graph);
   void decide(const Graph& graph, Samples& samples);
+  /// So many decisions of the next task are added; their logits.
+  torch::Tensor decide_next(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                            int64_t count, const Choice& choose, Samples& samples);
+  torch::Tensor place_entities(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                               int64_t count, const Choice& choose, Samples& samples);
+  /// Of a task that was decided.
+  torch::Tensor logits(const Graph& graph, const GoNetworkImpl::Encoded& encoded,
+                       const Samples& samples, size_t task);
   void update(std::span<Graph> graphs);
   torch::Tensor loss(const Graph& graph, const Samples& samples, double entropy);
 

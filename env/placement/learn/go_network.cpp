@@ -1,6 +1,7 @@
 #include "env/placement/learn/go_network.h"
 
 #include "core/base/error.h"
+#include "env/placement/learn/go_steps.h"
 
 namespace reverie {
 namespace {
@@ -25,12 +26,17 @@ GoNetworkImpl::GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSiz
       tasks_embedding_(
           register_module("tasks", torch::nn::Embedding(std::ssize(tasks_), sizes.width))),
       input_(register_module("input", Linear(node_columns(devices), sizes.width))),
+      entity_(register_module("entity", Linear(sizes.width, sizes.width))),
+      device_(register_module("device", Linear(GoSteps::kColumns, sizes.width))),
+      choice_(register_module("choice", Linear(sizes.width, 1))),
       pools_(register_module("pools", torch::nn::ModuleList())),
       mixes_(register_module("mixes", torch::nn::ModuleList())),
       attentions_(register_module("attentions", torch::nn::ModuleList())),
       embeddings_(register_module("embeddings", torch::nn::ModuleList())),
       heads_(register_module("heads", torch::nn::ModuleList())),
-      shared_(register_module("shared", SegmentAttention(sizes.width, sizes.heads))) {
+      shared_(register_module("shared", SegmentAttention(sizes.width, sizes.heads))),
+      norm_(register_module("norm",
+                            torch::nn::LayerNorm(torch::nn::LayerNormOptions({sizes.width})))) {
   for (int64_t layer = 0; layer < sizes.samplings; ++layer) {
     pools_->push_back(Linear(sizes.width, 2 * sizes.width));
     mixes_->push_back(Linear(3 * sizes.width, sizes.width));
@@ -48,6 +54,7 @@ void GoNetworkImpl::begin_evenly() {
   const torch::NoGradGuard guard;
   for (const auto& head : *heads_)
     head->as<torch::nn::Sequential>()->ptr(3)->as<Linear>()->weight.mul_(kFirstHead);
+  choice_->weight.mul_(kFirstHead);
 }
 
 torch::Tensor GoNetworkImpl::sampled(const NodeFeatures& features) {
@@ -72,18 +79,31 @@ GoNetworkImpl::Encoded GoNetworkImpl::encode(const NodeFeatures& features) {
   return {states, graph};
 }
 
-torch::Tensor GoNetworkImpl::logits(const NodeFeatures& features, const Encoded& encoded,
+GoNetworkImpl::Entities GoNetworkImpl::entities(const NodeFeatures& features,
+                                                const Encoded& encoded) {
+  REVERIE_CHECK(tasks_.front() == GoTask::kPlacement);
+  const auto states =
+      shared_->forward(encoded.states + tasks_embedding_->weight[0], encoded.graph, sizes_.segment);
+  return {features.mean_of_entities(heads_[0]->as<torch::nn::Sequential>()->forward(states)),
+          features.mean_of_entities(entity_(norm_(states)))};
+}
+
+torch::Tensor GoNetworkImpl::devices(const torch::Tensor& logits, const torch::Tensor& states,
+                                     const torch::Tensor& columns) {
+  return logits + choice_((states.unsqueeze(-2) + device_(columns)).relu()).squeeze(-1);
+}
+
+torch::Tensor GoNetworkImpl::levels(const NodeFeatures& features, const Encoded& encoded,
                                     const std::vector<torch::Tensor>& decided) {
   const size_t next = decided.size();
-  REVERIE_CHECK(next < tasks_.size());
+  REVERIE_CHECK(next > 0 && next < tasks_.size());
   auto states = encoded.states + tasks_embedding_->weight[static_cast<int64_t>(next)];
   for (size_t task = 0; task < next; ++task) {
     const auto residual = embeddings_[task]->as<torch::nn::Embedding>()->forward(decided[task]);
-    states = states + (tasks_[task] == GoTask::kPlacement ? features.of_nodes(residual) : residual);
+    states = states + (task == 0 ? features.of_nodes(residual) : residual);
   }
   states = shared_->forward(states, encoded.graph, sizes_.segment);
-  const auto rows = heads_[next]->as<torch::nn::Sequential>()->forward(states);
-  return tasks_[next] == GoTask::kPlacement ? features.mean_of_entities(rows) : rows;
+  return heads_[next]->as<torch::nn::Sequential>()->forward(states);
 }
 
 }  // namespace reverie

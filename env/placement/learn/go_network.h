@@ -22,8 +22,7 @@ struct GoSizes {
 /// The tasks in the order in which they are decided.
 enum class GoTask : uint8_t { kPlacement, kScheduling, kFusion };
 
-/// The policy of GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020). All
-/// decisions of a task are made in one shot.
+/// The policy of GO (Zhou et al., "Transferable Graph Optimizers for ML Compilers", 2020).
 ///
 /// - GraphSAGE (Hamilton, Ying and Leskovec 2017, section 3.3) with max pooling, inputs and outputs
 ///   apart: h' = relu(W [h, max over inputs of relu(P h), max over outputs of relu(Q h)]).
@@ -34,6 +33,11 @@ enum class GoTask : uint8_t { kPlacement, kScheduling, kFusion };
 ///   of the layers below, an embedding of the task, and embeddings of what was decided for the node
 ///   in the tasks before (residual connections).
 /// - A head a task. Entities are placed by the mean over their nodes.
+///
+/// Placement departs from the sources, which decide all devices in one shot: entities are placed
+/// one after the other, and to a device's logit of that head W3 relu(W1 state + W2 columns) is
+/// added, of the entity's state and of what is known of the device by then (GoSteps). The weights
+/// are the same for all devices. Decisions with a schedule that grows are DOPPLER's (ICLR 2026).
 class GoNetworkImpl : public torch::nn::Module {
  public:
   GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSizes& sizes = {});
@@ -43,10 +47,19 @@ class GoNetworkImpl : public torch::nn::Module {
     torch::Tensor graph;   ///< [width]
   };
   Encoded encode(const NodeFeatures& features);
-  /// Logits of the next task: [samples, entities, devices] for placement, [samples, nodes, levels]
-  /// for the others. `decided`: for each task before it int64 [samples, entities or nodes]. Without
-  /// any, `samples` is 1.
-  torch::Tensor logits(const NodeFeatures& features, const Encoded& encoded,
+  /// The part of placement that is the same at all steps.
+  struct Entities {
+    torch::Tensor logits;  ///< [1, entities, devices]: of the head
+    torch::Tensor states;  ///< [1, entities, width]: W1 state
+  };
+  Entities entities(const NodeFeatures& features, const Encoded& encoded);
+  /// Logits of devices [..., devices], of slices of Entities and of
+  /// `columns` [..., devices, GoSteps::kColumns].
+  torch::Tensor devices(const torch::Tensor& logits, const torch::Tensor& states,
+                        const torch::Tensor& columns);
+  /// Logits of the next task, which is not placement: [samples, nodes, levels]. `decided`: for each
+  /// task before it int64 [samples, entities or nodes].
+  torch::Tensor levels(const NodeFeatures& features, const Encoded& encoded,
                        const std::vector<torch::Tensor>& decided);
 
   /// Makes all decisions about equally likely; after weights were drawn.
@@ -61,9 +74,10 @@ class GoNetworkImpl : public torch::nn::Module {
   std::vector<GoTask> tasks_;
   GoSizes sizes_;
   torch::nn::Embedding operators_, tasks_embedding_;
-  torch::nn::Linear input_;
+  torch::nn::Linear input_, entity_, device_, choice_;
   torch::nn::ModuleList pools_, mixes_, attentions_, embeddings_, heads_;
   SegmentAttention shared_;
+  torch::nn::LayerNorm norm_;  ///< of states of entities
 };
 TORCH_MODULE(GoNetwork);
 

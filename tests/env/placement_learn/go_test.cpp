@@ -13,12 +13,12 @@ CostTensor edge(int from, int to, int64_t transfer) {
   return {.producer = from, .bytes = 1, .transfer = {transfer}, .readers = {to}};
 }
 
-/// Two chains: nodes of the first take 10, those of the second 8.
-CostGraph chains(int length, int64_t transfer) {
+/// Two chains: nodes of the first take 10, those of the second 8 or another time.
+CostGraph chains(int length, int64_t transfer, int64_t second = 8) {
   std::vector<int64_t> times;
   std::vector<CostTensor> tensors;
   for (int node = 0; node < 2 * length; ++node) {
-    times.push_back(node % 2 == 0 ? 10 : 8);
+    times.push_back(node % 2 == 0 ? 10 : second);
     if (node + 2 < 2 * length) tensors.push_back(edge(node, node + 2, transfer));
   }
   return testing::graph_of(times, tensors);
@@ -82,6 +82,18 @@ TEST_P(GoKinds, LearnThatChainsBelongOnDevicesOfTheirOwn) {
     found += makespan(evaluator) == 40 ? 1 : 0;
   }
   EXPECT_GE(found, 2);
+}
+
+TEST_P(GoKinds, TheLikeliestDecisionPartsEqualChains) {
+  const CostGraph graph = chains(4, 5, /*second=*/10);
+  int parted = 0;
+  for (const uint64_t seed : {1, 2, 3}) {
+    const auto go = learner(seed);
+    Evaluator evaluator = evaluator_of(graph, 800);
+    learn(*go, evaluator);
+    parted += makespan_placed(*go, graph) == 40 ? 1 : 0;
+  }
+  EXPECT_GE(parted, 2) << "80 where both are on one device";
 }
 
 TEST_P(GoKinds, SpendTheBudgetOfEachGraphAndNoMore) {
@@ -150,19 +162,22 @@ std::vector<double> as_numbered() { return {2, 1, 0}; }
 
 TEST(GoFusion, DecidesTogetherWithDevicesWhatIsFused) {
   const CostGraph graph = fork_that_fusion_delays();
-  for (const char* kind : {"go", "go_separate"})
-    for (const uint64_t seed : {1, 2}) {
+  for (const char* kind : {"go", "go_separate"}) {
+    int found = 0;
+    for (const uint64_t seed : {1, 2, 3}) {
       const auto go = learner_kind(kind).make(2, seed);
       Evaluator evaluator(graph, kTwo, PlacementObjective::kMakespan, {.evaluations = 600},
                           as_numbered());
       learn(*go, evaluator);
       EXPECT_EQ(evaluator.evaluations(), 600);
-      EXPECT_LE(makespan(evaluator), 111) << kind << ": 199 where 0 is fused";
+      found += makespan(evaluator) <= 111 ? 1 : 0;
       Evaluator heads(graph, kTwo, PlacementObjective::kMakespan, {.evaluations = 1},
                       as_numbered());
       go->place(heads);
       EXPECT_EQ(heads.best().kernel.size(), 3u);
     }
+    EXPECT_GE(found, 2) << kind << ": 199 where 0 is fused";
+  }
 }
 
 TEST(GoFusion, IsNotDecidedWhereNothingIsFused) {
@@ -197,7 +212,7 @@ TEST(Go, FusionDependsOnAllThatWasDecidedBefore) {
   const auto encoded = network->encode(features);
   auto devices = torch::zeros({3, 6}, torch::kLong), levels = devices.clone();
   devices[1][2] = levels[2][4] = 1;
-  const auto logits = network->logits(features, encoded, {devices, levels});
+  const auto logits = network->levels(features, encoded, {devices, levels});
   EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{3, 6, GoSizes().levels}));
   EXPECT_FALSE(logits[0].allclose(logits[1]));
   EXPECT_FALSE(logits[0].allclose(logits[2]));
@@ -210,7 +225,7 @@ TEST(Go, PrioritiesDependOnTheDevicesThatWereDrawn) {
   const auto encoded = network->encode(features);
   auto devices = torch::zeros({2, 6}, torch::kLong);
   devices[1][2] = 1;
-  const auto logits = network->logits(features, encoded, {devices});
+  const auto logits = network->levels(features, encoded, {devices});
   EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 6, GoSizes().levels}));
   EXPECT_FALSE(logits[0].allclose(logits[1]));
 }
