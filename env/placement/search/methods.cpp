@@ -68,6 +68,18 @@ void improve(Evaluator& evaluator, uint64_t seed) {
   local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
 }
 
+/// Where runs judge, it begins with what it finds by the simulator, which costs next to nothing.
+void improve_or_begin_simulated(Evaluator& evaluator, uint64_t seed) {
+  constexpr int64_t kSimulated = 2000;
+  if (!evaluator.measure()) return improve(evaluator, seed);
+  Evaluator simulated(evaluator.graph(), evaluator.topology(), evaluator.objective(),
+                      {.evaluations = kSimulated}, evaluator.fusion());
+  improve(simulated, seed);
+  evaluator.evaluate(simulated.best(), Dispatch::kInOrder);
+  if (!evaluator.spent())
+    local_search(evaluator, Placement(evaluator.best()), Rng(seed).fork(1));
+}
+
 void anneal_from_one_device(Evaluator& evaluator, uint64_t seed) {
   each_device(evaluator, seed);
   anneal(evaluator, Placement(evaluator.best()), Rng(seed));
@@ -88,7 +100,8 @@ std::vector<PlaceMethod> all_methods() {
       {"etf", "the node that can start earliest", plan<etf>, false, 3000},
       {"heft", "the longest path first, where it ends earliest", plan<heft>, false},
       {"random", "the best of random devices", random_placements},
-      {"local", "search over list schedules, then iterated local search", improve},
+      {"local", "search over list schedules, then iterated local search",
+       improve_or_begin_simulated},
       {"brkga", "a genetic algorithm on random keys",
        [](Evaluator& evaluator, uint64_t seed) { brkga(evaluator, {}, {}, Rng(seed)); }},
       {"annealing", "simulated annealing from the best device", anneal_from_one_device},

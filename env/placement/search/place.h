@@ -28,7 +28,7 @@ struct PlaceOptions {
   /// where a method says nothing of fusion.
   bool fuse = false;
   /// Judges makespans in the simulator's place. Those of PlacedBy are measured anew, so that luck
-  /// chooses, but does not count.
+  /// chooses, but does not count: the median of five.
   MeasureSchedule measure = {};
 };
 

@@ -39,17 +39,32 @@ TEST(Evaluator, KeepsWhatIsBestByRuns) {
 }
 
 TEST(Place, ByRunsTellsWhatWasMeasuredAnewAndBelievesNoBound) {
-  const CostGraph graph = two_tasks();
+  const CostGraph graph = testing::graph_of({200, 200}, {});
   const Topology topology = ideal_devices(2, "d");
   const std::vector<PlaceMethod> methods{place_method(place_methods(), "random")};
   int runs = 0;
-  const MeasureSchedule shorter_each_time = [&](const Timeline&) { return Picoseconds{8 - runs++}; };
+  const MeasureSchedule shorter_each_time = [&](const Timeline&) { return Picoseconds{100 - runs++}; };
   const PlaceResult result =
       place(graph, topology, methods, {.budget = {.evaluations = 4}, .measure = shorter_each_time});
   EXPECT_TRUE(result.measured);
-  EXPECT_EQ(runs, 5) << "also below the bound";
+  EXPECT_EQ(runs, 9) << "also below the bound";
   EXPECT_EQ(result.methods[0].evaluations, 4);
-  EXPECT_EQ(result.methods[0].outcome.makespan.count, 4);
+  EXPECT_EQ(result.methods[0].outcome.makespan.count, 100 - 6);
+}
+
+TEST(Local, BeginsByTheSimulatorWhereRunsJudge) {
+  const CostGraph graph = testing::graph_of({10, 20, 30, 40, 50}, {});
+  const Topology topology = ideal_devices(2, "d");
+  Evaluator evaluator(graph, topology, PlacementObjective::kMakespan, {.evaluations = 1});
+  int64_t simulated = 0;
+  evaluator.measure_by([&](const Timeline& timeline) {
+    for (const Timeline::Run& run : timeline.runs) simulated = std::max(simulated, run.end.count);
+    return Picoseconds{1000};
+  });
+  place_method(place_methods(), "local").run(evaluator, 1);
+  EXPECT_EQ(simulated, 80) << "50 and 30, and the others, are the best";
+  EXPECT_EQ(evaluator.evaluations(), 1);
+  EXPECT_EQ(evaluator.best_outcome().makespan.count, 1000);
 }
 
 TEST(Place, ByRunsRefusesWhatIsTiedToTheSimulator) {
