@@ -47,6 +47,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
      {"core", "env/placement/graph", "env/placement/simulator", "env/placement/search",
       "env/placement/report"}},
     {"env/placement/learn", {"core", "env/placement"}},
+    {"env/registry", {"core", "env"}},
     {"datasets", {"core", "env"}},
     {"worldmodel/network", {"core", "env", "datasets"}},
     {"worldmodel/batch", {"core", "env", "datasets", "worldmodel/network"}},
