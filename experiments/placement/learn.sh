@@ -26,7 +26,7 @@ case ${2:-} in
     done ;;
   transfer)
     for left_out in $families; do
-      learn go 2000 "$1/go_$left_out.pt" ${families/$left_out/}
+      learn go_placement 2000 "$1/go_$left_out.pt" ${families/$left_out/}
       learn placeto 4000 "$1/placeto_$left_out.pt" ${families/$left_out/}
     done ;;
   *)
