@@ -3,10 +3,45 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/config.h"
 #include "env/placement/graph/placement_input.h"
-#include "env/placement/placement_environment.h"
 
 namespace reverie {
+
+enum class PlacementForm : uint8_t { kConstructive, kImproving };
+enum class PlacementReward : uint8_t { kRelative, kSquareRoot };
+
+inline EnumNames<PlacementForm> enum_names(PlacementForm) {
+  return {{PlacementForm::kConstructive, "constructive"}, {PlacementForm::kImproving, "improving"}};
+}
+inline EnumNames<PlacementReward> enum_names(PlacementReward) {
+  return {{PlacementReward::kRelative, "relative"}, {PlacementReward::kSquareRoot, "sqrt"}};
+}
+
+struct PlacementEnvConfig {
+  PlacementForm form = PlacementForm::kConstructive;
+  PlacementReward reward = PlacementReward::kRelative;
+  double memory_weight = 0;
+  bool fusion = false;
+  int horizon = 0;  ///< no setting of its own, but env.horizon
+
+  template <class V>
+  void fields(V& v) {
+    v.field(
+        "form", form,
+        "constructive: one group after the other is placed; improving: any group, again and again");
+    v.field("reward", reward,
+            "What a step gains, in percent of the best device alone: relative, or of square roots "
+            "(sqrt)");
+    v.field("memory_weight", memory_weight,
+            "Share of peak memory in what is gained; the rest is makespan, and 1 makes peak memory "
+            "the objective",
+            between(0, 1));
+    v.field("fusion", fusion,
+            "Groups may also be fused with what reads from them; the graphs must say what their "
+            "costs are made of");
+  }
+};
 
 /// Settings of the environment `placement`. Its graphs are env.inputs.
 struct PlacementConfig {
@@ -17,7 +52,8 @@ struct PlacementConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field("devices", devices, "A YAML file of devices and links, one that is built in, or cores:N: cores of this "
+    v.field("devices", devices,
+            "A YAML file of devices and links, one that is built in, or cores:N: cores of this "
             "machine, which run what is placed");
     v.field("max_groups", max_groups,
             "Groups of operators that are placed, at most; larger graphs have larger ones",

@@ -2,180 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
 #include "core/base/statistics.h"
-#include "env/placement/graph/kernel_cost.h"
-#include "env/placement/search/heuristics.h"
 
 namespace reverie {
 namespace {
-
-constexpr char kOther[] = "other";
-
-uint64_t hash_double(double value) { return hash_string(fmt::format("{:a}", value)); }
-
-uint64_t fingerprint_of(const CostGraph& graph, const Topology& topology, bool is_measured) {
-  uint64_t hash = hash_string("placement");
-  const auto add = [&](uint64_t word) { hash = hash_combine(hash, word); };
-  const auto add_cost = [&](uint64_t word) {
-    if (!is_measured) add(word);
-  };
-  for (int node = 0; node < graph.size(); ++node) {
-    const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
-    add(hash_string(one.op));
-    for (const int64_t number : {one.persistent_bytes, one.temporary_bytes, int64_t{one.group}})
-      add(static_cast<uint64_t>(number));
-    for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind)
-      add_cost(static_cast<uint64_t>(graph.cost(node, kind).count));
-  }
-  for (const CostTensor& tensor : graph.tensors()) {
-    for (const int64_t number : {int64_t{tensor.producer}, tensor.bytes, tensor.transfer.count})
-      add(static_cast<uint64_t>(number));
-    for (const int reader : tensor.readers) add(static_cast<uint64_t>(reader));
-  }
-  for (const Device& device : topology.devices) {
-    add(hash_string(device.kind));
-    add(static_cast<uint64_t>(device.memory_bytes));
-  }
-  for (const Link& link : topology.links) {
-    add_cost(static_cast<uint64_t>(link.latency.count));
-    add_cost(hash_double(link.bytes_per_second));
-    add(static_cast<uint64_t>(link.bus));
-  }
-  for (const bool on : {topology.send_engines, topology.receive_engines, topology.shared_buses})
-    add(on ? 1 : 0);
-  return hash;
-}
 
 double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
 
 }  // namespace
 
-struct PlacementEnvironment::Start {
-  Start(PlacementStart one, const Topology& topology, const PlacementEnvConfig& config)
-      : name(std::move(one.name)),
-        graph(std::move(one.graph)),
-        measure(std::move(one.measure)),
-        simulator(graph, topology),
-        entities(graph),
-        ranks(path_ranks(simulator.plain())) {
-    if (config.fusion) find_fusible();
-    const auto key = [](const Outcome& of) { return std::pair(of.bytes_over, of.makespan); };
-    for (int device = 0; device < topology.size(); ++device) {
-      const Outcome alone =
-          simulator.run(on_one_device(simulator.plain(), device), Dispatch::kInOrder);
-      if (device > 0 && key(alone) >= key(outcome)) continue;
-      outcome = alone;
-      best_device = device;
-    }
-    simulator.run(on_one_device(simulator.plain(), best_device), Dispatch::kInOrder, &schedule);
-    judged = outcome;
-    if (measure) judged.makespan = measure(schedule);
-    const bool visits = config.form == PlacementForm::kConstructive;
-    features.emplace(simulator.plain(), entities, visits,
-                     static_cast<double>(outcome.makespan.count));
-  }
-
-  void find_fusible() {
-    require_parts(graph);
-    fusible.resize(static_cast<size_t>(entities.size()));
-    for (const CostTensor& tensor : graph.tensors())
-      for (const int reader : tensor.readers)
-        if (starts_kernel(graph, tensor.producer) && starts_kernel(graph, reader))
-          fusible[static_cast<size_t>(entities.of(tensor.producer))] = 1;
-  }
-
-  std::string name;
-  CostGraph graph;
-  MeasureSchedule measure;  ///< empty where makespans are simulated
-  FusingSimulator simulator;
-  PlacementEntities entities;
-  std::vector<int64_t> ranks;
-  std::vector<int> fusible;  ///< by entity: a kernel reads from one of its kernels
-  int best_device = 0;
-  Outcome outcome;  ///< of all on the best device, as simulated
-  Outcome judged;   ///< with the makespan that counts
-  Timeline schedule;
-  std::optional<PlacementFeatures> features;
-};
-
-struct PlacementEnvironment::Shared {
-  Topology topology;
-  PlacementEnvConfig config;
-  EnvSpec spec;
-  std::vector<std::unique_ptr<Start>> starts;
-
-  void write_spec();
-};
-
-void PlacementEnvironment::Shared::write_spec() {
-  std::set<std::string> kinds, ops;
-  for (const Device& device : topology.devices) {
-    kinds.insert("device " + device.kind);
-    spec.actions.push_back("place on " + device.name);
-  }
-  int groups = 0;
-  const bool measured = static_cast<bool>(starts.front()->measure);
-  for (const auto& start : starts) {
-    REVERIE_CHECK_EQ(static_cast<bool>(start->measure), measured);
-    groups = std::max(groups, start->entities.size());
-    spec.starts.push_back({start->name, fingerprint_of(start->graph, topology, measured)});
-    double bytes = 0;
-    for (const CostNode& node : start->graph.nodes()) {
-      ops.insert(node.op);
-      bytes += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
-    }
-    for (const CostTensor& tensor : start->graph.tensors())
-      bytes += static_cast<double>(tensor.bytes);
-    for (const Device& device : topology.devices)
-      if (bytes > static_cast<double>(device.memory_bytes)) spec.may_be_infeasible = true;
-  }
-  ops.erase(kOther);
-  spec.name = "placement";
-  spec.node_types.assign(kinds.begin(), kinds.end());
-  spec.node_types.insert(spec.node_types.end(), ops.begin(), ops.end());
-  spec.node_types.push_back(kOther);
-  spec.other_type = kOther;
-  spec.node_features = PlacementFeatures::node_features(topology, config.fusion);
-  spec.edge_features = PlacementFeatures::edge_features();
-  spec.action_features = PlacementFeatures::action_features();
-  if (config.form == PlacementForm::kImproving)
-    spec.actions.insert(spec.actions.end(), {"raise", "lower"});
-  if (config.fusion) spec.actions.push_back("fuse");
-  spec.actions.push_back("NO-OP");
-  spec.targets = PlacementFeatures::targets();
-  spec.metrics = {{"makespan", "ms"}, {"peak memory", "MiB"}};
-  spec.objective = config.memory_weight == 1 ? 1 : 0;
-  spec.horizon = config.horizon > 0 ? config.horizon : groups * (config.fusion ? 2 : 1);
-  spec.source = (measured ? "" : "simulator:") + topology.name;
-  spec.deterministic = !measured;
-  spec.measurable = measured;
-}
-
 PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
-                                           const PlacementEnvConfig& config) {
-  REVERIE_CHECK(!starts.empty());
-  auto shared = std::make_shared<Shared>();
-  shared->topology = std::move(topology);
-  shared->config = config;
-  for (PlacementStart& start : starts)
-    shared->starts.push_back(std::make_unique<Start>(std::move(start), shared->topology, config));
-  shared->write_spec();
-  shared_ = std::move(shared);
-}
-
-const EnvSpec& PlacementEnvironment::spec() const { return shared_->spec; }
-const CostGraph& PlacementEnvironment::graph() const { return start().graph; }
-const Topology& PlacementEnvironment::topology() const { return shared_->topology; }
-bool PlacementEnvironment::fuses() const { return shared_->config.fusion; }
-const PlacementEnvironment::Start& PlacementEnvironment::start() const {
-  return *shared_->starts[start_];
-}
+                                           const PlacementEnvConfig& config)
+    : shared_(std::make_shared<const PlacementStarts>(std::move(starts), std::move(topology),
+                                                      config)) {}
 
 void PlacementEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % static_cast<uint64_t>(spec().start_states()));

@@ -2,60 +2,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "core/base/config.h"
 #include "env/environment.h"
-#include "env/placement/placement_features.h"
+#include "env/placement/placement_starts.h"
 #include "env/placement/simulator/fusing_simulator.h"
 #include "env/placement/simulator/measure_schedule.h"
-#include "env/placement/simulator/ordered_placement.h"
 #include "env/placement/simulator/simulator.h"
 
 namespace reverie {
-
-enum class PlacementForm : uint8_t { kConstructive, kImproving };
-enum class PlacementReward : uint8_t { kRelative, kSquareRoot };
-
-inline EnumNames<PlacementForm> enum_names(PlacementForm) {
-  return {{PlacementForm::kConstructive, "constructive"}, {PlacementForm::kImproving, "improving"}};
-}
-inline EnumNames<PlacementReward> enum_names(PlacementReward) {
-  return {{PlacementReward::kRelative, "relative"}, {PlacementReward::kSquareRoot, "sqrt"}};
-}
-
-struct PlacementEnvConfig {
-  PlacementForm form = PlacementForm::kConstructive;
-  PlacementReward reward = PlacementReward::kRelative;
-  double memory_weight = 0;
-  bool fusion = false;
-  int horizon = 0;  ///< no setting of its own, but env.horizon
-
-  template <class V>
-  void fields(V& v) {
-    v.field(
-        "form", form,
-        "constructive: one group after the other is placed; improving: any group, again and again");
-    v.field("reward", reward,
-            "What a step gains, in percent of the best device alone: relative, or of square roots "
-            "(sqrt)");
-    v.field("memory_weight", memory_weight,
-            "Share of peak memory in what is gained; the rest is makespan, and 1 makes peak memory "
-            "the objective",
-            between(0, 1));
-    v.field("fusion", fusion,
-            "Groups may also be fused with what reads from them; the graphs must say what their "
-            "costs are made of");
-  }
-};
-
-/// A graph to be placed. Its colocation groups, and its nodes without one, are what is placed.
-struct PlacementStart {
-  std::string name;
-  CostGraph graph;
-  MeasureSchedule measure = {};  ///< where makespans are measured
-};
 
 /// Places graphs on devices. An episode begins with all nodes on the best device alone, and every
 /// state is a whole placement: what was not placed yet stays there. Nodes run as they are ready,
@@ -77,10 +32,10 @@ struct PlacementStart {
 /// The horizon is the largest number of groups of a start, where none is given, and twice that with
 /// fusion.
 ///
-/// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. What states
-/// show is simulated all the same, with costs that were measured beforehand; as these differ from
-/// time to time, fingerprints leave them out. A step that leaves the placement as it is measures
-/// nothing. All starts have a MeasureSchedule or none has.
+/// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. What
+/// states show is simulated all the same, with costs that were measured beforehand; as these differ
+/// from time to time, fingerprints leave them out. A step that leaves the placement as it is
+/// measures nothing. All starts have a MeasureSchedule or none has.
 ///
 /// A step costs one run of the simulator, which counts as a cost look-up. Its reward is what the
 /// placement gained, in percent of the start: of makespan and peak memory by their weights,
@@ -95,7 +50,7 @@ class PlacementEnvironment : public Environment {
   PlacementEnvironment(std::vector<PlacementStart> starts, Topology topology,
                        const PlacementEnvConfig& config);
 
-  const EnvSpec& spec() const override;
+  const EnvSpec& spec() const override { return shared_->spec; }
   void reset(uint64_t seed) override;
   StepResult step(const Action& action) override;
   Observation observe() const override;
@@ -106,9 +61,9 @@ class PlacementEnvironment : public Environment {
   const EnvCounters& counters() const override { return counters_; }
   std::unique_ptr<Environment> fork() const override;
 
-  const CostGraph& graph() const;
-  const Topology& topology() const;
-  bool fuses() const;
+  const CostGraph& graph() const { return start().graph; }
+  const Topology& topology() const { return shared_->topology; }
+  bool fuses() const { return shared_->config.fusion; }
   /// The state, to be run as nodes are ready (Dispatch::kReady).
   Placement placement() const { return placement_of(state_); }
   const Outcome& outcome() const { return judged_; }
@@ -118,10 +73,7 @@ class PlacementEnvironment : public Environment {
   Placement best_placement() const { return placement_of(best_state_); }
 
  private:
-  struct Start;
-  struct Shared;
-
-  const Start& start() const;
+  const PreparedStart& start() const { return *shared_->starts[start_]; }
   Placement placement_of(const PlacementState& state) const;
   void judge(bool is_new);
   double value(const Outcome& outcome) const;
@@ -130,7 +82,7 @@ class PlacementEnvironment : public Environment {
   int fuse_action() const;
   double objective_of(const Outcome& outcome) const;
 
-  std::shared_ptr<const Shared> shared_;
+  std::shared_ptr<const PlacementStarts> shared_;
   size_t start_ = 0;
   std::shared_ptr<FusingSimulator> simulator_;  ///< of this start; of this environment alone
   PlacementState state_, best_state_;

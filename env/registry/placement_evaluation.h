@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "env/placement/placement_environment.h"
 #include "env/registry/registry.h"
 
 namespace reverie {
