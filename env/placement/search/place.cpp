@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "core/base/error.h"
 #include "env/placement/search/heuristics.h"
@@ -15,15 +14,39 @@ constexpr double kMicrosecond = 1e6;  ///< in picoseconds
 
 double microseconds(Picoseconds time) { return static_cast<double>(time.count) / kMicrosecond; }
 
-/// The median of five measurements of the best.
-Picoseconds measured_anew(Evaluator& evaluator) {
-  constexpr int kRuns = 5;
-  const Placement best = evaluator.best();
-  std::array<Picoseconds, kRuns> makespans;
-  for (Picoseconds& makespan : makespans)
-    makespan = evaluator.evaluate(best, Dispatch::kInOrder).makespan;
-  std::ranges::sort(makespans);
-  return makespans[kRuns / 2];
+/// Medians of nine rounds, in each of which all are run, so that what else the machine does meets
+/// all alike.
+std::vector<Picoseconds> measured_in_turn(const CostGraph& graph, const Topology& topology,
+                                          const std::vector<Placement>& placements,
+                                          const MeasureSchedule& measure) {
+  constexpr int kRounds = 9;
+  FusingSimulator simulator(graph, topology);
+  std::vector<Timeline> schedules(placements.size());
+  for (size_t i = 0; i < placements.size(); ++i)
+    simulator.run(placements[i], Dispatch::kInOrder, &schedules[i]);
+  std::vector<std::vector<Picoseconds>> times(placements.size());
+  for (int round = 0; round < kRounds; ++round)
+    for (size_t i = 0; i < schedules.size(); ++i) times[i].push_back(measure(schedules[i]));
+  std::vector<Picoseconds> medians;
+  for (std::vector<Picoseconds>& of_one : times) {
+    std::ranges::sort(of_one);
+    medians.push_back(of_one[kRounds / 2]);
+  }
+  return medians;
+}
+
+void require_measuring(std::span<const PlaceMethod> methods) {
+  for (const PlaceMethod& method : methods)
+    if (!method.measures)
+      throw InputError("{} judges placements by the simulator alone; with runs take others",
+                       method.name);
+}
+
+size_t cheapest(const std::vector<PlacedBy>& methods, const PlacementCost& cost) {
+  return static_cast<size_t>(
+      std::ranges::min_element(methods, {},
+                               [&](const PlacedBy& one) { return cost.of(one.outcome); }) -
+      methods.begin());
 }
 
 }  // namespace
@@ -33,36 +56,31 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
   EvaluationBudget share = options.budget;
   share.seconds /= static_cast<double>(
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
+  const Simulator simulator(graph, topology);
+  const bool is_timed = options.objective == PlacementObjective::kMakespan;
+  const std::vector<double> fusion = options.fuse ? path_fusion(simulator) : std::vector<double>();
   PlaceResult result;
   result.measured = static_cast<bool>(options.measure);
   result.bound = options.fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
-  const std::vector<double> fusion =
-      options.fuse ? path_fusion(Simulator(graph, topology)) : std::vector<double>();
-  for (const PlaceMethod& method : methods)
-    if (options.measure && !method.measures)
-      throw InputError("{} judges placements by the simulator alone; with runs take others",
-                       method.name);
-  const bool is_timed = options.objective == PlacementObjective::kMakespan;
-  std::optional<double> best;
-  Placement placement;
+  if (result.measured) require_measuring(methods);
+  std::vector<Placement> placements;
   for (const PlaceMethod& method : methods) {
-    if (is_timed && !options.measure) share.enough = static_cast<double>(result.bound.count);
+    if (is_timed && !result.measured) share.enough = static_cast<double>(result.bound.count);
     Evaluator evaluator(graph, topology, options.objective, share, fusion);
     evaluator.measure_by(options.measure);
     method.run(evaluator, options.seed);
-    result.methods.push_back(
-        {method.name, evaluator.best_outcome(), evaluator.seconds(), evaluator.evaluations()});
-    Outcome& outcome = result.methods.back().outcome;
-    if (options.measure) outcome.makespan = measured_anew(evaluator);
+    const Outcome& outcome = evaluator.best_outcome();
+    result.methods.push_back({method.name, outcome, evaluator.seconds(), evaluator.evaluations()});
+    placements.push_back(evaluator.best());
     if (!options.fuse && is_timed && outcome.feasible())
       result.bound = std::max(result.bound, {static_cast<int64_t>(evaluator.proved())});
-    const double cost = evaluator.cost(outcome);
-    if (best && cost >= *best) continue;
-    best = cost;
-    result.winner = result.methods.size() - 1;
-    placement = evaluator.best();
   }
-  show(graph, topology, placement, result);
+  if (result.measured) {
+    const auto makespans = measured_in_turn(graph, topology, placements, options.measure);
+    for (size_t i = 0; i < makespans.size(); ++i) result.methods[i].outcome.makespan = makespans[i];
+  }
+  result.winner = cheapest(result.methods, PlacementCost(simulator, options.objective));
+  show(graph, topology, placements[result.winner], result);
   return result;
 }
 

@@ -27,8 +27,8 @@ struct PlaceOptions {
   /// Placements are judged with operators fused, those with the longest path behind them first
   /// where a method says nothing of fusion.
   bool fuse = false;
-  /// Judges makespans in the simulator's place. Those of PlacedBy are measured anew, so that luck
-  /// chooses, but does not count: the median of five.
+  /// Judges makespans in the simulator's place. Those of PlacedBy are measured anew in the end, so
+  /// that luck chooses, but does not count: medians of nine rounds, in each of which all are run.
   MeasureSchedule measure = {};
 };
 

@@ -47,9 +47,9 @@ TEST(Place, ByRunsTellsWhatWasMeasuredAnewAndBelievesNoBound) {
   const PlaceResult result =
       place(graph, topology, methods, {.budget = {.evaluations = 4}, .measure = shorter_each_time});
   EXPECT_TRUE(result.measured);
-  EXPECT_EQ(runs, 9) << "also below the bound";
+  EXPECT_EQ(runs, 13) << "also below the bound";
   EXPECT_EQ(result.methods[0].evaluations, 4);
-  EXPECT_EQ(result.methods[0].outcome.makespan.count, 100 - 6);
+  EXPECT_EQ(result.methods[0].outcome.makespan.count, 100 - 8);
 }
 
 TEST(Local, BeginsByTheSimulatorWhereRunsJudge) {
