@@ -273,8 +273,8 @@ class Planner:
     def playing(self, table):
         """Options that an arm's policy is played with."""
         if self.command != "optimize":
-            return {name: table[name] for name in ("set", "episodes", "devices", "evaluations", "measure")
-                    if name in table}
+            names = ("set", "episodes", "devices", "evaluations", "measure", "method")
+            return {name: table[name] for name in names if name in table}
         cost = {"cost": table["cost"]} if "cost" in table else {}
         return {"budget": 16, "set": {"verify_inputs": "0"} | table["set"]} | cost
 

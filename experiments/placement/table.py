@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Results of an experiment on synthetic graphs: makespans over the lower bound, or a value beside a method's.
+"""Results of an experiment: makespans over the lower bound, or a value beside a method's.
 
-    experiments/placement/table.py RESULTS.jsonl[.gz] [peak_bytes|makespan_ms METHOD]
+    experiments/placement/table.py RESULTS.jsonl[.gz] [peak_bytes|makespan_ms METHOD [own]]
 
 With one word: by setting (evaluations), nodes and method, the geometric mean over graphs of the mean over
 seeds. With three: how much less of it each method needs than METHOD in the same setting, in percent, a
-95 % bootstrap interval over graphs, and the percents by graph.
+95 % bootstrap interval over graphs, and the percents by graph. `own`: than METHOD in the same run,
+where runs measure.
 """
 
 import gzip
@@ -23,16 +24,18 @@ def lines_of(path):
         return list(map(json.loads, opened))
 
 
-def values_of(lines, metric):
+def values_of(lines, metric, own):
     """By setting, number of nodes and method, by graph: a value of each seed."""
     found = {}
     for line in lines:
+        unit = next((one[metric] for one in line["methods"] if one["method"] == own), 1)
         for one in line["methods"]:
-            alone = len(line["methods"]) == 1  # the arm names it
+            # one method, and a policy, are named by the arm
+            alone = len(line["methods"]) == 1 or one["method"].endswith("policy.pt")
             name = line["method"] if alone else Path(one["method"]).stem
-            _, family, nodes, _ = line["model"].split(":")
+            _, family, nodes, _ = line["model"].split(":") if ":" in line["model"] else [""] * 4
             key = (line.get("setting", ""), nodes, name.removesuffix("_" + family))
-            value = one[metric or "makespan_ms"] / (1 if metric else line["lower_bound_ms"])
+            value = one[metric or "makespan_ms"] / (unit if metric else line["lower_bound_ms"])
             by_graph = found.setdefault(key, {})
             by_graph.setdefault(line["model"], []).append(value)
     return found
@@ -56,10 +59,10 @@ def saved(by_graph, reference):
 
 
 def main():
-    if len(sys.argv) not in (2, 4):
+    metric, reference, *own = sys.argv[2:] or ("", "")
+    if len(sys.argv) not in (2, 4, 5) or own not in ([], ["own"]):
         sys.exit(__doc__)
-    metric, reference = sys.argv[2:] or ("", "")
-    found = values_of(lines_of(Path(sys.argv[1])), metric)
+    found = values_of(lines_of(Path(sys.argv[1])), metric, reference if own else None)
     for (setting, nodes, method), by_graph in sorted(found.items()):
         if metric:
             text = saved(by_graph, found[(setting, nodes, reference)])
