@@ -38,7 +38,7 @@ std::vector<LearnerKind> all_learners() {
       regal_kind("regal_placement", "regal with affinities alone", {.scheduling = false}),
       regal_kind("regal_scheduling", "regal with priorities alone", {.placement = false}),
       regal_kind("gas", "regal with a recurrent network that sees no edges", {.edges = false}),
-      go_kind("go", "devices, priorities and fusion of all nodes at once", {}),
+      go_kind("go", "devices one after the other, then all priorities and fusion", {}),
       go_kind("go_separate", "go that learns one of these after the other", {.separate = true}),
       go_kind("go_placement", "go with devices alone", {.tasks = {GoTask::kPlacement}}),
   };
