@@ -30,8 +30,8 @@ def values_of(lines, metric, own):
     for line in lines:
         unit = next((one[metric] for one in line["methods"] if one["method"] == own), 1)
         for one in line["methods"]:
-            # one method, and a policy, are named by the arm
-            alone = len(line["methods"]) == 1 or one["method"].endswith("policy.pt")
+            # the arm names a method that is alone, or beside that of which it is told
+            alone = one["method"] != own and sum(m["method"] != own for m in line["methods"]) == 1
             name = line["method"] if alone else Path(one["method"]).stem
             _, family, nodes, _ = line["model"].split(":") if ":" in line["model"] else [""] * 4
             key = (line.get("setting", ""), nodes, name.removesuffix("_" + family))
