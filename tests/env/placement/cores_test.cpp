@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -160,6 +162,19 @@ TEST(CoreThreads, AFailureEndsTheWaitingOfOthersAndIsThrownAgain) {
     });
     EXPECT_EQ(sum, 3);
   }
+}
+
+TEST(CoreThreads, CallersTakeTurns) {
+  CoreThreads threads(1);
+  std::atomic<int> own[2] = {0, 0};
+  const auto call = [&](int caller) {
+    for (int round = 0; round < 2000; ++round) threads.run([&, caller](int) { ++own[caller]; });
+  };
+  std::thread other(call, 1);
+  call(0);
+  other.join();
+  EXPECT_EQ(own[0], 2000);
+  EXPECT_EQ(own[1], 2000);
 }
 
 TEST(CoreTopology, NamesAreCheckedAgainstThisMachine) {
