@@ -34,16 +34,17 @@ class Groups {
 
   int count() const { return count_; }
 
-  /// Joins each group that has one consumer to it, but no group twice; false: there was none.
-  bool join_single_consumers(int most) {
+  /// Joins pairs of a group and a consumer, the least work first, but no group twice. `single`:
+  /// only groups that have one consumer. False: there was none.
+  bool join_consumers(int most, bool single) {
     std::vector<std::tuple<double, int, int>> pairs;  // work, and the two
     for (int group = 0; group < std::ssize(parent_); ++group) {
       if (parent_[static_cast<size_t>(group)] != group) continue;
       const std::set<int> next = next_of(group);
-      if (next.size() == 1)
-        pairs.emplace_back(
-            work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(*next.begin())], group,
-            *next.begin());
+      if (single && next.size() != 1) continue;
+      for (const int consumer : next)
+        pairs.emplace_back(work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(consumer)],
+                           group, consumer);
     }
     std::ranges::sort(pairs);
     std::vector<bool> is_taken(parent_.size());
@@ -119,8 +120,9 @@ class Groups {
 CostGraph grouped(const CostGraph& graph, int most) {
   REVERIE_CHECK(most > 0);
   Groups groups(graph);
-  while (groups.count() > most && groups.join_single_consumers(most)) {
-  }
+  for (const bool single : {true, false})
+    while (groups.count() > most && groups.join_consumers(most, single)) {
+    }
   if (groups.count() > most) groups.join_by_order(most);
   return groups.apply();
 }

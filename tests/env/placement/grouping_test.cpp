@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "env/placement/graph/generator.h"
 #include "env/placement/simulator/ordered_placement.h"
 #include "tests/env/placement/placements.h"
 
@@ -32,6 +33,12 @@ TEST(Grouping, WhatOneAloneReadsJoinsItTheSmallestFirst) {
   EXPECT_EQ(four[4], four[5]);
   EXPECT_EQ(four[1], four[2]);
   EXPECT_EQ(std::set(four.begin(), four.end()).size(), 4);
+}
+
+TEST(Grouping, WhereAllAreReadBySeveralThereAreAsManyGroupsAsAskedFor) {
+  const CostGraph graph = generate_graph({.family = "branches", .nodes = 200, .seed = 1});
+  for (const int most : {48, 32, 9})
+    EXPECT_EQ(PlacementEntities(grouped(graph, most)).size(), most);
 }
 
 TEST(Grouping, OwnGroupsStayWhole) {
