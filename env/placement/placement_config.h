@@ -27,9 +27,9 @@ struct PlacementEnvConfig {
 
   template <class V>
   void fields(V& v) {
-    v.field(
-        "form", form,
-        "constructive: one group after the other is placed; improving: any group, again and again");
+    v.field("form", form,
+            "constructive: one group after the other is placed, and all are judged in the end; "
+            "improving: any group, again and again, and each step is judged");
     v.field("reward", reward,
             "What a step gains, in percent of the best device alone: relative, or of square roots "
             "(sqrt)");

@@ -29,10 +29,13 @@ void PlacementEnvironment::reset(uint64_t seed) {
   best_state_ = state_;
   best_ = spec().worst();
   steps_ = 0;
-  over_ = false;
+  changed_ = over_ = false;
   ++counters_.resets;
+  outcome_ = start().simulated;
+  timeline_ = start().schedule;
   judged_ = start().judged;
-  judge(/*is_new=*/false);
+  keep_best();
+  if (visits()) outcome_ = start().features->planned(state_, timeline_);
 }
 
 Placement PlacementEnvironment::placement_of(const PlacementState& state) const {
@@ -52,14 +55,23 @@ Placement PlacementEnvironment::placement_of(const PlacementState& state) const 
   return placement;
 }
 
-void PlacementEnvironment::judge(bool is_new) {
-  const Picoseconds before = judged_.makespan;
-  timeline_ = {};
-  outcome_ = simulator_->run(placement(), Dispatch::kReady, &timeline_);
+void PlacementEnvironment::judge() {
+  if (!std::exchange(changed_, false)) return;
+  Timeline timeline;
+  judged_ = simulator_->run(placement(), Dispatch::kReady, &timeline);
   ++counters_.cost_lookups;
-  judged_ = outcome_;
-  if (start().measure) judged_.makespan = is_new ? start().measure(timeline_) : before;
-  if (start().measure && is_new) ++counters_.measurements;
+  if (!visits()) {
+    outcome_ = judged_;
+    timeline_ = timeline;
+  }
+  if (start().measure) {
+    judged_.makespan = start().measure(timeline);
+    ++counters_.measurements;
+  }
+  keep_best();
+}
+
+void PlacementEnvironment::keep_best() {
   if (!judged_.feasible() || !spec().better(objective_of(judged_), best_)) return;
   best_ = objective_of(judged_);
   best_state_ = state_;
@@ -106,38 +118,37 @@ double PlacementEnvironment::value(const Outcome& outcome) const {
   return 100 * relative;
 }
 
-/// Whether another placement came of it.
-bool PlacementEnvironment::take(const Action& action) {
+void PlacementEnvironment::take(const Action& action) {
+  if (action.primary == spec().no_op()) return;
   const int devices = topology().size();
   const auto group = static_cast<size_t>(action.entity - 1);
+  changed_ = changed_ || action.primary >= devices || action.primary != state_.device[group];
   if (action.primary < devices) {
-    const int before = std::exchange(state_.device[group], action.primary);
-    if (shared_->config.form == PlacementForm::kConstructive) ++state_.placed;
-    return action.primary != before;
-  }
-  if (action.primary == fuse_action()) {
+    state_.device[group] = action.primary;
+    if (visits()) ++state_.placed;
+  } else if (action.primary == fuse_action()) {
     state_.fused[group] = 1;
   } else {
     state_.level[group] += action.primary == devices ? 1 : -1;
   }
-  return true;
 }
 
 StepResult PlacementEnvironment::step(const Action& action) {
   if (over_) throw InputError("the episode is over; reset the environment before the next step");
   require_allowed(spec(), mask(), action);
   const double before = value(judged_);
-  if (action.primary != spec().no_op()) judge(take(action));
+  take(action);
   ++steps_;
   ++counters_.steps;
   StepResult result;
-  result.reward = before - value(judged_);
-  const bool is_whole = shared_->config.form == PlacementForm::kConstructive &&
-                        state_.placed == start().entities.size();
+  const bool is_whole = visits() && state_.placed == start().entities.size();
   result.terminated = action.primary == spec().no_op() || is_whole;
   result.truncated = !result.terminated && steps_ >= spec().horizon;
-  result.info = info();
   over_ = result.terminated || result.truncated;
+  if (visits()) outcome_ = start().features->planned(state_, timeline_);
+  if (over_ || !visits()) judge();
+  result.reward = before - value(judged_);
+  result.info = info();
   return result;
 }
 
@@ -146,9 +157,8 @@ int PlacementEnvironment::fuse_action() const { return fuses() ? spec().no_op() 
 /// Places, and fusion.
 void PlacementEnvironment::offer(int entity, ActionMask& mask) const {
   const auto group = static_cast<size_t>(entity - 1);
-  const bool may_stay = shared_->config.form == PlacementForm::kConstructive;
   for (int device = 0; device < topology().size(); ++device)
-    if (may_stay || state_.device[group] != device) mask.at(device, entity) = 1;
+    if (visits() || state_.device[group] != device) mask.at(device, entity) = 1;
   if (fuses() && state_.fused[group] == 0) mask.at(fuse_action(), entity) = start().fusible[group];
 }
 
@@ -156,7 +166,7 @@ ActionMask PlacementEnvironment::mask() const {
   const int groups = start().entities.size(), devices = topology().size();
   ActionMask mask(spec().primary_actions(), groups + 1);
   mask.at(spec().no_op(), 0) = 1;
-  if (shared_->config.form == PlacementForm::kConstructive) {
+  if (visits()) {
     if (state_.placed < groups) offer(start().features->visit(state_.placed) + 1, mask);
     return mask;
   }

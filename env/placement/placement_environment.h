@@ -12,18 +12,19 @@
 
 namespace reverie {
 
-/// Places graphs on devices. An episode begins with all nodes on the best device alone, and every
-/// state is a whole placement: what was not placed yet stays there. Nodes run as they are ready,
-/// those with the longest path behind them first.
+/// Places graphs on devices. An episode begins with all nodes on the best device alone, where all
+/// stay that are never placed. Nodes run as they are ready, those with the longest path behind them
+/// first.
 ///
 /// Entity 0 is the machine, entity i + 1 group i, in the order of first nodes. Primary actions:
 /// "place on NAME" for each device; "raise" and "lower" let a group run before or after those of
 /// lower or higher level (three up, three down); with fusion "fuse"; NO-OP.
 ///
-/// - Constructive: the groups come in topological order of their first nodes, and each may go
-///   anywhere, also where it is. The episode terminates after the last.
+/// - Constructive: the groups come in topological order of their first nodes, and each may go to
+///   any device. The episode terminates after the last. The placement is judged once, when the
+///   episode ends; until then rewards are 0. States show a list schedule of what was placed.
 /// - Improving: any group may go to another device, be raised or lowered, until NO-OP or the
-/// horizon.
+///   horizon. Each step is judged.
 ///
 /// - With fusion, "fuse" has the nodes of a group fused with those that read from them, by
 ///   greedy_fusion: all groups that are to be fused, the longest path first, where they are. At
@@ -34,13 +35,13 @@ namespace reverie {
 ///
 /// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. What
 /// states show is simulated all the same, with costs that were measured beforehand; as these differ
-/// from time to time, fingerprints leave them out. A step that leaves the placement as it is
-/// measures nothing. All starts have a MeasureSchedule or none has.
+/// from time to time, fingerprints leave them out. All starts have a MeasureSchedule or none has.
 ///
-/// A step costs one run of the simulator, which counts as a cost look-up. Its reward is what the
-/// placement gained, in percent of the start: of makespan and peak memory by their weights,
-/// relative to the start's or of the square roots of that (ColocRL: Mirhoseini et al. 2017, section
-/// 3). Where memory is exceeded that is kInfeasible starts, and more the more bytes are missing.
+/// To judge costs one run of the simulator, which counts as a cost look-up. The reward is what the
+/// placement gained since it was judged before, in percent of the start: of makespan and peak
+/// memory by their weights, relative to the start's or of the square roots of that (ColocRL:
+/// Mirhoseini et al. 2017, section 3). Where memory is exceeded that is kInfeasible starts, and
+/// more the more bytes are missing.
 class PlacementEnvironment : public Environment {
  public:
   static constexpr double kInfeasible = 4;
@@ -66,6 +67,7 @@ class PlacementEnvironment : public Environment {
   bool fuses() const { return shared_->config.fusion; }
   /// The state, to be run as nodes are ready (Dispatch::kReady).
   Placement placement() const { return placement_of(state_); }
+  /// As it was last judged.
   const Outcome& outcome() const { return judged_; }
   /// Of a start state; empty where makespans are simulated.
   const MeasureSchedule& measure(int start) const;
@@ -75,9 +77,11 @@ class PlacementEnvironment : public Environment {
  private:
   const PreparedStart& start() const { return *shared_->starts[start_]; }
   Placement placement_of(const PlacementState& state) const;
-  void judge(bool is_new);
+  bool visits() const { return shared_->config.form == PlacementForm::kConstructive; }
+  void judge();
+  void keep_best();
   double value(const Outcome& outcome) const;
-  bool take(const Action& action);
+  void take(const Action& action);
   void offer(int entity, ActionMask& mask) const;
   int fuse_action() const;
   double objective_of(const Outcome& outcome) const;
@@ -86,11 +90,12 @@ class PlacementEnvironment : public Environment {
   size_t start_ = 0;
   std::shared_ptr<FusingSimulator> simulator_;  ///< of this start; of this environment alone
   PlacementState state_, best_state_;
-  Outcome outcome_;  ///< as simulated
-  Outcome judged_;   ///< with the makespan that counts
-  Timeline timeline_;
+  Outcome outcome_;    ///< what states show: as simulated or, constructive, as planned
+  Timeline timeline_;  ///< likewise
+  Outcome judged_;     ///< as it was last judged, with the makespan that counts
   double best_ = 0;
   int steps_ = 0;
+  bool changed_ = false;  ///< since it was judged
   bool over_ = true;
   mutable EnvCounters counters_;
 };

@@ -11,6 +11,19 @@ namespace {
 
 float log_of(double x) { return static_cast<float>(std::log2(1 + x)); }
 
+/// By node, how many nodes come behind it in a row. Unlike times these are equal whenever costs are
+/// measured.
+std::vector<int64_t> nodes_behind(const CostGraph& graph) {
+  std::vector<int64_t> behind(static_cast<size_t>(graph.size()));
+  for (auto node = graph.order().rbegin(); node != graph.order().rend(); ++node)
+    for (const int input : graph.inputs(*node)) {
+      const auto producer =
+          static_cast<size_t>(graph.tensors()[static_cast<size_t>(input)].producer);
+      behind[producer] = std::max(behind[producer], behind[static_cast<size_t>(*node)] + 1);
+    }
+  return behind;
+}
+
 /// Appends rows of a fixed width to an array.
 void append(std::vector<float>& rows, std::initializer_list<double> values) {
   for (const double value : values) rows.push_back(static_cast<float>(value));
@@ -24,7 +37,8 @@ PlacementFeatures::PlacementFeatures(const Simulator& simulator, const Placement
       entities_(entities),
       visits_(visits),
       reference_(std::max(reference_picoseconds, 1.0)),
-      devices_(simulator.topology().size()) {
+      devices_(simulator.topology().size()),
+      order_(simulator, nodes_behind(simulator.graph())) {
   const CostGraph& graph = simulator.graph();
   for (const CostNode& node : graph.nodes())
     all_bytes_ += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
@@ -47,7 +61,7 @@ PlacementFeatures::PlacementFeatures(const Simulator& simulator, const Placement
     ops_.push_back(most->first);
   }
   place_.resize(ops_.size(), -1);
-  for (const int node : graph.order()) {
+  for (const int node : order_.nodes()) {
     const int group = entities.of(node);
     if (place_[static_cast<size_t>(group)] >= 0) continue;
     place_[static_cast<size_t>(group)] = static_cast<int>(visit_.size());
@@ -61,7 +75,6 @@ void PlacementFeatures::add_edges() {
   std::map<std::pair<int, int>, Edge> edges;  // by receiver and sender
   const auto groups = static_cast<size_t>(entities_.size());
   output_bytes_.resize(groups);
-  input_bytes_.resize(groups);
   const auto& tensors = simulator_.graph().tensors();
   for (int number = 0; number < std::ssize(tensors); ++number) {
     const CostTensor& tensor = tensors[static_cast<size_t>(number)];
@@ -79,7 +92,6 @@ void PlacementFeatures::add_edges() {
       if (devices_ > 1)
         edge.time +=
             static_cast<double>(simulator_.transfer(number, 0, devices_ - 1).count) / reference_;
-      input_bytes_[static_cast<size_t>(to)] += bytes;
     }
   }
   for (const auto& [unused, edge] : edges) edges_.push_back(edge);
@@ -128,13 +140,17 @@ std::vector<std::string> PlacementFeatures::node_features(const Topology& topolo
 }
 
 const std::vector<std::string>& PlacementFeatures::edge_features() {
-  static const std::vector<std::string> names{"bytes", "log transfer", "sent", "holds", "link"};
+  static const std::vector<std::string> names{"bytes", "log transfer", "sent",
+                                              "holds", "link",         "follows"};
   return names;
 }
 
 const std::vector<std::string>& PlacementFeatures::action_features() {
-  static const std::vector<std::string> names{"log time there", "inputs there", "outputs there",
-                                              "work there", "memory filled"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"log time there", "outputs there"};
+    all.insert(all.end(), PlacingSteps::kNames.begin(), PlacingSteps::kNames.end());
+    return all;
+  }();
   return names;
 }
 
@@ -150,7 +166,7 @@ std::vector<double> PlacementFeatures::work_by_device(const PlacementState& stat
   std::vector<double> work(static_cast<size_t>(devices_));
   for (int group = 0; group < entities_.size(); ++group) {
     const int device = state.device[static_cast<size_t>(group)];
-    work[static_cast<size_t>(device)] += times_[cell(group, device)];
+    if (is_placed(state, group)) work[static_cast<size_t>(device)] += times_[cell(group, device)];
   }
   return work;
 }
@@ -159,8 +175,9 @@ std::vector<double> PlacementFeatures::work_by_device(const PlacementState& stat
 std::vector<double> PlacementFeatures::bytes_by_device(const PlacementState& state) const {
   std::vector<double> bytes(static_cast<size_t>(devices_));
   for (int group = 0; group < entities_.size(); ++group)
-    bytes[static_cast<size_t>(state.device[static_cast<size_t>(group)])] +=
-        persistent_[static_cast<size_t>(group)];
+    if (is_placed(state, group))
+      bytes[static_cast<size_t>(state.device[static_cast<size_t>(group)])] +=
+          persistent_[static_cast<size_t>(group)];
   for (size_t device = 0; device < bytes.size(); ++device) {
     const int64_t memory = simulator_.topology().devices[device].memory_bytes;
     if (memory != Device::kUnlimited)
@@ -185,7 +202,8 @@ void PlacementFeatures::write_devices(const PlacementState& state, GraphFeatures
 void PlacementFeatures::write_groups(const std::vector<std::string>& types,
                                      const PlacementState& state, const Timeline& timeline,
                                      GraphFeatures& graph) const {
-  std::vector<double> start(static_cast<size_t>(entities_.size()), INFINITY), end(start.size());
+  const auto groups = static_cast<size_t>(entities_.size());
+  std::vector<double> start(groups, INFINITY), end(groups);
   for (const Timeline::Run& run : timeline.runs) {
     const auto group = static_cast<size_t>(entities_.of(run.node));
     start[group] = std::min(start[group], static_cast<double>(run.start.count) / reference_);
@@ -204,11 +222,11 @@ void PlacementFeatures::write_groups(const std::vector<std::string>& types,
     graph.node_types.push_back(static_cast<int32_t>(type - types.begin()));
     graph.node_entities.push_back(group + 1);
     append(graph.nodes, {log_of(100 * time), log_of(100 * mean), persistent_[i], output_bytes_[i],
-                         above_[i], below_[i], start[i], end[i],
+                         above_[i], below_[i], std::min(start[i], end[i]), end[i],
                          static_cast<double>(state.level[i]), place_[i] < state.placed ? 1.0 : 0.0,
                          visits_ && place_[i] == state.placed ? 1.0 : 0.0, 0, 0});
     for (int device = 0; device < devices_; ++device)
-      append(graph.nodes, {state.device[i] == device ? 1.0 : 0.0});
+      append(graph.nodes, {is_placed(state, group) && state.device[i] == device ? 1.0 : 0.0});
     if (!state.fused.empty()) append(graph.nodes, {static_cast<double>(state.fused[i])});
     graph.node_targets.push_back(all > 0 ? static_cast<float>(time / all) : 0);
   }
@@ -222,18 +240,54 @@ void PlacementFeatures::write_edges(const PlacementState& state, GraphFeatures& 
   };
   for (const Edge& edge : edges_) {
     const bool is_sent =
+        is_placed(state, edge.from) && is_placed(state, edge.to) &&
         state.device[static_cast<size_t>(edge.from)] != state.device[static_cast<size_t>(edge.to)];
     connect(devices_ + edge.from, devices_ + edge.to,
-            {edge.bytes, log_of(100 * edge.time), is_sent ? 1.0 : 0.0, 0, 0});
+            {edge.bytes, log_of(100 * edge.time), is_sent ? 1.0 : 0.0, 0, 0, 0});
   }
   for (int group = 0; group < entities_.size(); ++group) {
-    const int device = state.device[static_cast<size_t>(group)];
-    connect(device, devices_ + group, {0, 0, 0, 1, 0});
-    connect(devices_ + group, device, {0, 0, 0, 1, 0});
+    const int place = place_[static_cast<size_t>(group)];
+    const int here = state.device[static_cast<size_t>(group)];
+    connect(devices_ + group, here, {0, 0, 0, is_placed(state, group) ? 1.0 : 0.0, 0, 0});
+    if (!visits_) connect(here, devices_ + group, {0, 0, 0, 1, 0, 0});
+    if (visits_ && place > 0)
+      connect(devices_ + visit(place - 1), devices_ + group, {0, 0, 0, 0, 0, 1});
+    if (visits_ && place == state.placed)
+      for (int device = 0; device < devices_; ++device)
+        connect(device, devices_ + group, {0, 0, 0, 0, 0, 0});
   }
   for (int from = 0; from < devices_; ++from)
     for (int to = 0; to < devices_; ++to)
-      if (from != to) connect(from, to, {0, 0, 0, 0, 1});
+      if (from != to) connect(from, to, {0, 0, 0, 0, 1, 0});
+}
+
+/// With the first groups placed.
+PlacingSteps PlacementFeatures::steps(const PlacementState& state, int groups) const {
+  PlacingSteps steps(order_);
+  for (int place = 0; place < groups; ++place)
+    steps.place(state.device[static_cast<size_t>(visit(place))]);
+  return steps;
+}
+
+Outcome PlacementFeatures::planned(const PlacementState& state, Timeline& timeline) const {
+  Outcome outcome;
+  timeline = {steps(state, state.placed).runs(), {}, {}};
+  for (const Timeline::Run& run : timeline.runs)
+    outcome.makespan = std::max(outcome.makespan, run.end);
+  std::vector<int64_t> bytes(static_cast<size_t>(devices_));
+  const auto& nodes = simulator_.graph().nodes();
+  for (size_t node = 0; node < nodes.size(); ++node) {
+    const int group = entities_.of(static_cast<int>(node));
+    if (!is_placed(state, group)) continue;
+    bytes[static_cast<size_t>(state.device[static_cast<size_t>(group)])] +=
+        nodes[node].persistent_bytes;
+  }
+  for (size_t device = 0; device < bytes.size(); ++device) {
+    const int64_t memory = simulator_.topology().devices[device].memory_bytes;
+    outcome.peak_bytes = std::max(outcome.peak_bytes, bytes[device]);
+    outcome.bytes_over += std::max<int64_t>(bytes[device] - memory, 0);
+  }
+  return outcome;
 }
 
 GraphFeatures PlacementFeatures::graph(const std::vector<std::string>& types,
@@ -256,30 +310,29 @@ GraphFeatures PlacementFeatures::graph(const std::vector<std::string>& types,
 
 std::vector<float> PlacementFeatures::actions(const ActionMask& mask, const PlacementState& state,
                                               int fuse) const {
-  const auto groups = static_cast<size_t>(entities_.size());
-  std::vector<double> inputs(groups * static_cast<size_t>(devices_)), outputs(inputs);
-  for (const Edge& edge : edges_) {
-    const int from = state.device[static_cast<size_t>(edge.from)];
-    const int to = state.device[static_cast<size_t>(edge.to)];
-    inputs[cell(edge.to, from)] += edge.bytes;
-    outputs[cell(edge.from, to)] += edge.bytes;
-  }
-  const std::vector<double> work = work_by_device(state), bytes = bytes_by_device(state);
-  const size_t width = action_features().size(), entities = groups + 1;
-  std::vector<float> features(mask.counts.size() * width);
+  std::vector<double> outputs(times_.size());
+  for (const Edge& edge : edges_)
+    outputs[cell(edge.from, state.device[static_cast<size_t>(edge.to)])] += edge.bytes;
+  const size_t width = action_features().size(), entities = static_cast<size_t>(mask.entities);
+  std::vector<float> features(mask.counts.size() * width),
+      columns(static_cast<size_t>(devices_) * PlacingSteps::kColumns);
   const auto write = [&](int primary, int group, int device) {
     if (mask.at(primary, group + 1) == 0) return;
     const auto i = static_cast<size_t>(group), d = static_cast<size_t>(device);
     float* row = &features[(static_cast<size_t>(primary) * entities + i + 1) * width];
-    row[0] = log_of(100 * times_[cell(group, device)]);
-    row[1] = static_cast<float>(inputs[cell(group, device)] / (input_bytes_[i] + 1e-9));
-    row[2] = static_cast<float>(outputs[cell(group, device)] / (output_bytes_[i] + 1e-9));
-    row[3] = static_cast<float>(work[d]);
-    row[4] = static_cast<float>(bytes[d]);
+    *row++ = log_of(100 * times_[cell(group, device)]);
+    *row++ = static_cast<float>(outputs[cell(group, device)] / (output_bytes_[i] + 1e-9));
+    std::copy_n(&columns[d * PlacingSteps::kColumns], PlacingSteps::kColumns, row);
   };
-  for (int group = 0; group < entities_.size(); ++group) {
+  const int from = visits_ ? state.placed : 0;
+  const int to = visits_ ? std::min(from + 1, entities_.size()) : entities_.size();
+  PlacingSteps steps = this->steps(state, from);
+  for (int place = from; place < to; ++place) {
+    const int group = visit(place), here = state.device[static_cast<size_t>(group)];
+    steps.describe(columns.data());
     for (int device = 0; device < devices_; ++device) write(device, group, device);
-    if (fuse >= 0) write(fuse, group, state.device[static_cast<size_t>(group)]);
+    if (fuse >= 0) write(fuse, group, here);
+    steps.place(here);
   }
   return features;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "env/placement/search/placing_steps.h"
 #include "env/placement/simulator/ordered_placement.h"
 #include "env/placement/simulator/simulator.h"
 
@@ -12,7 +13,7 @@ namespace reverie {
 
 /// A placement in the making, by entity of PlacementEntities.
 struct PlacementState {
-  std::vector<int> device;      ///< each
+  std::vector<int> device;      ///< each; of those not yet placed that of the start
   std::vector<int> level;       ///< from -3 to 3: entities of a higher one run first
   int placed = 0;               ///< constructive form: so many were placed; otherwise none
   std::vector<int> fused = {};  ///< 1: with what reads from it; empty where nothing can be
@@ -21,9 +22,14 @@ struct PlacementState {
 };
 
 /// What of a graph and its devices shows in every observation. Node d is device d, of entity 0;
-/// node devices + i is group i, of entity i + 1. Edges: tensors between groups, summed; from each
-/// device to what is on it; between devices. Times are relative to the makespan of the best device
-/// alone, bytes to those of the whole graph; log(x) is log2(1 + x).
+/// node devices + i is group i, of entity i + 1. Times are relative to the makespan of the best
+/// device alone, bytes to those of the whole graph; log(x) is log2(1 + x).
+///
+/// Edges: tensors between groups, summed; between devices; from each group to its device. Where any
+/// group may be moved, also from each device to its groups. Where groups come one after the other,
+/// from each group to the one that follows, and from all devices to the one that comes next. A group
+/// that is not yet placed has no device, but its edge goes to that of the start. So what an action
+/// changes is the group, its neighbours in the graph, the next one, and the machine.
 class PlacementFeatures {
  public:
   /// All must outlive it. `visits`: whether groups come one after the other.
@@ -32,19 +38,23 @@ class PlacementFeatures {
 
   static std::vector<std::string> node_features(const Topology& topology, bool fuses);
   static const std::vector<std::string>& edge_features();
-  /// Of a place for a group, and of the place where it would be fused: its time there, the shares
-  /// of its inputs and outputs that are there by bytes, of all work that is there, and of the
-  /// device's memory that it would fill.
+  /// Of a place for a group, and of the place where it would be fused: its time there, the share of
+  /// its outputs that are read there, by bytes, and what PlacingSteps tells of the device when the
+  /// groups visited before are placed as they are now.
   static const std::vector<std::string>& action_features();
   static std::vector<Target> targets();
 
+  /// What can be told of a state in which groups are still to be placed, without a run: a list
+  /// schedule of the nodes that can be scheduled (PlacingSteps), its length, and persistent bytes.
+  Outcome planned(const PlacementState& state, Timeline& timeline) const;
   /// `types`: the spec's node types. The outcome and timeline are the state's.
   GraphFeatures graph(const std::vector<std::string>& types, const PlacementState& state,
                       const Outcome& outcome, const Timeline& timeline) const;
   /// [primary actions, entities + 1, action_features], 0 where the mask is.
   /// `fuse`: the number of that action; -1: there is none.
   std::vector<float> actions(const ActionMask& mask, const PlacementState& state, int fuse) const;
-  /// The group that comes as the n-th in constructive form: topological by first nodes.
+  /// The group that comes as the n-th in constructive form: by first nodes, in topological order,
+  /// of which those come first that have most nodes in a row behind them.
   int visit(int n) const { return visit_[static_cast<size_t>(n)]; }
   /// The op that takes most of a group's time.
   const std::string& op(int entity) const { return ops_[static_cast<size_t>(entity)]; }
@@ -59,6 +69,10 @@ class PlacementFeatures {
     return static_cast<size_t>(entity) * static_cast<size_t>(devices_) +
            static_cast<size_t>(device);
   }
+  bool is_placed(const PlacementState& state, int group) const {
+    return !visits_ || place_[static_cast<size_t>(group)] < state.placed;
+  }
+  PlacingSteps steps(const PlacementState& state, int groups) const;
   void add_edges();
   void add_paths();
   void write_devices(const PlacementState& state, GraphFeatures& graph) const;
@@ -73,11 +87,12 @@ class PlacementFeatures {
   bool visits_;
   double reference_, all_bytes_ = 1;
   int devices_;
+  PlacingOrder order_;
   std::vector<int> visit_, place_;  ///< group by place, and place by group
   std::vector<std::string> ops_;
-  std::vector<double> times_;  ///< [groups, devices] relative
-  std::vector<double> persistent_, output_bytes_, input_bytes_, above_, below_;  ///< by group
-  std::vector<Edge> edges_;  ///< by receiver, then sender
+  std::vector<double> times_;                                      ///< [groups, devices] relative
+  std::vector<double> persistent_, output_bytes_, above_, below_;  ///< by group
+  std::vector<Edge> edges_;                                        ///< by receiver, then sender
 };
 
 }  // namespace reverie

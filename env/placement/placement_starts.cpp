@@ -135,13 +135,14 @@ PreparedStart::PreparedStart(PlacementStart one, const Topology& topology,
   if (config.fusion) fusible = find_fusible(graph, entities);
   const auto key = [](const Outcome& of) { return std::pair(of.bytes_over, of.makespan); };
   for (int device = 0; device < topology.size(); ++device) {
-    const Outcome alone =
-        simulator.run(on_one_device(simulator.plain(), device), Dispatch::kInOrder);
-    if (device > 0 && key(alone) >= key(judged)) continue;
-    judged = alone;
+    const std::vector<int> all(static_cast<size_t>(graph.size()), device);
+    Timeline timeline;
+    const Outcome alone = simulator.run({all, ranks}, Dispatch::kReady, &timeline);
+    if (device > 0 && key(alone) >= key(simulated)) continue;
     best_device = device;
+    simulated = judged = alone;
+    schedule = std::move(timeline);
   }
-  simulator.run(on_one_device(simulator.plain(), best_device), Dispatch::kInOrder, &schedule);
   const bool visits = config.form == PlacementForm::kConstructive;
   features.emplace(simulator.plain(), entities, visits, static_cast<double>(judged.makespan.count));
   if (measure) judged.makespan = measure(schedule);

@@ -36,8 +36,9 @@ struct PreparedStart {
   std::vector<int64_t> ranks;
   std::vector<int> fusible;  ///< by entity: a kernel reads from one of its kernels
   int best_device = 0;
-  Outcome judged;     ///< of all on the best device, with the makespan that counts
-  Timeline schedule;  ///< the same, as simulated
+  Outcome simulated;  ///< of all on the best device
+  Timeline schedule;  ///< the same
+  Outcome judged;     ///< the same, with the makespan that counts
   std::optional<PlacementFeatures> features;
 };
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "env/placement/learn/draws.h"
-#include "env/placement/learn/go_steps.h"
 #include "env/placement/learn/placed_groups.h"
 #include "env/placement/search/heuristics.h"
+#include "env/placement/search/placing_steps.h"
 #include "env/placement/simulator/fusion.h"
 #include "env/placement/simulator/ordered_placement.h"
 
@@ -42,7 +42,7 @@ struct Go::Graph {
   explicit Graph(Evaluator& one)
       : evaluator(&one),
         features(one.simulator()),
-        order(one.simulator()),
+        order(one.simulator(), path_ranks(one.simulator())),
         ranks(path_ranks(one.simulator())),
         unit(cost_of_one_device(one)) {}
 
@@ -100,7 +100,7 @@ struct Go::Graph {
 
   Evaluator* evaluator;
   NodeFeatures features;
-  GoOrder order;
+  PlacingOrder order;
   std::vector<int64_t> ranks;
   double unit;                      ///< of costs
   std::vector<torch::Tensor> held;  ///< where tasks are learned apart: by task, its best decision
@@ -108,7 +108,8 @@ struct Go::Graph {
 };
 
 struct Go::Samples {
-  torch::Tensor columns;  ///< [samples, entities, devices, GoSteps::kColumns] if they were placed
+  torch::Tensor
+      columns;  ///< [samples, entities, devices, PlacingSteps::kColumns] if they were placed
   std::vector<torch::Tensor> decided;            ///< by task: int64 [samples, entities or nodes]
   std::vector<torch::Tensor> log_probabilities;  ///< undefined where the decision was held
   torch::Tensor advantages;  ///< [samples, 1]; undefined where they are all equal
@@ -136,18 +137,18 @@ torch::Tensor Go::place_entities(const Graph& graph, const GoNetworkImpl::Encode
                                  int64_t count, const Choice& choose, Samples& samples) {
   const GoNetworkImpl::Entities all = network_->entities(graph.features, encoded);
   const int64_t entities = graph.order.entities().size();
-  samples.columns = torch::empty({count, entities, devices_, GoSteps::kColumns});
+  samples.columns = torch::empty({count, entities, devices_, PlacingSteps::kColumns});
   samples.decided.push_back(torch::empty({count, entities}, torch::kLong));
-  std::vector<GoSteps> steps(static_cast<size_t>(count), GoSteps(graph.order));
+  std::vector<PlacingSteps> steps(static_cast<size_t>(count), PlacingSteps(graph.order));
   while (steps[0].next() >= 0) {
     const int64_t entity = steps[0].next();
-    const torch::Tensor columns = torch::empty({count, devices_, GoSteps::kColumns});
+    const torch::Tensor columns = torch::empty({count, devices_, PlacingSteps::kColumns});
     float* row = columns.data_ptr<float>();
-    for (const GoSteps& one : steps) one.describe(std::exchange(row, row + columns.stride(0)));
+    for (const PlacingSteps& one : steps) one.describe(std::exchange(row, row + columns.stride(0)));
     const torch::Tensor chosen = choose(
         network_->devices(all.logits.select(1, entity), all.states.select(1, entity), columns));
     const int64_t* device = chosen.data_ptr<int64_t>();
-    for (GoSteps& one : steps) one.place(static_cast<int>(*device++));
+    for (PlacingSteps& one : steps) one.place(static_cast<int>(*device++));
     samples.columns.select(1, entity).copy_(columns);
     samples.decided.back().select(1, entity).copy_(chosen);
   }

@@ -1,7 +1,7 @@
 #include "env/placement/learn/go_network.h"
 
 #include "core/base/error.h"
-#include "env/placement/learn/go_steps.h"
+#include "env/placement/search/placing_steps.h"
 
 namespace reverie {
 namespace {
@@ -27,7 +27,7 @@ GoNetworkImpl::GoNetworkImpl(int devices, std::vector<GoTask> tasks, const GoSiz
           register_module("tasks", torch::nn::Embedding(std::ssize(tasks_), sizes.width))),
       input_(register_module("input", Linear(node_columns(devices), sizes.width))),
       entity_(register_module("entity", Linear(sizes.width, sizes.width))),
-      device_(register_module("device", Linear(GoSteps::kColumns, sizes.width))),
+      device_(register_module("device", Linear(PlacingSteps::kColumns, sizes.width))),
       choice_(register_module("choice", Linear(sizes.width, 1))),
       pools_(register_module("pools", torch::nn::ModuleList())),
       mixes_(register_module("mixes", torch::nn::ModuleList())),

@@ -36,7 +36,7 @@ enum class GoTask : uint8_t { kPlacement, kScheduling, kFusion };
 ///
 /// Placement departs from the sources, which decide all devices in one shot: entities are placed
 /// one after the other, and to a device's logit of that head W3 relu(W1 state + W2 columns) is
-/// added, of the entity's state and of what is known of the device by then (GoSteps). The weights
+/// added, of the entity's state and of what is known of the device by then (PlacingSteps). The weights
 /// are the same for all devices. Decisions with a schedule that grows are DOPPLER's (ICLR 2026).
 class GoNetworkImpl : public torch::nn::Module {
  public:
@@ -54,7 +54,7 @@ class GoNetworkImpl : public torch::nn::Module {
   };
   Entities entities(const NodeFeatures& features, const Encoded& encoded);
   /// Logits of devices [..., devices], of slices of Entities and of
-  /// `columns` [..., devices, GoSteps::kColumns].
+  /// `columns` [..., devices, PlacingSteps::kColumns].
   torch::Tensor devices(const torch::Tensor& logits, const torch::Tensor& states,
                         const torch::Tensor& columns);
   /// Logits of the next task, which is not placement: [samples, nodes, levels]. `decided`: for each

@@ -101,20 +101,51 @@ std::unique_ptr<PlacementEnvironment> chains(PlacementForm form,
                                                 PlacementEnvConfig{.form = form, .reward = reward});
 }
 
-TEST(PlacementEnvironment, ConstructivePlacesOneGroupAfterTheOther) {
+TEST(PlacementEnvironment, ConstructivePlacesOneGroupAfterTheOtherAndJudgesAllInTheEnd) {
   const auto env = chains(PlacementForm::kConstructive);
   env->reset(0);
-  double reward = 0;
-  for (int group = 0; group < 6; ++group) {
+  for (const int group : {0, 3, 1, 4, 2, 5}) {  // those with most nodes behind them first
     const ActionMask mask = env->mask();
     EXPECT_EQ(mask.total(0) + mask.total(1), 2);
     EXPECT_EQ(mask.at(0, group + 1), 1);
+    EXPECT_EQ(env->counters().cost_lookups, 0);
     const StepResult result = env->step({group < 3 ? 0 : 1, group + 1, 0});
-    reward += result.reward;
     EXPECT_EQ(result.terminated, group == 5);
+    EXPECT_DOUBLE_EQ(result.reward, group == 5 ? 50 : 0) << "from 60 to 30";
   }
   EXPECT_EQ(env->outcome().makespan.count, 30);
-  EXPECT_DOUBLE_EQ(reward, 50) << "from 60 to 30";
+  EXPECT_EQ(env->counters().cost_lookups, 1);
+}
+
+TEST(PlacementEnvironment, WhatIsNotPlacedWhenTheEpisodeEndsStaysAtTheStart) {
+  const auto env = chains(PlacementForm::kConstructive);
+  env->reset(0);
+  env->step({1, 1, 0});
+  const StepResult result = env->step({env->spec().no_op(), 0, 0});
+  EXPECT_TRUE(result.terminated);
+  EXPECT_EQ(env->placement().device, (std::vector<int>{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(env->outcome().makespan.count, 80) << "0's reader waits until 60";
+  EXPECT_LT(result.reward, 0);
+  EXPECT_DOUBLE_EQ(env->info().best, 60e-9) << "the start";
+}
+
+TEST(PlacementEnvironment, StatesShowAPlanOfWhatWasPlaced) {
+  const auto env = chains(PlacementForm::kConstructive);
+  env->reset(0);
+  const EnvSpec& spec = env->spec();
+  const auto ends = [&] {
+    const GraphFeatures graph = env->observe().graph;
+    const auto end = static_cast<size_t>(std::ranges::find(spec.node_features, "end") -
+                                         spec.node_features.begin());
+    std::vector<float> ends;
+    for (size_t group = 2; group < 8; ++group)
+      ends.push_back(graph.nodes[group * spec.node_features.size() + end]);
+    return ends;
+  };
+  EXPECT_EQ(ends(), std::vector<float>(6));
+  for (const int group : {0, 3, 1}) env->step({group < 3 ? 0 : 1, group + 1, 0});
+  const std::vector<float> after = ends(), expected = {10, 20, 0, 10, 0, 0};
+  for (size_t i = 0; i < 6; ++i) EXPECT_FLOAT_EQ(after[i], expected[i] / 60) << i;
 }
 
 TEST(PlacementEnvironment, RewardsAreOfSquareRootsWhereAskedFor) {
@@ -148,17 +179,23 @@ TEST(PlacementEnvironment, MeasuredMakespansAreRewardedAndSimulatedOnesAreShown)
   });
   EXPECT_FALSE(env->spec().deterministic);
   EXPECT_EQ(env->spec().starts[0].fingerprint, env->spec().starts[1].fingerprint);
-  env->reset(0);
   const int before = runs;
-  const std::vector<float> shown = env->observe().graph.graph_targets;
-  EXPECT_DOUBLE_EQ(env->step({0, 1, 0}).reward, 0) << "where it is";
+  const auto place = [&](std::vector<int> devices) {
+    env->reset(0);
+    StepResult last;
+    for (const int entity : {1, 3, 2, 4})  // 0 and 2 have one node behind them
+      last = env->step({devices[static_cast<size_t>(entity - 1)], entity, 0});
+    EXPECT_TRUE(last.terminated);
+    return last.reward;
+  };
+  EXPECT_DOUBLE_EQ(place({0, 0, 0, 0}), 0) << "where all are";
   EXPECT_EQ(runs, before) << "nothing to measure";
   EXPECT_EQ(env->counters().measurements, 0);
-  EXPECT_DOUBLE_EQ(env->step({1, 2, 0}).reward, 30) << "slower by the simulator";
+  const std::vector<float> shown = env->observe().graph.graph_targets;
+  EXPECT_DOUBLE_EQ(place({0, 1, 0, 0}), 30) << "slower by the simulator";
   EXPECT_EQ(env->counters().measurements, 1);
   EXPECT_EQ(env->outcome().makespan.count, 70);
   EXPECT_GT(env->observe().graph.graph_targets[0], shown[0]);
-  EXPECT_DOUBLE_EQ(env->step({0, 3, 0}).reward, 0);
   EXPECT_EQ(env->best_placement().device, (std::vector<int>{0, 1, 0, 0}));
   EXPECT_NEAR(env->measured_gain(), 30, 1e-9);
   EXPECT_EQ(env->counters().measurements, 11);
@@ -260,6 +297,39 @@ TEST(PlacementEnvironment, FeaturesSayWhereAGroupIsAndWhatIsSent) {
   for (int edge = 0; edge < graph.edge_count(); ++edge)
     all_sent += graph.edges[static_cast<size_t>(edge) * spec.edge_features.size() + sent];
   EXPECT_EQ(all_sent, 2) << "0 to 1 and 1 to 2";
+}
+
+/// What an observation tells of a place.
+float told(const Environment& env, const char* feature, const Action& action) {
+  const std::vector<std::string>& names = env.spec().action_features;
+  const auto column = static_cast<size_t>(std::ranges::find(names, feature) - names.begin());
+  const Observation seen = env.observe();
+  const auto row = static_cast<size_t>(action.primary * seen.mask.entities + action.entity);
+  return seen.action_features.at(row * names.size() + column);
+}
+
+TEST(PlacementEnvironment, ActionsTellWhenAGroupWouldEndBehindThoseThatWerePlaced) {
+  const auto env = chains(PlacementForm::kConstructive);
+  env->reset(0);
+  for (const int primary : {0, 1}) EXPECT_EQ(told(*env, "end", {primary, 1, 0}), 0);
+  env->step({1, 1, 0});  // group 4, the first of the other chain, comes next
+  const float later = std::log1p(10.0f / 10);
+  EXPECT_EQ(told(*env, "end", {0, 4, 0}), 0);
+  EXPECT_FLOAT_EQ(told(*env, "end", {1, 4, 0}), later);
+  env->step({0, 4, 0});
+  const float sent = std::log1p(50.0f / 10);
+  EXPECT_FLOAT_EQ(told(*env, "end", {0, 2, 0}), sent);
+  EXPECT_EQ(told(*env, "end", {1, 2, 0}), 0);
+}
+
+TEST(PlacementEnvironment, WhereGroupsAreMovedActionsTellOfThoseBefore) {
+  const auto env = chains(PlacementForm::kImproving);
+  env->reset(0);
+  const float behind_first = std::log1p(10.0f / 10), sent = std::log1p(40.0f / 10);
+  EXPECT_FLOAT_EQ(told(*env, "start", {1, 2, 0}), sent) << "from 20 to 60";
+  env->step({1, 4, 0});
+  EXPECT_FLOAT_EQ(told(*env, "start", {0, 4, 0}), behind_first) << "group 1 alone is before it";
+  EXPECT_EQ(told(*env, "start", {1, 1, 0}), 0);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-#include "env/placement/learn/go_steps.h"
+#include "env/placement/search/placing_steps.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "env/placement/search/heuristics.h"
 #include "tests/env/placement/placements.h"
 
 namespace reverie {
@@ -15,26 +16,26 @@ CostGraph fork() {
                            {{.producer = 0, .bytes = 1, .transfer = {4}, .readers = {1, 2}}});
 }
 
-std::vector<float> described(const GoSteps& steps, int devices) {
-  std::vector<float> columns(static_cast<size_t>(devices) * GoSteps::kColumns);
+std::vector<float> described(const PlacingSteps& steps, int devices) {
+  std::vector<float> columns(static_cast<size_t>(devices) * PlacingSteps::kColumns);
   steps.describe(columns.data());
   return columns;
 }
 
-void expect_columns(const GoSteps& steps, const std::vector<std::vector<double>>& expected) {
+void expect_columns(const PlacingSteps& steps, const std::vector<std::vector<double>>& expected) {
   const std::vector<float> columns = described(steps, static_cast<int>(std::ssize(expected)));
   for (size_t device = 0; device < expected.size(); ++device)
     for (size_t i = 0; i < expected[device].size(); ++i)
-      EXPECT_NEAR(columns[device * GoSteps::kColumns + i], expected[device][i], 1e-6)
+      EXPECT_NEAR(columns[device * PlacingSteps::kColumns + i], expected[device][i], 1e-6)
           << "device " << device << ", column " << i;
 }
 
-TEST(GoSteps, TellsOfEachDeviceWhatIsPlacedAndScheduledThere) {
+TEST(PlacingSteps, TellsOfEachDeviceWhatIsPlacedAndScheduledThere) {
   const CostGraph graph = fork();
   const Topology two = ideal_devices(2, "d");
   const Simulator simulator(graph, two);
-  const GoOrder order(simulator);
-  GoSteps steps(order);
+  const PlacingOrder order(simulator, path_ranks(simulator));
+  PlacingSteps steps(order);
   ASSERT_EQ(steps.next(), 0);
   const std::vector<double> first = {0, 0, 0, 0, 0, 0, 0, 0, 0};
   expect_columns(steps, {first, first});
@@ -52,7 +53,7 @@ TEST(GoSteps, TellsOfEachDeviceWhatIsPlacedAndScheduledThere) {
   EXPECT_EQ(steps.next(), -1);
 }
 
-TEST(GoSteps, PlacesNodesOfAGroupWithTheirFirst) {
+TEST(PlacingSteps, PlacesNodesOfAGroupWithTheirFirst) {
   std::vector<CostNode> nodes(3, {.name = "n", .op = "task"});
   nodes[0].group = nodes[2].group = 7;
   const CostGraph graph("group", {"d"}, nodes, {{1}, {1}, {1}},
@@ -60,8 +61,8 @@ TEST(GoSteps, PlacesNodesOfAGroupWithTheirFirst) {
                          {.producer = 1, .bytes = 1, .transfer = {1}, .readers = {2}}});
   const Topology two = ideal_devices(2, "d");
   const Simulator simulator(graph, two);
-  const GoOrder order(simulator);
-  GoSteps steps(order);
+  const PlacingOrder order(simulator, path_ranks(simulator));
+  PlacingSteps steps(order);
   for (const int entity : {0, 1}) {
     EXPECT_EQ(steps.next(), entity);
     steps.place(1);
@@ -69,19 +70,19 @@ TEST(GoSteps, PlacesNodesOfAGroupWithTheirFirst) {
   EXPECT_EQ(steps.next(), -1);
 }
 
-TEST(GoSteps, TellsHowFullAMemoryWouldBe) {
+TEST(PlacingSteps, TellsHowFullAMemoryWouldBe) {
   std::vector<CostNode> nodes(2, {.name = "n", .op = "task", .persistent_bytes = 60});
   const CostGraph graph("full", {"d"}, nodes, {{1}, {1}}, {});
   Topology two = ideal_devices(2, "d");
   two.devices[0].memory_bytes = 100;
   const Simulator simulator(graph, two);
-  const GoOrder order(simulator);
-  GoSteps steps(order);
+  const PlacingOrder order(simulator, path_ranks(simulator));
+  PlacingSteps steps(order);
   constexpr size_t kMemory = 8;
   EXPECT_NEAR(described(steps, 2)[kMemory], 0.6, 1e-6);
   steps.place(0);
   EXPECT_NEAR(described(steps, 2)[kMemory], 1.2, 1e-6);
-  EXPECT_NEAR(described(steps, 2)[GoSteps::kColumns + kMemory], 0, 1e-6);
+  EXPECT_NEAR(described(steps, 2)[PlacingSteps::kColumns + kMemory], 0, 1e-6);
 }
 
 }  // namespace

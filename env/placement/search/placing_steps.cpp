@@ -1,9 +1,7 @@
-#include "env/placement/learn/go_steps.h"
+#include "env/placement/search/placing_steps.h"
 
 #include <algorithm>
 #include <cmath>
-
-#include "env/placement/search/heuristics.h"
 
 namespace reverie {
 namespace {
@@ -30,15 +28,15 @@ std::vector<double> above_least(std::vector<double> values) {
 
 }  // namespace
 
-GoOrder::GoOrder(const Simulator& simulator)
+PlacingOrder::PlacingOrder(const Simulator& simulator, const std::vector<int64_t>& priority)
     : simulator_(&simulator),
       entities_(simulator.graph()),
-      nodes_(order_by(simulator.graph(), path_ranks(simulator))) {
+      nodes_(order_by(simulator.graph(), priority)) {
   sum_work();
   sum_transfers();
 }
 
-void GoOrder::sum_work() {
+void PlacingOrder::sum_work() {
   const CostGraph& graph = simulator_->graph();
   const auto devices = static_cast<size_t>(simulator_->topology().size());
   bytes_.resize(static_cast<size_t>(entities_.size()));
@@ -59,7 +57,7 @@ void GoOrder::sum_work() {
   share_ = all / static_cast<double>(devices);
 }
 
-void GoOrder::sum_transfers() {
+void PlacingOrder::sum_transfers() {
   sent_.resize(bytes_.size());
   const auto& tensors = simulator_->graph().tensors();
   for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
@@ -74,7 +72,7 @@ void GoOrder::sum_transfers() {
   }
 }
 
-GoSteps::GoSteps(const GoOrder& order)
+PlacingSteps::PlacingSteps(const PlacingOrder& order)
     : order_(&order),
       plan_(*order.simulator_),
       device_(order.bytes_.size(), -1),
@@ -84,7 +82,7 @@ GoSteps::GoSteps(const GoOrder& order)
   schedule();
 }
 
-void GoSteps::schedule() {
+void PlacingSteps::schedule() {
   for (next_ = -1; scheduled_ < order_->nodes_.size(); ++scheduled_) {
     const int node = order_->nodes_[scheduled_], entity = order_->entities_.of(node);
     const int device = device_[static_cast<size_t>(entity)];
@@ -96,7 +94,16 @@ void GoSteps::schedule() {
   }
 }
 
-void GoSteps::place(int device) {
+std::vector<Timeline::Run> PlacingSteps::runs() const {
+  std::vector<Timeline::Run> runs;
+  for (size_t i = 0; i < scheduled_; ++i) {
+    const int node = order_->nodes_[i];
+    runs.push_back({node, plan_.device(node), {plan_.start(node)}, {plan_.end(node)}});
+  }
+  return runs;
+}
+
+void PlacingSteps::place(int device) {
   const auto entity = static_cast<size_t>(next_), to = static_cast<size_t>(device);
   device_[entity] = device;
   work_[to] += order_->work_[entity * work_.size() + to];
@@ -105,12 +112,12 @@ void GoSteps::place(int device) {
 }
 
 /// Transfers of the next entity with those that are placed.
-struct GoSteps::Near {
+struct PlacingSteps::Near {
   std::vector<double> there;  ///< by device
   double all = 0;
 };
 
-GoSteps::Near GoSteps::near() const {
+PlacingSteps::Near PlacingSteps::near() const {
   Near near{std::vector<double>(work_.size())};
   for (const auto& [other, time] : order_->sent_[static_cast<size_t>(next_)]) {
     const int device = device_[static_cast<size_t>(other)];
@@ -121,7 +128,7 @@ GoSteps::Near GoSteps::near() const {
   return near;
 }
 
-void GoSteps::describe(float* columns) const {
+void PlacingSteps::describe(float* columns) const {
   const auto entity = static_cast<size_t>(next_);
   const int node = order_->nodes_[scheduled_];
   const Simulator& simulator = *order_->simulator_;
