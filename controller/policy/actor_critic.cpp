@@ -6,11 +6,24 @@
 
 namespace reverie {
 
-torch::Tensor policy_features(const LatentObservation& observation) {
-  return torch::cat({observation.z, observation.h, observation.to_go.unsqueeze(-1)}, -1);
+namespace {
+
+torch::Tensor mean_of_offered(const LatentObservation& observation) {
+  const auto& choices = observation.mask.by_entity;
+  const auto offered =
+      choices.narrow(1, 0, choices.size(1) - 1).gt(0).any(1, /*keepdim=*/true).to(torch::kFloat);
+  return (offered.matmul(observation.entities) / offered.sum(-1, true).clamp_min(1)).squeeze(1);
 }
 
-int64_t policy_feature_count(const LatentSpec& spec) { return spec.latent + spec.hidden + 1; }
+}  // namespace
+
+torch::Tensor policy_features(const LatentObservation& observation) {
+  return torch::cat({observation.z, observation.h, mean_of_offered(observation),
+                     observation.to_go.unsqueeze(-1)},
+                    -1);
+}
+
+int64_t policy_feature_count(const LatentSpec& spec) { return 2 * spec.latent + spec.hidden + 1; }
 
 torch::nn::Sequential two_layers(int64_t inputs, int64_t width, int64_t outputs) {
   torch::nn::Sequential layers(torch::nn::Linear(inputs, width), torch::nn::Functional(tanh_all),

@@ -20,7 +20,9 @@ struct ActorCriticConfig {
   }
 };
 
-/// [z, h, to_go], [B, latent + hidden + 1].
+/// [z, h, the mean latent of the entities with choices other than NO-OP, to_go],
+/// [B, 2 latent + hidden + 1]. Without the third, where an episode offers one entity after the other,
+/// the primary action would be chosen for an entity that z alone tells of.
 torch::Tensor policy_features(const LatentObservation& observation);
 int64_t policy_feature_count(const LatentSpec& spec);
 

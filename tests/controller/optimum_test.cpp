@@ -62,6 +62,7 @@ class FiveSteps {
 
  private:
   TrainingResult run(DreamStepConfig dream) {
+    dream.seed = 3;
     const RolloutEpisodes data = collected();
     train_v(data);
     train_m(data);
@@ -146,7 +147,7 @@ TEST(PlanOptimumTest, PlanningWithMFindsTheOptimumOfTheToyOfEntities) {
 }
 
 // V meets few states here, so its defaults are few steps. With 12 epochs of V the bags end at 283 %
-// of the 358 % that they can hold.
+// of the 358 % that they can hold. With other seeds (0, 1, 2 and 4) they end at 283 to 317 %.
 TEST(KnapsackOptimumTest, DreamsTeachTheOptimumOfBothKnapsacksThatTheUntrainedPolicyMisses) {
   const auto knapsack =
       std::make_shared<KnapsackEnvironment>(KnapsackConfig{.items = 5, .start_states = 2});

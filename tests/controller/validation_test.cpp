@@ -70,7 +70,7 @@ Judged judged(std::shared_ptr<Environment> environment, const ValidationConfig& 
   torch::manual_seed(3);
   TrainerConfig trainer;
   trainer.policy.width = 16;
-  const auto policy = make_trainer(world.world->spec(), trainer, 1);
+  const auto policy = make_trainer(world.world->spec(), trainer, seed);
   RealJudge judge(std::move(environment), world.encoder, world.world, config, seed);
   Judged result{judge.validate(policy->policy(), 0), {}, judge.counters()};
   for (const auto& [name, value] : result.validation.metrics) result.metrics[name] = value;
