@@ -39,8 +39,8 @@ class PlacementFeatures {
   static std::vector<std::string> node_features(const Topology& topology, bool fuses);
   static const std::vector<std::string>& edge_features();
   /// Of a place for a group, and of the place where it would be fused: its time there, the share of
-  /// its outputs that are read there, by bytes, and what PlacingSteps tells of the device when the
-  /// groups visited before are placed as they are now.
+  /// its outputs that are read there, by bytes (groups not yet placed read at the start's device),
+  /// and what PlacingSteps tells of the device when the groups visited before are as they are now.
   static const std::vector<std::string>& action_features();
   static std::vector<Target> targets();
 
