@@ -108,8 +108,7 @@ struct Go::Graph {
 };
 
 struct Go::Samples {
-  torch::Tensor
-      columns;  ///< [samples, entities, devices, PlacingSteps::kColumns] if they were placed
+  torch::Tensor columns;  ///< [samples, entities, devices, kColumns] if they were placed
   std::vector<torch::Tensor> decided;            ///< by task: int64 [samples, entities or nodes]
   std::vector<torch::Tensor> log_probabilities;  ///< undefined where the decision was held
   torch::Tensor advantages;  ///< [samples, 1]; undefined where they are all equal
