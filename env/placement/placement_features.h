@@ -27,9 +27,9 @@ struct PlacementState {
 ///
 /// Edges: tensors between groups, summed; between devices; from each group to its device. Where any
 /// group may be moved, also from each device to its groups. Where groups come one after the other,
-/// from each group to the one that follows, and from all devices to the one that comes next. A group
-/// that is not yet placed has no device, but its edge goes to that of the start. So what an action
-/// changes is the group, its neighbours in the graph, the next one, and the machine.
+/// from each group to the one that follows, and from all devices to the one that comes next. A
+/// group that is not yet placed has no device, but its edge goes to that of the start. So what an
+/// action changes is the group, its neighbours in the graph, the next one, and the machine.
 class PlacementFeatures {
  public:
   /// All must outlive it. `visits`: whether groups come one after the other.

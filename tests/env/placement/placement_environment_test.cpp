@@ -1,6 +1,6 @@
 #include "env/placement/placement_environment.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "env/placement/graph/generator.h"
 #include "env/placement/simulator/grouping.h"
@@ -297,6 +297,32 @@ TEST(PlacementEnvironment, FeaturesSayWhereAGroupIsAndWhatIsSent) {
   for (int edge = 0; edge < graph.edge_count(); ++edge)
     all_sent += graph.edges[static_cast<size_t>(edge) * spec.edge_features.size() + sent];
   EXPECT_EQ(all_sent, 2) << "0 to 1 and 1 to 2";
+}
+
+TEST(PlacementEnvironment, EdgesLeadFromEachGroupToTheNextAndFromTheDevicesToTheOneThatComes) {
+  const auto env = chains(PlacementForm::kConstructive);
+  env->reset(0);
+  env->step({1, 1, 0});
+  const std::vector<std::string>& names = env->spec().edge_features;
+  const GraphFeatures graph = env->observe().graph;
+  std::vector<std::pair<int, int>> follows, holds, offers;
+  for (int edge = 0; edge < graph.edge_count(); ++edge) {
+    const auto value = [&](const char* name) {
+      return graph.edges[static_cast<size_t>(edge) * names.size() +
+                         static_cast<size_t>(std::ranges::find(names, name) - names.begin())];
+    };
+    const int from = graph.senders[static_cast<size_t>(edge)];
+    const int to = graph.receivers[static_cast<size_t>(edge)];
+    if (value("follows") == 1) follows.emplace_back(from - 2, to - 2);
+    if (value("holds") == 1) holds.emplace_back(from - 2, to);
+    if (from < 2 && to >= 2) offers.emplace_back(from, to - 2);
+  }
+  using ::testing::UnorderedElementsAre;
+  using Edge = std::pair<int, int>;
+  EXPECT_THAT(follows,
+              UnorderedElementsAre(Edge{0, 3}, Edge{3, 1}, Edge{1, 4}, Edge{4, 2}, Edge{2, 5}));
+  EXPECT_THAT(holds, UnorderedElementsAre(Edge{0, 1}));
+  EXPECT_THAT(offers, UnorderedElementsAre(Edge{0, 3}, Edge{1, 3}));
 }
 
 /// What an observation tells of a place.
