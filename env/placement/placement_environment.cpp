@@ -34,6 +34,7 @@ void PlacementEnvironment::reset(uint64_t seed) {
   outcome_ = start().simulated;
   timeline_ = start().schedule;
   judged_ = start().judged;
+  value_ = value(judged_);
   keep_best();
   if (visits()) outcome_ = start().features->planned(state_, timeline_);
 }
@@ -100,22 +101,29 @@ double PlacementEnvironment::objective_of(const Outcome& outcome) const {
   return spec().objective == 0 ? outcome.makespan.milliseconds() : mebibytes(outcome.peak_bytes);
 }
 
+/// Of a ratio to the start.
+double PlacementEnvironment::share(double ratio) const {
+  return shared_->config.reward == PlacementReward::kSquareRoot ? std::sqrt(ratio) : ratio;
+}
+
 /// In percent of the start; the less the better.
 double PlacementEnvironment::value(const Outcome& outcome) const {
   const Outcome& first = start().judged;
-  const auto share = [&](double now, double then) {
-    const double ratio = now / std::max(then, 1.0);
-    return shared_->config.reward == PlacementReward::kSquareRoot ? std::sqrt(ratio) : ratio;
+  const auto ratio = [](int64_t now, int64_t then) {
+    return static_cast<double>(now) / static_cast<double>(std::max<int64_t>(then, 1));
   };
   const double weight = shared_->config.memory_weight;
-  double relative = (1 - weight) * share(static_cast<double>(outcome.makespan.count),
-                                         static_cast<double>(first.makespan.count)) +
-                    weight * share(static_cast<double>(outcome.peak_bytes),
-                                   static_cast<double>(first.peak_bytes));
+  double relative = (1 - weight) * share(ratio(outcome.makespan.count, first.makespan.count)) +
+                    weight * share(ratio(outcome.peak_bytes, first.peak_bytes));
   if (!outcome.feasible())
     relative = kInfeasible + static_cast<double>(outcome.bytes_over) /
                                  (static_cast<double>(first.peak_bytes) + 1);
   return 100 * relative;
+}
+
+double PlacementEnvironment::planned_value() const {
+  const double gained = 1 - share(start().features->planned_ratio(state_, timeline_));
+  return value(start().judged) - 100 * (1 - shared_->config.memory_weight) * gained;
 }
 
 void PlacementEnvironment::take(const Action& action) {
@@ -136,7 +144,6 @@ void PlacementEnvironment::take(const Action& action) {
 StepResult PlacementEnvironment::step(const Action& action) {
   if (over_) throw InputError("the episode is over; reset the environment before the next step");
   require_allowed(spec(), mask(), action);
-  const double before = value(judged_);
   take(action);
   ++steps_;
   ++counters_.steps;
@@ -147,7 +154,9 @@ StepResult PlacementEnvironment::step(const Action& action) {
   over_ = result.terminated || result.truncated;
   if (visits()) outcome_ = start().features->planned(state_, timeline_);
   if (over_ || !visits()) judge();
-  result.reward = before - value(judged_);
+  const double before =
+      std::exchange(value_, over_ || !visits() ? value(judged_) : planned_value());
+  result.reward = before - value_;
   result.info = info();
   return result;
 }

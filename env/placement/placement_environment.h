@@ -22,7 +22,9 @@ namespace reverie {
 ///
 /// - Constructive: the groups come in topological order of their first nodes, and each may go to
 ///   any device. The episode terminates after the last. The placement is judged once, when the
-///   episode ends; until then rewards are 0. States show a list schedule of what was placed.
+///   episode ends. Until then states show a list schedule of what was placed, and rewards are what
+///   its makespan gains. The last reward makes their sum what the judged placement gains. So with
+///   discount 1 the best policy is the same (Ng, Harada and Russell 1999, theorem 1).
 /// - Improving: any group may go to another device, be raised or lowered, until NO-OP or the
 ///   horizon. Each step is judged.
 ///
@@ -37,11 +39,11 @@ namespace reverie {
 /// states show is simulated all the same, with costs that were measured beforehand; as these differ
 /// from time to time, fingerprints leave them out. All starts have a MeasureSchedule or none has.
 ///
-/// To judge costs one run of the simulator, which counts as a cost look-up. The reward is what the
-/// placement gained since it was judged before, in percent of the start: of makespan and peak
-/// memory by their weights, relative to the start's or of the square roots of that (ColocRL:
-/// Mirhoseini et al. 2017, section 3). Where memory is exceeded that is kInfeasible starts, and
-/// more the more bytes are missing.
+/// To judge costs one run of the simulator, which counts as a cost look-up. Rewards are what the
+/// placement gained since the one before, in percent of the start: of makespan and peak memory by
+/// their weights, relative to the start's or of the square roots of that (ColocRL: Mirhoseini et
+/// al. 2017, section 3). Where memory is exceeded that is kInfeasible starts, and more the more
+/// bytes are missing.
 class PlacementEnvironment : public Environment {
  public:
   static constexpr double kInfeasible = 4;
@@ -80,7 +82,9 @@ class PlacementEnvironment : public Environment {
   bool visits() const { return shared_->config.form == PlacementForm::kConstructive; }
   void judge();
   void keep_best();
+  double share(double ratio) const;
   double value(const Outcome& outcome) const;
+  double planned_value() const;
   void take(const Action& action);
   void offer(int entity, ActionMask& mask) const;
   int fuse_action() const;
@@ -93,6 +97,7 @@ class PlacementEnvironment : public Environment {
   Outcome outcome_;    ///< what states show: as simulated or, constructive, as planned
   Timeline timeline_;  ///< likewise
   Outcome judged_;     ///< as it was last judged, with the makespan that counts
+  double value_ = 0;   ///< that rewards have told of so far
   double best_ = 0;
   int steps_ = 0;
   bool changed_ = false;  ///< since it was judged

@@ -290,6 +290,24 @@ Outcome PlacementFeatures::planned(const PlacementState& state, Timeline& timeli
   return outcome;
 }
 
+double PlacementFeatures::planned_ratio(const PlacementState& state,
+                                        const Timeline& timeline) const {
+  std::vector<double> left = work_by_device(state), end(left.size());
+  double behind = 0;
+  for (int group = 0; group < entities_.size(); ++group)
+    if (!is_placed(state, group))
+      behind += times_[cell(group, state.device[static_cast<size_t>(group)])];
+  for (const Timeline::Run& run : timeline.runs) {
+    const auto device = static_cast<size_t>(run.device);
+    left[device] -= static_cast<double>(run.end.count - run.start.count) / reference_;
+    end[device] = std::max(end[device], static_cast<double>(run.end.count) / reference_);
+  }
+  double longest = 0;
+  for (size_t device = 0; device < end.size(); ++device)
+    longest = std::max(longest, end[device] + left[device]);
+  return longest + behind;
+}
+
 GraphFeatures PlacementFeatures::graph(const std::vector<std::string>& types,
                                        const PlacementState& state, const Outcome& outcome,
                                        const Timeline& timeline) const {

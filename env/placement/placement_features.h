@@ -47,6 +47,9 @@ class PlacementFeatures {
   /// What can be told of a state in which groups are still to be placed, without a run: a list
   /// schedule of the nodes that can be scheduled (PlacingSteps), its length, and persistent bytes.
   Outcome planned(const PlacementState& state, Timeline& timeline) const;
+  /// How long the plan will be at least, relative to the start: behind what it has scheduled each
+  /// device runs what else was placed there, and then all that was not placed runs on one.
+  double planned_ratio(const PlacementState& state, const Timeline& timeline) const;
   /// `types`: the spec's node types. The outcome and timeline are the state's.
   GraphFeatures graph(const std::vector<std::string>& types, const PlacementState& state,
                       const Outcome& outcome, const Timeline& timeline) const;

@@ -111,10 +111,24 @@ TEST(PlacementEnvironment, ConstructivePlacesOneGroupAfterTheOtherAndJudgesAllIn
     EXPECT_EQ(env->counters().cost_lookups, 0);
     const StepResult result = env->step({group < 3 ? 0 : 1, group + 1, 0});
     EXPECT_EQ(result.terminated, group == 5);
-    EXPECT_DOUBLE_EQ(result.reward, group == 5 ? 50 : 0) << "from 60 to 30";
+    EXPECT_NEAR(result.reward, group < 3 ? 0 : 50 / 3.0, 1e-9) << "planned from 60 to 30";
   }
   EXPECT_EQ(env->outcome().makespan.count, 30);
   EXPECT_EQ(env->counters().cost_lookups, 1);
+}
+
+TEST(PlacementEnvironment, PlannedRewardsAndTheLastAreWhatThePlacementGains) {
+  for (const auto reward : {PlacementReward::kRelative, PlacementReward::kSquareRoot}) {
+    const auto env = chains(PlacementForm::kConstructive, reward);
+    env->reset(0);
+    double sum = 0;
+    for (const int group : {0, 3, 1, 4, 2, 5})  // 1 waits for 0 on the other device
+      sum += env->step({group == 1 || group > 3 ? 1 : 0, group + 1, 0}).reward;
+    const double ratio = static_cast<double>(env->outcome().makespan.count) / 60;
+    EXPECT_GT(ratio, 1);
+    EXPECT_NEAR(sum, 100 * (1 - (reward == PlacementReward::kRelative ? ratio : std::sqrt(ratio))),
+                1e-9);
+  }
 }
 
 TEST(PlacementEnvironment, WhatIsNotPlacedWhenTheEpisodeEndsStaysAtTheStart) {
@@ -183,16 +197,19 @@ TEST(PlacementEnvironment, MeasuredMakespansAreRewardedAndSimulatedOnesAreShown)
   const auto place = [&](std::vector<int> devices) {
     env->reset(0);
     StepResult last;
-    for (const int entity : {1, 3, 2, 4})  // 0 and 2 have one node behind them
+    double reward = 0;
+    for (const int entity : {1, 3, 2, 4}) {  // 0 and 2 have one node behind them
       last = env->step({devices[static_cast<size_t>(entity - 1)], entity, 0});
+      reward += last.reward;
+    }
     EXPECT_TRUE(last.terminated);
-    return last.reward;
+    return reward;
   };
-  EXPECT_DOUBLE_EQ(place({0, 0, 0, 0}), 0) << "where all are";
+  EXPECT_NEAR(place({0, 0, 0, 0}), 0, 1e-9) << "where all are";
   EXPECT_EQ(runs, before) << "nothing to measure";
   EXPECT_EQ(env->counters().measurements, 0);
   const std::vector<float> shown = env->observe().graph.graph_targets;
-  EXPECT_DOUBLE_EQ(place({0, 1, 0, 0}), 30) << "slower by the simulator";
+  EXPECT_NEAR(place({0, 1, 0, 0}), 30, 1e-9) << "slower by the simulator";
   EXPECT_EQ(env->counters().measurements, 1);
   EXPECT_EQ(env->outcome().makespan.count, 70);
   EXPECT_GT(env->observe().graph.graph_targets[0], shown[0]);
