@@ -11,6 +11,10 @@
 namespace reverie {
 namespace {
 
+double ratio(int64_t now, int64_t then) {
+  return static_cast<double>(now) / static_cast<double>(std::max<int64_t>(then, 1));
+}
+
 double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
 
 }  // namespace
@@ -23,20 +27,22 @@ PlacementEnvironment::PlacementEnvironment(std::vector<PlacementStart> starts, T
 void PlacementEnvironment::reset(uint64_t seed) {
   start_ = static_cast<size_t>(seed % static_cast<uint64_t>(spec().start_states()));
   simulator_ = std::make_shared<FusingSimulator>(start().simulator);
-  const auto groups = static_cast<size_t>(start().entities.size());
-  state_ = {std::vector<int>(groups, start().best_device), std::vector<int>(groups), 0,
-            std::vector<int>(fuses() ? groups : 0)};
+  const int groups = start().entities.size();
+  const auto count = static_cast<size_t>(groups);
+  state_ = {std::vector<int>(count, start().best_device), std::vector<int>(count),
+            is_constructive() ? 0 : groups, std::vector<int>(fuses() ? count : 0)};
   best_state_ = state_;
   best_ = spec().worst();
   steps_ = 0;
   changed_ = over_ = false;
   ++counters_.resets;
-  outcome_ = start().simulated;
-  timeline_ = start().schedule;
   judged_ = start().judged;
   value_ = value(judged_);
   keep_best();
-  if (visits()) outcome_ = start().features->planned(state_, timeline_);
+  if (is_constructive())
+    shown_ = start().visits.plan(state_);
+  else
+    shown_ = {start().schedule, start().simulated, start().simulated.makespan};
 }
 
 Placement PlacementEnvironment::placement_of(const PlacementState& state) const {
@@ -61,10 +67,7 @@ void PlacementEnvironment::judge() {
   Timeline timeline;
   judged_ = simulator_->run(placement(), Dispatch::kReady, &timeline);
   ++counters_.cost_lookups;
-  if (!visits()) {
-    outcome_ = judged_;
-    timeline_ = timeline;
-  }
+  if (!is_constructive()) shown_ = {timeline, judged_, judged_.makespan};
   if (start().measure) {
     judged_.makespan = start().measure(timeline);
     ++counters_.measurements;
@@ -109,9 +112,6 @@ double PlacementEnvironment::share(double ratio) const {
 /// In percent of the start; the less the better.
 double PlacementEnvironment::value(const Outcome& outcome) const {
   const Outcome& first = start().judged;
-  const auto ratio = [](int64_t now, int64_t then) {
-    return static_cast<double>(now) / static_cast<double>(std::max<int64_t>(then, 1));
-  };
   const double weight = shared_->config.memory_weight;
   double relative = (1 - weight) * share(ratio(outcome.makespan.count, first.makespan.count)) +
                     weight * share(ratio(outcome.peak_bytes, first.peak_bytes));
@@ -122,7 +122,7 @@ double PlacementEnvironment::value(const Outcome& outcome) const {
 }
 
 double PlacementEnvironment::planned_value() const {
-  const double gained = 1 - share(start().features->planned_ratio(state_, timeline_));
+  const double gained = 1 - share(ratio(shown_.at_least.count, start().simulated.makespan.count));
   return value(start().judged) - 100 * (1 - shared_->config.memory_weight) * gained;
 }
 
@@ -133,7 +133,7 @@ void PlacementEnvironment::take(const Action& action) {
   changed_ = changed_ || action.primary >= devices || action.primary != state_.device[group];
   if (action.primary < devices) {
     state_.device[group] = action.primary;
-    if (visits()) ++state_.placed;
+    if (is_constructive()) ++state_.placed;
   } else if (action.primary == fuse_action()) {
     state_.fused[group] = 1;
   } else {
@@ -148,14 +148,14 @@ StepResult PlacementEnvironment::step(const Action& action) {
   ++steps_;
   ++counters_.steps;
   StepResult result;
-  const bool is_whole = visits() && state_.placed == start().entities.size();
+  const bool is_whole = is_constructive() && state_.placed == start().entities.size();
   result.terminated = action.primary == spec().no_op() || is_whole;
   result.truncated = !result.terminated && steps_ >= spec().horizon;
   over_ = result.terminated || result.truncated;
-  if (visits()) outcome_ = start().features->planned(state_, timeline_);
-  if (over_ || !visits()) judge();
-  const double before =
-      std::exchange(value_, over_ || !visits() ? value(judged_) : planned_value());
+  const bool is_judged = over_ || !is_constructive();
+  if (is_constructive()) shown_ = start().visits.plan(state_);
+  if (is_judged) judge();
+  const double before = std::exchange(value_, is_judged ? value(judged_) : planned_value());
   result.reward = before - value_;
   result.info = info();
   return result;
@@ -167,7 +167,7 @@ int PlacementEnvironment::fuse_action() const { return fuses() ? spec().no_op() 
 void PlacementEnvironment::offer(int entity, ActionMask& mask) const {
   const auto group = static_cast<size_t>(entity - 1);
   for (int device = 0; device < topology().size(); ++device)
-    if (visits() || state_.device[group] != device) mask.at(device, entity) = 1;
+    if (is_constructive() || state_.device[group] != device) mask.at(device, entity) = 1;
   if (fuses() && state_.fused[group] == 0) mask.at(fuse_action(), entity) = start().fusible[group];
 }
 
@@ -175,8 +175,8 @@ ActionMask PlacementEnvironment::mask() const {
   const int groups = start().entities.size(), devices = topology().size();
   ActionMask mask(spec().primary_actions(), groups + 1);
   mask.at(spec().no_op(), 0) = 1;
-  if (visits()) {
-    if (state_.placed < groups) offer(start().features->visit(state_.placed) + 1, mask);
+  if (is_constructive()) {
+    if (state_.placed < groups) offer(start().visits.group(state_.placed) + 1, mask);
     return mask;
   }
   for (int entity = 1; entity <= groups; ++entity) {
@@ -190,7 +190,8 @@ ActionMask PlacementEnvironment::mask() const {
 
 Observation PlacementEnvironment::observe() const {
   Observation observation;
-  observation.graph = start().features->graph(spec().node_types, state_, outcome_, timeline_);
+  observation.graph =
+      start().features->graph(spec().node_types, state_, shown_.outcome, shown_.timeline);
   observation.mask = mask();
   observation.action_features = start().features->actions(observation.mask, state_, fuse_action());
   uint64_t key = spec().starts[start_].fingerprint;

@@ -79,7 +79,7 @@ class PlacementEnvironment : public Environment {
  private:
   const PreparedStart& start() const { return *shared_->starts[start_]; }
   Placement placement_of(const PlacementState& state) const;
-  bool visits() const { return shared_->config.form == PlacementForm::kConstructive; }
+  bool is_constructive() const { return shared_->config.form == PlacementForm::kConstructive; }
   void judge();
   void keep_best();
   double share(double ratio) const;
@@ -94,10 +94,9 @@ class PlacementEnvironment : public Environment {
   size_t start_ = 0;
   std::shared_ptr<FusingSimulator> simulator_;  ///< of this start; of this environment alone
   PlacementState state_, best_state_;
-  Outcome outcome_;    ///< what states show: as simulated or, constructive, as planned
-  Timeline timeline_;  ///< likewise
-  Outcome judged_;     ///< as it was last judged, with the makespan that counts
-  double value_ = 0;   ///< that rewards have told of so far
+  PlannedPlacement shown_;  ///< what states show: as planned or, improving, as simulated
+  Outcome judged_;          ///< as it was last judged, with the makespan that counts
+  double value_ = 0;        ///< that rewards have told of so far
   double best_ = 0;
   int steps_ = 0;
   bool changed_ = false;  ///< since it was judged

@@ -11,19 +11,6 @@ namespace {
 
 float log_of(double x) { return static_cast<float>(std::log2(1 + x)); }
 
-/// By node, how many nodes come behind it in a row. Unlike times these are equal whenever costs are
-/// measured.
-std::vector<int64_t> nodes_behind(const CostGraph& graph) {
-  std::vector<int64_t> behind(static_cast<size_t>(graph.size()));
-  for (auto node = graph.order().rbegin(); node != graph.order().rend(); ++node)
-    for (const int input : graph.inputs(*node)) {
-      const auto producer =
-          static_cast<size_t>(graph.tensors()[static_cast<size_t>(input)].producer);
-      behind[producer] = std::max(behind[producer], behind[static_cast<size_t>(*node)] + 1);
-    }
-  return behind;
-}
-
 /// Appends rows of a fixed width to an array.
 void append(std::vector<float>& rows, std::initializer_list<double> values) {
   for (const double value : values) rows.push_back(static_cast<float>(value));
@@ -32,13 +19,14 @@ void append(std::vector<float>& rows, std::initializer_list<double> values) {
 }  // namespace
 
 PlacementFeatures::PlacementFeatures(const Simulator& simulator, const PlacementEntities& entities,
-                                     bool visits, double reference_picoseconds)
+                                     const PlacementVisits& visits, bool is_constructive,
+                                     double reference_picoseconds)
     : simulator_(simulator),
       entities_(entities),
       visits_(visits),
+      is_constructive_(is_constructive),
       reference_(std::max(reference_picoseconds, 1.0)),
-      devices_(simulator.topology().size()),
-      order_(simulator, nodes_behind(simulator.graph())) {
+      devices_(simulator.topology().size()) {
   const CostGraph& graph = simulator.graph();
   for (const CostNode& node : graph.nodes())
     all_bytes_ += static_cast<double>(node.persistent_bytes + node.temporary_bytes);
@@ -59,13 +47,6 @@ PlacementFeatures::PlacementFeatures(const Simulator& simulator, const Placement
     persistent_.push_back(persistent / all_bytes_);
     const auto most = std::ranges::max_element(by_op, {}, [](const auto& op) { return op.second; });
     ops_.push_back(most->first);
-  }
-  place_.resize(ops_.size(), -1);
-  for (const int node : order_.nodes()) {
-    const int group = entities.of(node);
-    if (place_[static_cast<size_t>(group)] >= 0) continue;
-    place_[static_cast<size_t>(group)] = static_cast<int>(visit_.size());
-    visit_.push_back(group);
   }
   add_edges();
   add_paths();
@@ -166,7 +147,8 @@ std::vector<double> PlacementFeatures::work_by_device(const PlacementState& stat
   std::vector<double> work(static_cast<size_t>(devices_));
   for (int group = 0; group < entities_.size(); ++group) {
     const int device = state.device[static_cast<size_t>(group)];
-    if (is_placed(state, group)) work[static_cast<size_t>(device)] += times_[cell(group, device)];
+    if (visits_.is_placed(state, group))
+      work[static_cast<size_t>(device)] += times_[cell(group, device)];
   }
   return work;
 }
@@ -175,7 +157,7 @@ std::vector<double> PlacementFeatures::work_by_device(const PlacementState& stat
 std::vector<double> PlacementFeatures::bytes_by_device(const PlacementState& state) const {
   std::vector<double> bytes(static_cast<size_t>(devices_));
   for (int group = 0; group < entities_.size(); ++group)
-    if (is_placed(state, group))
+    if (visits_.is_placed(state, group))
       bytes[static_cast<size_t>(state.device[static_cast<size_t>(group)])] +=
           persistent_[static_cast<size_t>(group)];
   for (size_t device = 0; device < bytes.size(); ++device) {
@@ -221,12 +203,14 @@ void PlacementFeatures::write_groups(const std::vector<std::string>& types,
     const auto type = std::ranges::find(types, ops_[i]);
     graph.node_types.push_back(static_cast<int32_t>(type - types.begin()));
     graph.node_entities.push_back(group + 1);
-    append(graph.nodes, {log_of(100 * time), log_of(100 * mean), persistent_[i], output_bytes_[i],
-                         above_[i], below_[i], std::min(start[i], end[i]), end[i],
-                         static_cast<double>(state.level[i]), place_[i] < state.placed ? 1.0 : 0.0,
-                         visits_ && place_[i] == state.placed ? 1.0 : 0.0, 0, 0});
+    append(graph.nodes,
+           {log_of(100 * time), log_of(100 * mean), persistent_[i], output_bytes_[i], above_[i],
+            below_[i], std::min(start[i], end[i]), end[i], static_cast<double>(state.level[i]),
+            visits_.is_placed(state, group) ? 1.0 : 0.0,
+            visits_.place(group) == state.placed ? 1.0 : 0.0, 0, 0});
     for (int device = 0; device < devices_; ++device)
-      append(graph.nodes, {is_placed(state, group) && state.device[i] == device ? 1.0 : 0.0});
+      append(graph.nodes,
+             {visits_.is_placed(state, group) && state.device[i] == device ? 1.0 : 0.0});
     if (!state.fused.empty()) append(graph.nodes, {static_cast<double>(state.fused[i])});
     graph.node_targets.push_back(all > 0 ? static_cast<float>(time / all) : 0);
   }
@@ -240,72 +224,25 @@ void PlacementFeatures::write_edges(const PlacementState& state, GraphFeatures& 
   };
   for (const Edge& edge : edges_) {
     const bool is_sent =
-        is_placed(state, edge.from) && is_placed(state, edge.to) &&
+        visits_.is_placed(state, edge.from) && visits_.is_placed(state, edge.to) &&
         state.device[static_cast<size_t>(edge.from)] != state.device[static_cast<size_t>(edge.to)];
     connect(devices_ + edge.from, devices_ + edge.to,
             {edge.bytes, log_of(100 * edge.time), is_sent ? 1.0 : 0.0, 0, 0, 0});
   }
   for (int group = 0; group < entities_.size(); ++group) {
-    const int place = place_[static_cast<size_t>(group)];
+    const int place = visits_.place(group);
     const int here = state.device[static_cast<size_t>(group)];
-    connect(devices_ + group, here, {0, 0, 0, is_placed(state, group) ? 1.0 : 0.0, 0, 0});
-    if (!visits_) connect(here, devices_ + group, {0, 0, 0, 1, 0, 0});
-    if (visits_ && place > 0)
-      connect(devices_ + visit(place - 1), devices_ + group, {0, 0, 0, 0, 0, 1});
-    if (visits_ && place == state.placed)
+    connect(devices_ + group, here, {0, 0, 0, visits_.is_placed(state, group) ? 1.0 : 0.0, 0, 0});
+    if (!is_constructive_) connect(here, devices_ + group, {0, 0, 0, 1, 0, 0});
+    if (is_constructive_ && place > 0)
+      connect(devices_ + visits_.group(place - 1), devices_ + group, {0, 0, 0, 0, 0, 1});
+    if (place == state.placed)
       for (int device = 0; device < devices_; ++device)
         connect(device, devices_ + group, {0, 0, 0, 0, 0, 0});
   }
   for (int from = 0; from < devices_; ++from)
     for (int to = 0; to < devices_; ++to)
       if (from != to) connect(from, to, {0, 0, 0, 0, 1, 0});
-}
-
-/// With the first groups placed.
-PlacingSteps PlacementFeatures::steps(const PlacementState& state, int groups) const {
-  PlacingSteps steps(order_);
-  for (int place = 0; place < groups; ++place)
-    steps.place(state.device[static_cast<size_t>(visit(place))]);
-  return steps;
-}
-
-Outcome PlacementFeatures::planned(const PlacementState& state, Timeline& timeline) const {
-  Outcome outcome;
-  timeline = {steps(state, state.placed).runs(), {}, {}};
-  for (const Timeline::Run& run : timeline.runs)
-    outcome.makespan = std::max(outcome.makespan, run.end);
-  std::vector<int64_t> bytes(static_cast<size_t>(devices_));
-  const auto& nodes = simulator_.graph().nodes();
-  for (size_t node = 0; node < nodes.size(); ++node) {
-    const int group = entities_.of(static_cast<int>(node));
-    if (!is_placed(state, group)) continue;
-    bytes[static_cast<size_t>(state.device[static_cast<size_t>(group)])] +=
-        nodes[node].persistent_bytes;
-  }
-  for (size_t device = 0; device < bytes.size(); ++device) {
-    const int64_t memory = simulator_.topology().devices[device].memory_bytes;
-    outcome.peak_bytes = std::max(outcome.peak_bytes, bytes[device]);
-    outcome.bytes_over += std::max<int64_t>(bytes[device] - memory, 0);
-  }
-  return outcome;
-}
-
-double PlacementFeatures::planned_ratio(const PlacementState& state,
-                                        const Timeline& timeline) const {
-  std::vector<double> left = work_by_device(state), end(left.size());
-  double behind = 0;
-  for (int group = 0; group < entities_.size(); ++group)
-    if (!is_placed(state, group))
-      behind += times_[cell(group, state.device[static_cast<size_t>(group)])];
-  for (const Timeline::Run& run : timeline.runs) {
-    const auto device = static_cast<size_t>(run.device);
-    left[device] -= static_cast<double>(run.end.count - run.start.count) / reference_;
-    end[device] = std::max(end[device], static_cast<double>(run.end.count) / reference_);
-  }
-  double longest = 0;
-  for (size_t device = 0; device < end.size(); ++device)
-    longest = std::max(longest, end[device] + left[device]);
-  return longest + behind;
 }
 
 GraphFeatures PlacementFeatures::graph(const std::vector<std::string>& types,
@@ -342,11 +279,11 @@ std::vector<float> PlacementFeatures::actions(const ActionMask& mask, const Plac
     *row++ = static_cast<float>(outputs[cell(group, device)] / (output_bytes_[i] + 1e-9));
     std::copy_n(&columns[d * PlacingSteps::kColumns], PlacingSteps::kColumns, row);
   };
-  const int from = visits_ ? state.placed : 0;
-  const int to = visits_ ? std::min(from + 1, entities_.size()) : entities_.size();
-  PlacingSteps steps = this->steps(state, from);
+  const int from = is_constructive_ ? state.placed : 0;
+  const int to = is_constructive_ ? std::min(from + 1, entities_.size()) : entities_.size();
+  PlacingSteps steps = visits_.steps(state, from);
   for (int place = from; place < to; ++place) {
-    const int group = visit(place), here = state.device[static_cast<size_t>(group)];
+    const int group = visits_.group(place), here = state.device[static_cast<size_t>(group)];
     steps.describe(columns.data());
     for (int device = 0; device < devices_; ++device) write(device, group, device);
     if (fuse >= 0) write(fuse, group, here);

@@ -5,21 +5,11 @@
 #include <vector>
 
 #include "env/environment.h"
-#include "env/placement/search/placing_steps.h"
+#include "env/placement/placement_visits.h"
 #include "env/placement/simulator/ordered_placement.h"
 #include "env/placement/simulator/simulator.h"
 
 namespace reverie {
-
-/// A placement in the making, by entity of PlacementEntities.
-struct PlacementState {
-  std::vector<int> device;      ///< each; of those not yet placed that of the start
-  std::vector<int> level;       ///< from -3 to 3: entities of a higher one run first
-  int placed = 0;               ///< constructive form: so many were placed; otherwise none
-  std::vector<int> fused = {};  ///< 1: with what reads from it; empty where nothing can be
-
-  bool operator==(const PlacementState&) const = default;
-};
 
 /// What of a graph and its devices shows in every observation. Node d is device d, of entity 0;
 /// node devices + i is group i, of entity i + 1. Times are relative to the makespan of the best
@@ -32,8 +22,9 @@ struct PlacementState {
 /// action changes is the group, its neighbours in the graph, the next one, and the machine.
 class PlacementFeatures {
  public:
-  /// All must outlive it. `visits`: whether groups come one after the other.
-  PlacementFeatures(const Simulator& simulator, const PlacementEntities& entities, bool visits,
+  /// All must outlive it. `is_constructive`: groups come one after the other.
+  PlacementFeatures(const Simulator& simulator, const PlacementEntities& entities,
+                    const PlacementVisits& visits, bool is_constructive,
                     double reference_picoseconds);
 
   static std::vector<std::string> node_features(const Topology& topology, bool fuses);
@@ -44,21 +35,12 @@ class PlacementFeatures {
   static const std::vector<std::string>& action_features();
   static std::vector<Target> targets();
 
-  /// What can be told of a state in which groups are still to be placed, without a run: a list
-  /// schedule of the nodes that can be scheduled (PlacingSteps), its length, and persistent bytes.
-  Outcome planned(const PlacementState& state, Timeline& timeline) const;
-  /// How long the plan will be at least, relative to the start: behind what it has scheduled each
-  /// device runs what else was placed there, and then all that was not placed runs on one.
-  double planned_ratio(const PlacementState& state, const Timeline& timeline) const;
   /// `types`: the spec's node types. The outcome and timeline are the state's.
   GraphFeatures graph(const std::vector<std::string>& types, const PlacementState& state,
                       const Outcome& outcome, const Timeline& timeline) const;
   /// [primary actions, entities + 1, action_features], 0 where the mask is.
   /// `fuse`: the number of that action; -1: there is none.
   std::vector<float> actions(const ActionMask& mask, const PlacementState& state, int fuse) const;
-  /// The group that comes as the n-th in constructive form: by first nodes, in topological order,
-  /// of which those come first that have most nodes in a row behind them.
-  int visit(int n) const { return visit_[static_cast<size_t>(n)]; }
   /// The op that takes most of a group's time.
   const std::string& op(int entity) const { return ops_[static_cast<size_t>(entity)]; }
 
@@ -72,10 +54,6 @@ class PlacementFeatures {
     return static_cast<size_t>(entity) * static_cast<size_t>(devices_) +
            static_cast<size_t>(device);
   }
-  bool is_placed(const PlacementState& state, int group) const {
-    return !visits_ || place_[static_cast<size_t>(group)] < state.placed;
-  }
-  PlacingSteps steps(const PlacementState& state, int groups) const;
   void add_edges();
   void add_paths();
   void write_devices(const PlacementState& state, GraphFeatures& graph) const;
@@ -87,11 +65,10 @@ class PlacementFeatures {
 
   const Simulator& simulator_;
   const PlacementEntities& entities_;
-  bool visits_;
+  const PlacementVisits& visits_;
+  bool is_constructive_;
   double reference_, all_bytes_ = 1;
   int devices_;
-  PlacingOrder order_;
-  std::vector<int> visit_, place_;  ///< group by place, and place by group
   std::vector<std::string> ops_;
   std::vector<double> times_;                                      ///< [groups, devices] relative
   std::vector<double> persistent_, output_bytes_, above_, below_;  ///< by group

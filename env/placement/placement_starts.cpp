@@ -131,7 +131,8 @@ PreparedStart::PreparedStart(PlacementStart one, const Topology& topology,
       measure(std::move(one.measure)),
       simulator(graph, topology),
       entities(graph),
-      ranks(path_ranks(simulator.plain())) {
+      ranks(path_ranks(simulator.plain())),
+      visits(simulator.plain(), entities) {
   if (config.fusion) fusible = find_fusible(graph, entities);
   const auto key = [](const Outcome& of) { return std::pair(of.bytes_over, of.makespan); };
   for (int device = 0; device < topology.size(); ++device) {
@@ -143,8 +144,8 @@ PreparedStart::PreparedStart(PlacementStart one, const Topology& topology,
     simulated = judged = alone;
     schedule = std::move(timeline);
   }
-  const bool visits = config.form == PlacementForm::kConstructive;
-  features.emplace(simulator.plain(), entities, visits, static_cast<double>(judged.makespan.count));
+  features.emplace(simulator.plain(), entities, visits, config.form == PlacementForm::kConstructive,
+                   static_cast<double>(judged.makespan.count));
   if (measure) judged.makespan = measure(schedule);
 }
 

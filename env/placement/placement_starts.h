@@ -11,6 +11,7 @@
 #include "env/placement/graph/topology.h"
 #include "env/placement/placement_config.h"
 #include "env/placement/placement_features.h"
+#include "env/placement/placement_visits.h"
 #include "env/placement/simulator/fusing_simulator.h"
 #include "env/placement/simulator/measure_schedule.h"
 #include "env/placement/simulator/ordered_placement.h"
@@ -39,6 +40,7 @@ struct PreparedStart {
   Outcome simulated;  ///< of all on the best device
   Timeline schedule;  ///< the same
   Outcome judged;     ///< the same, with the makespan that counts
+  PlacementVisits visits;
   std::optional<PlacementFeatures> features;
 };
 
