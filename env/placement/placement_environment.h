@@ -35,9 +35,11 @@ namespace reverie {
 /// The horizon is the largest number of groups of a start, where none is given, and twice that with
 /// fusion.
 ///
-/// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. What
-/// states show is simulated all the same, with costs that were measured beforehand; as these differ
-/// from time to time, fingerprints leave them out. All starts have a MeasureSchedule or none has.
+/// Where a start has a MeasureSchedule, makespans that are rewarded and told are its own. To judge
+/// then takes two runs: the start's comes first, and the ratio of both counts, so that it does not
+/// matter how fast the machine is at the time. What states show is simulated all the same, with
+/// costs that were measured beforehand; as these differ from time to time, fingerprints leave them
+/// out. All starts have a MeasureSchedule or none has.
 ///
 /// To judge costs one run of the simulator, which counts as a cost look-up. Rewards are what the
 /// placement gained since the one before, in percent of the start: of makespan and peak memory by

@@ -210,12 +210,27 @@ TEST(PlacementEnvironment, MeasuredMakespansAreRewardedAndSimulatedOnesAreShown)
   EXPECT_EQ(env->counters().measurements, 0);
   const std::vector<float> shown = env->observe().graph.graph_targets;
   EXPECT_NEAR(place({0, 1, 0, 0}), 30, 1e-9) << "slower by the simulator";
-  EXPECT_EQ(env->counters().measurements, 1);
+  EXPECT_EQ(env->counters().measurements, 2) << "the start, too";
   EXPECT_EQ(env->outcome().makespan.count, 70);
   EXPECT_GT(env->observe().graph.graph_targets[0], shown[0]);
   EXPECT_EQ(env->best_placement().device, (std::vector<int>{0, 1, 0, 0}));
   EXPECT_NEAR(env->measured_gain(), 30, 1e-9);
-  EXPECT_EQ(env->counters().measurements, 11);
+  EXPECT_EQ(env->counters().measurements, 12);
+}
+
+TEST(PlacementEnvironment, MeasuredRewardsDoNotDependOnHowFastTheMachineIsAtTheTime) {
+  int64_t slowness = 1;
+  const auto env = measured_chains([&](const Timeline& timeline) {
+    const bool uses_both = std::ranges::any_of(
+        timeline.runs, [](const Timeline::Run& run) { return run.device == 1; });
+    return Picoseconds{slowness * (uses_both ? 70 : 100)};
+  });
+  for (slowness = 1; slowness < 4; ++slowness) {
+    env->reset(0);
+    double reward = 0;
+    for (const int entity : {1, 3, 2, 4}) reward += env->step({entity % 2, entity, 0}).reward;
+    EXPECT_NEAR(reward, 30, 1e-9);
+  }
 }
 
 TEST(PlacementEnvironment, TheBestStateIsKept) {
