@@ -15,8 +15,9 @@ std::vector<PlaceMethod> learned_methods();
 /// none, and without LibTorch.
 PlaceMethod saved_learner_method(const std::string& file);
 
-/// A policy of `dream_train --env placement`: it plays an episode greedily, every state of which
-/// counts as an evaluation. Local search goes on from its best state while there is budget.
+/// A policy of `dream_train --env placement`: it plays an episode greedily. Each time that a
+/// placement is judged counts as an evaluation, and as two where placements are run. Local search
+/// goes on from its best state while there is budget.
 /// InputError where the file is no such policy, and without LibTorch.
 PlaceMethod policy_method(const std::string& file);
 

@@ -70,8 +70,9 @@ void PlacementEnvironment::judge() {
   if (!is_constructive()) shown_ = {timeline, judged_, judged_.makespan};
   if (start().measure) {
     const double before = start().measure(start().schedule).seconds();
-    const double ratio = start().measure(timeline).seconds() / before;
-    judged_.makespan = Picoseconds::from_seconds(start().judged.makespan.seconds() * ratio);
+    const double after = start().measure(timeline).seconds();
+    const double first = start().judged.makespan.seconds();
+    judged_.makespan = Picoseconds::from_seconds(first * after / before);
     counters_.measurements += 2;
   }
   keep_best();
