@@ -57,12 +57,19 @@ std::string OpSignature::text() const {
   return text;
 }
 
+void OpSignature::take_first_sample() {
+  if (attributes->varies()) attributes = std::make_shared<const Attributes>(attributes->at(0));
+  for (std::vector<TensorType>* types : {&inputs, &outputs})
+    for (TensorType& type : *types) type.other_samples = nullptr;
+}
+
 OpSignature signature_of(const Graph& graph, NodeId node) {
   OpSignature signature;
   signature.op = &graph.op(node);
   signature.attributes = graph.shared_attributes(node);
   signature.inputs = input_types(graph, node);
   signature.outputs = output_types(graph, node);
+  signature.take_first_sample();
   const auto inputs = graph.inputs(node);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].valid() && graph.is_constant(inputs[i]))

@@ -43,6 +43,8 @@ struct OpSignature {
   /// Bit i: input i is constant (weights can be laid out ahead of time).
   uint32_t constant_inputs = 0;
 
+  /// Costs are those of sample 0 (core/ir/types.h).
+  void take_first_sample();
   uint64_t hash() const;
   bool operator==(const OpSignature& other) const;
   /// One line, the key of cost tables: "Conv(float32 1x3x224x224, const float32 64x3x7x7){...}".

@@ -19,6 +19,7 @@ struct GraphInterface {
 
   std::vector<TensorType> input_types, output_types;
   std::vector<std::string> input_names;
+  bool operator==(const GraphInterface&) const = default;
 };
 
 /// Says, once per executor, operator and process, that some of its nodes run on the reference kernels.

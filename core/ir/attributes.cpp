@@ -57,21 +57,54 @@ Attributes::Attributes(std::initializer_list<Entry> entries) {
   for (const Entry& entry : entries) set(entry.first, entry.second);
 }
 
+Attributes Attributes::of_samples(std::span<const Attributes> samples) {
+  Attributes result = samples[0];
+  const auto is_first = [&](const Attributes& other) { return other == samples[0]; };
+  if (!std::ranges::all_of(samples, is_first))
+    result.other_samples_ =
+        std::make_shared<const std::vector<Attributes>>(samples.begin() + 1, samples.end());
+  return result;
+}
+
+Attributes Attributes::at(size_t sample) const {
+  if (varies() && sample > 0) return other_samples_->at(sample - 1);
+  Attributes result = *this;
+  result.other_samples_ = nullptr;
+  return result;
+}
+
+template <class Change>
+void Attributes::change_other_samples(const Change& change) {
+  if (!varies()) return;
+  std::vector<Attributes> samples = {at(0)};
+  samples.insert(samples.end(), other_samples_->begin(), other_samples_->end());
+  std::for_each(samples.begin() + 1, samples.end(), change);
+  other_samples_ = of_samples(samples).other_samples_;
+}
+
+bool Attributes::operator==(const Attributes& other) const {
+  if (entries_ != other.entries_ || varies() != other.varies()) return false;
+  return other_samples_ == other.other_samples_ || *other_samples_ == *other.other_samples_;
+}
+
 void Attributes::set(std::string_view name, AttrValue value) {
   const auto at = std::lower_bound(entries_.begin(), entries_.end(), name,
                                    [](const Entry& e, std::string_view n) { return e.first < n; });
   if (at != entries_.end() && at->first == name) {
-    at->second = std::move(value);
+    at->second = value;
   } else {
-    entries_.emplace(at, std::string(name), std::move(value));
+    entries_.emplace(at, std::string(name), value);
   }
+  change_other_samples([&](Attributes& other) { other.set(name, value); });
 }
 
 void Attributes::erase(std::string_view name) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.first == name; });
+  change_other_samples([&](Attributes& other) { other.erase(name); });
 }
 
-const AttrValue* Attributes::find(std::string_view name) const {
+const AttrValue* Attributes::find(std::string_view name, size_t sample) const {
+  if (varies() && sample > 0) return other_samples_->at(sample - 1).find(name);
   for (const Entry& entry : entries_)
     if (entry.first == name) return &entry.second;
   return nullptr;
@@ -117,6 +150,8 @@ uint64_t Attributes::hash() const {
     hash = hash_combine(hash, hash_string(entry.first));
     hash = hash_combine(hash, hash_combine(entry.second.index(), hash_value(entry.second)));
   }
+  if (varies())
+    for (const Attributes& other : *other_samples_) hash = hash_combine(hash, other.hash());
   return hash;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,16 +15,24 @@ using AttrValue =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                  std::vector<std::string>>;
 
-/// The attributes of a node, sorted by name. Small; compared and hashed by content.
+/// The attributes of a node, sorted by name. Small; compared and hashed by content. Like a
+/// TensorType they may differ by sample; what reads them sees sample 0.
 class Attributes {
  public:
   Attributes() = default;
   Attributes(std::initializer_list<std::pair<std::string, AttrValue>> entries);
+  static Attributes of_samples(std::span<const Attributes> samples);
 
+  bool varies() const { return other_samples_ != nullptr; }
+  size_t samples() const { return varies() ? other_samples_->size() + 1 : 1; }
+  /// At one sample alone.
+  Attributes at(size_t sample) const;
+
+  /// At every sample.
   void set(std::string_view name, AttrValue value);
   void erase(std::string_view name);
   /// nullptr when absent.
-  const AttrValue* find(std::string_view name) const;
+  const AttrValue* find(std::string_view name, size_t sample = 0) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   // Checked access; InputError that names the attribute when it is absent or of another type.
@@ -42,10 +51,16 @@ class Attributes {
   const std::vector<Entry>& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }
   uint64_t hash() const;
-  bool operator==(const Attributes&) const = default;
+  bool operator==(const Attributes& other) const;
 
  private:
+  /// Null where they are the same at every sample.
+  using OtherSamples = std::shared_ptr<const std::vector<Attributes>>;
+  template <class Change>
+  void change_other_samples(const Change& change);
+
   std::vector<Entry> entries_;
+  OtherSamples other_samples_;
 };
 
 /// "[1, 2]", "0.5", "\"same\"": the text form used in graphs, rules and signatures.

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,15 @@ class Graph {
   /// The same graph with ids numbered along topological_order(), without gaps.
   Graph compacted() const;
 
+  // --- Samples of symbolic extents (core/ir/types.h) --------------------------------------------
+  /// Compacted graphs, one for each sample, side by side in one. nullopt where they differ in more
+  /// than extents, attributes and the values of constants.
+  static std::optional<Graph> of_samples(std::span<const Graph> samples);
+  /// 1 where nothing varies.
+  size_t samples() const;
+  /// At one sample alone, with the same ids.
+  Graph sample(size_t index) const;
+
   // --- Nodes ----------------------------------------------------------------------------------
   /// Number of live nodes, inputs and constants included.
   int node_count() const { return live_nodes_; }
@@ -169,6 +179,7 @@ class Graph {
   NodeId append_node(Node node, std::span<const TensorType> types);
   bool computed_from_constants(const Node& node) const;
   ValueRange computed_range(const Node& node, DType dtype) const;
+  void compute_ranges();
   void update_what_follows(NodeId node, std::vector<NodeId>* touched);
   void remove_user(ValueId value, NodeId user);
 

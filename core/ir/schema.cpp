@@ -25,6 +25,39 @@ void require_sane_integers(const Attributes& attributes) {
   }
 }
 
+size_t samples_of(std::span<const TensorType> types, const Attributes& attributes) {
+  size_t samples = attributes.samples();
+  for (const TensorType& type : types) samples = std::max(samples, type.samples());
+  return samples;
+}
+
+std::vector<TensorType> types_at(std::span<const TensorType> types, size_t sample) {
+  std::vector<TensorType> result;
+  for (const TensorType& type : types) result.push_back(type.at(sample));
+  return result;
+}
+
+/// Infers sample by sample.
+Infer at_every_sample(Infer infer) {
+  return [infer = std::move(infer)](const OpContext& node) {
+    const size_t samples = samples_of(node.inputs, node.attributes);
+    if (samples == 1) return infer(node);
+    std::vector<std::vector<TensorType>> outputs;  // by output and sample
+    for (size_t sample = 0; sample < samples; ++sample) {
+      const std::vector<TensorType> inputs = types_at(node.inputs, sample);
+      const std::vector<TensorType> found = infer({inputs, {}, node.attributes.at(sample)});
+      outputs.resize(std::max(outputs.size(), found.size()));
+      for (size_t i = 0; i < found.size(); ++i) outputs[i].push_back(found[i]);
+    }
+    std::vector<TensorType> types;
+    for (const std::vector<TensorType>& output : outputs) {
+      if (output.size() != samples) throw InputError("has outputs that depend on extents");
+      types.push_back(type_of_samples(output));
+    }
+    return types;
+  };
+}
+
 /// What every row demands of inputs, attributes and results.
 Infer guarded(Infer infer, int required) {
   return [infer = std::move(infer), required](const OpContext& node) {
@@ -46,7 +79,7 @@ std::vector<OpSchema> build_table() {
         ops::indexing, ops::rearranging, ops::further_linear}) {
     for (OpSchema& row : family()) {
       row.id = static_cast<int>(table.size());
-      if (row.infer) row.infer = guarded(std::move(row.infer), row.min_inputs);
+      if (row.infer) row.infer = at_every_sample(guarded(std::move(row.infer), row.min_inputs));
       table.push_back(std::move(row));
     }
   }
@@ -82,6 +115,13 @@ Attributes OpSchema::complete(Attributes attributes) const {
 }
 
 Attributes OpSchema::resolve(Attributes attributes, std::span<const TensorType> inputs) const {
+  const size_t samples = samples_of(inputs, attributes);
+  if (samples > 1) {
+    std::vector<Attributes> resolved;
+    for (size_t sample = 0; sample < samples; ++sample)
+      resolved.push_back(resolve(attributes.at(sample), types_at(inputs, sample)));
+    return Attributes::of_samples(resolved);
+  }
   attributes = complete(std::move(attributes));
   const bool present = static_cast<int>(inputs.size()) >= min_inputs &&
                        std::all_of(inputs.begin(), inputs.begin() + min_inputs,

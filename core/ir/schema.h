@@ -64,7 +64,8 @@ struct OpSchema {
   /// Brings complete attributes into the canonical form, given the inputs' types (all required ones
   /// known); doing it twice changes nothing. Empty: nothing to do. InputError as for `infer`.
   std::function<void(Attributes&, std::span<const TensorType>)> normalize;
-  /// Output types from input types and canonical attributes. InputError says what does not fit.
+  /// Output types from input types and canonical attributes, at every sample (core/ir/types.h).
+  /// InputError says what does not fit.
   std::function<std::vector<TensorType>(const OpContext&)> infer;
   /// Floating-point operations (a multiply-add counts two); 0 for movement of data.
   std::function<int64_t(const OpContext&)> flops;
@@ -86,7 +87,7 @@ struct OpSchema {
   /// With defaults filled in for absent attributes, integers made numbers where the default is a
   /// number, and every name checked. InputError names an unknown or missing attribute.
   Attributes complete(Attributes attributes) const;
-  /// `complete`, then `normalize`: what a node of a graph holds.
+  /// `complete`, then `normalize`: what a node of a graph holds. At every sample (core/ir/types.h).
   Attributes resolve(Attributes attributes, std::span<const TensorType> inputs) const;
   bool is(std::string_view other) const { return name == other; }
 };

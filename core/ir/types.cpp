@@ -77,9 +77,34 @@ std::string to_string(const TensorType& type) {
   return type.known() ? fmt::format("{} {}", name_of(type.dtype), to_string(type.shape)) : "unknown";
 }
 
+bool TensorType::operator==(const TensorType& other) const {
+  if (dtype != other.dtype || shape != other.shape || varies() != other.varies()) return false;
+  return other_samples == other.other_samples || *other_samples == *other.other_samples;
+}
+
+TensorType type_of_samples(std::span<const TensorType> samples) {
+  std::vector<Shape> others;
+  bool varies = false;
+  for (const TensorType& type : samples.subspan(1)) {
+    if (type.dtype != samples[0].dtype || type.rank() != samples[0].rank())
+      throw InputError("is {} or {}, as symbolic dimensions have it", to_string(samples[0]),
+                       to_string(type));
+    varies |= type.shape != samples[0].shape;
+    others.push_back(type.shape);
+  }
+  TensorType result = samples[0];
+  if (varies) result.other_samples = std::make_shared<const std::vector<Shape>>(std::move(others));
+  return result;
+}
+
 uint64_t hash_of(const TensorType& type) {
-  return hash_bytes(type.shape.data(), type.shape.size() * sizeof(int64_t),
-                    static_cast<uint64_t>(type.dtype) + 1);
+  const auto add = [](const Shape& shape, uint64_t seed) {
+    return hash_bytes(shape.data(), shape.size() * sizeof(int64_t), seed);
+  };
+  uint64_t hash = add(type.shape, static_cast<uint64_t>(type.dtype) + 1);
+  for (size_t sample = 1; sample < type.samples(); ++sample)
+    hash = add(type.shape_at(sample), hash);
+  return hash;
 }
 
 int normalize_axis(int64_t axis, int rank) {

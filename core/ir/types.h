@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +53,15 @@ void require_sane(const Shape& shape);
 /// "2x3x4", or "scalar".
 std::string to_string(const Shape& shape);
 
+/// A model with symbolic dimensions is imported at several extents of these, its *samples*, which a
+/// graph carries side by side. `shape` is that at sample 0, which costs, executors and files see.
+/// Rules and inference look at all samples, so that no rewrite takes an extent for a number that it
+/// is by chance alone.
 struct TensorType {
   DType dtype = DType::kNone;
   Shape shape;
+  /// At samples 1, 2, ...; null where the shape is the same at every sample.
+  std::shared_ptr<const std::vector<Shape>> other_samples = nullptr;
 
   /// False for what an opaque operator produces where nothing is known of it.
   bool known() const { return dtype != DType::kNone; }
@@ -62,8 +70,19 @@ struct TensorType {
   int64_t elements() const { return element_count(shape); }
   int64_t bytes() const { return elements() * size_of(dtype); }
   int rank() const { return static_cast<int>(shape.size()); }
-  bool operator==(const TensorType&) const = default;
+  bool varies() const { return other_samples != nullptr; }
+  /// How many samples are told apart; 1 where the shape does not vary.
+  size_t samples() const { return varies() ? other_samples->size() + 1 : 1; }
+  const Shape& shape_at(size_t sample) const {
+    return sample == 0 || !varies() ? shape : other_samples->at(sample - 1);
+  }
+  /// At one sample alone.
+  TensorType at(size_t sample) const { return {dtype, shape_at(sample)}; }
+  bool operator==(const TensorType& other) const;
 };
+
+/// The type that has these at its samples. InputError where they differ in more than extents.
+TensorType type_of_samples(std::span<const TensorType> samples);
 
 /// "float32 2x3x4".
 std::string to_string(const TensorType& type);

@@ -160,6 +160,12 @@ ValueRange range_of(const RangeContext& node) {
 }
 
 ValueRange range_of(const Weight& weight) {
+  if (weight.varies()) {
+    ValueRange range = ValueRange::kPositive;
+    for (size_t sample = 0; sample < weight.samples(); ++sample)
+      range = least(range, range_of(*weight.at(sample)));
+    return range;
+  }
   if (!is_floating(weight.type().dtype)) return ValueRange::kFinite;
   const std::vector<double> elements = known_elements(weight);
   if (elements.empty()) return ValueRange::kFinite;

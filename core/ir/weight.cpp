@@ -134,7 +134,21 @@ WeightPtr Weight::lazy(TensorType type, uint64_t identity, Loader loader,
   return weight;
 }
 
+WeightPtr Weight::of_samples(std::vector<WeightPtr> samples) {
+  auto weight = std::shared_ptr<Weight>(new Weight());
+  std::vector<TensorType> types;
+  for (const WeightPtr& sample : samples) {
+    types.push_back(sample->type());
+    weight->identity_ = hash_combine(weight->identity_, sample->identity());
+  }
+  weight->type_ = type_of_samples(types);
+  weight->name_ = samples[0]->name();
+  weight->samples_ = std::move(samples);
+  return weight;
+}
+
 Tensor Weight::materialize() const {
+  if (varies()) return samples_[0]->materialize();
   if (fill_) return filled(type_, fill_value_);
   if (identity_kernel_) return identity_tensor(type_);
   if (reader_) {
@@ -151,6 +165,7 @@ Tensor Weight::materialize() const {
 }
 
 void Weight::visit_bytes(const std::function<void(std::span<const std::byte>)>& visit) const {
+  if (varies()) return samples_[0]->visit_bytes(visit);
   if (!reader_ && !fill_) return visit(materialize().bytes());
   // Bytes, a multiple of the size of every element; larger ones scatter the memory.
   constexpr int64_t kPiece = 64 << 10;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/ir/tensor.h"
 
@@ -42,6 +44,15 @@ class Weight {
   static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
                                             const std::string& name);
 
+  /// What a model with symbolic dimensions computes from these, by sample (core/ir/types.h), its
+  /// first two at least. No rule may look at it; its tensor is that of sample 0.
+  static std::shared_ptr<const Weight> of_samples(
+      std::vector<std::shared_ptr<const Weight>> samples);
+  bool varies() const { return !samples_.empty(); }
+  size_t samples() const { return std::max<size_t>(samples_.size(), 1); }
+  /// At one sample alone, of a weight that varies.
+  const std::shared_ptr<const Weight>& at(size_t sample) const { return samples_.at(sample); }
+
   const TensorType& type() const { return type_; }
   uint64_t identity() const { return identity_; }
   /// The initializer's name in the file it came from, or empty; no part of the identity of a small
@@ -75,6 +86,7 @@ class Weight {
   Tensor dense_;
   Loader loader_;
   Reader reader_;
+  std::vector<std::shared_ptr<const Weight>> samples_;  // empty where it does not vary
 };
 
 using WeightPtr = std::shared_ptr<const Weight>;

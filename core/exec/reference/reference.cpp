@@ -167,7 +167,7 @@ class Run {
     for (const ValueId input : graph_.inputs(node))
       inputs.push_back(input.valid() ? values_[static_cast<size_t>(input.index)] : Tensor());
     std::vector<Tensor> results =
-        run_kernel(op, graph_.attributes(node), inputs, options_.poison);
+        run_kernel(op, graph_.attributes(node).at(0), inputs, options_.poison);
     if (observer_) observer_(node, results);
     for (size_t i = 0; i < results.size(); ++i)
       keep(graph_.outputs(node)[i], std::move(results[i]));
@@ -219,7 +219,7 @@ std::vector<Tensor> ReferenceExecutor::run(const Graph& graph, std::span<const T
   Run run(graph, wanted, weights, options_, observer_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId value = graph.output(graph.inputs()[i]);
-    const TensorType& type = graph.type(value);
+    const TensorType type = graph.type(value).at(0);
     const TensorType held{held_as(type.dtype, options_), type.shape};
     if (inputs[i].type() != type && inputs[i].type() != held)
       throw InputError("input '{}' should be {}, not {}", graph.input_name(graph.inputs()[i]),
@@ -233,7 +233,7 @@ std::vector<Tensor> evaluate_node(const OpSchema& op, const Attributes& attribut
                                   std::span<const Tensor> inputs, ReferenceOptions options) {
   const std::vector<TensorType> types = types_of(inputs);
   return with_context(op.name, [&] {
-    const Attributes resolved = op.resolve(attributes, types);
+    const Attributes resolved = op.resolve(attributes.at(0), types);
     std::vector<Tensor> results = run_kernel(op, resolved, inputs, options.poison);
     if (op.value_shaped) return results;
     const std::vector<TensorType> declared = op.infer({types, {}, resolved});
