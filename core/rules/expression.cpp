@@ -39,9 +39,17 @@ std::optional<ValueId> tensor(const ExprScope& scope, const Expr& expr) {
   return values[0];
 }
 
-const TensorType* type(const ExprScope& scope, const Expr& expr) {
+/// At the sample of the scope.
+struct ExprType {
+  DType dtype;
+  const Shape& shape;
+};
+
+std::optional<ExprType> type(const ExprScope& scope, const Expr& expr) {
   const auto value = tensor(scope, expr);
-  return value ? &scope.graph.type(*value) : nullptr;
+  if (!value) return {};
+  const TensorType& found = scope.graph.type(*value);
+  return ExprType{found.dtype, found.shape_at(scope.sample)};
 }
 
 /// An index from either end, as Python counts.
@@ -303,43 +311,43 @@ Result keeps_order(const ExprScope& scope, Args args) {
 // --- Tensors ------------------------------------------------------------------------------------
 
 Result shape(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
+  const auto t = type(scope, args[0]);
   return t ? Result(t->shape) : Result{};
 }
 
 Result rank(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
-  return t ? Result(int64_t{t->rank()}) : Result{};
+  const auto t = type(scope, args[0]);
+  return t ? Result(static_cast<int64_t>(t->shape.size())) : Result{};
 }
 
 Result size(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
-  return t ? Result(t->elements()) : Result{};
+  const auto t = type(scope, args[0]);
+  return t ? Result(element_count(t->shape)) : Result{};
 }
 
 Result dtype(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
+  const auto t = type(scope, args[0]);
   return t ? Result(std::string(name_of(t->dtype))) : Result{};
 }
 
 Result is_float(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
+  const auto t = type(scope, args[0]);
   return t ? Result(int64_t{is_floating(t->dtype)}) : Result{};
 }
 
 Result dim(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
+  const auto t = type(scope, args[0]);
   const auto index = integer(scope, args[1]);
-  if (t == nullptr || !index) return {};
+  if (!t || !index) return {};
   const auto at = position(*index, t->shape.size());
   return at ? Result(t->shape[*at]) : Result{};
 }
 
 /// axis(x, a): the axis that a names in x, counted from the front.
 Result axis(const ExprScope& scope, Args args) {
-  const TensorType* t = type(scope, args[0]);
+  const auto t = type(scope, args[0]);
   const auto index = integer(scope, args[1]);
-  if (t == nullptr || !index) return {};
+  if (!t || !index) return {};
   const auto at = position(*index, t->shape.size());
   return at ? Result(static_cast<int64_t>(*at)) : Result{};
 }
@@ -351,7 +359,7 @@ Result dims(const ExprScope& scope, Args args) {
   Ints result;
   for (const ValueId value : scope.tensors(args[0])) {
     if (!value.valid()) return {};
-    const Shape& extents = scope.graph.type(value).shape;
+    const Shape& extents = scope.graph.type(value).shape_at(scope.sample);
     const auto at = position(*index, extents.size());
     if (!at) return {};
     result.push_back(extents[*at]);
@@ -496,7 +504,7 @@ std::optional<AttrValue> evaluate(const Expr& expr, const ExprScope& scope) {
     case Expr::Kind::kVariable: return scope.variables[static_cast<size_t>(expr.index)];
     case Expr::Kind::kAttribute: {
       const NodeId node = scope.binding.nodes[static_cast<size_t>(expr.index)];
-      const AttrValue* value = scope.graph.attributes(node).find(expr.name);
+      const AttrValue* value = scope.graph.attributes(node).find(expr.name, scope.sample);
       return value ? Result(*value) : Result{};
     }
     case Expr::Kind::kCall: return expr.function->call(scope, expr.args);

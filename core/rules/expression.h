@@ -37,6 +37,8 @@ struct ExprScope {
   const Graph& graph;
   const Binding& binding;
   std::span<const std::optional<AttrValue>> variables;
+  /// Of extents and attributes (core/ir/types.h).
+  size_t sample = 0;
 
   std::span<const ValueId> tensors(const Expr& expr) const;
 };

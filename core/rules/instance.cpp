@@ -28,6 +28,16 @@ bool conditions_hold(const RulePattern& pattern, const ExprScope& scope, Variabl
   return true;
 }
 
+/// How many samples of extents tell the operators and values of a match apart.
+size_t samples_of(const Graph& graph, const Binding& binding) {
+  size_t samples = 1;
+  for (const NodeId node : binding.nodes)
+    samples = std::max(samples, graph.attributes(node).samples());
+  for (const ValueId value : binding.values)
+    if (value.valid()) samples = std::max(samples, graph.type(value).samples());
+  return samples;
+}
+
 class Instantiator {
  public:
   Instantiator(const RulePattern& pattern, const Graph& graph, const Binding& binding,
@@ -36,12 +46,15 @@ class Instantiator {
         graph_(graph),
         binding_(binding),
         cost_model_(cost_model),
-        variables_(pattern.variables.size()),
-        scope_{graph, binding, variables_},
-        made_(static_cast<size_t>(pattern.target_values)) {}
+        variables_(samples_of(graph, binding), Variables(pattern.variables.size())),
+        made_(static_cast<size_t>(pattern.target_values)) {
+    for (const Variables& variables : variables_)
+      scopes_.push_back({graph, binding, variables, scopes_.size()});
+  }
 
   std::shared_ptr<const Instance> run() {
-    if (!conditions_hold(pattern_, scope_, variables_, false)) return nullptr;
+    for (const ExprScope& scope : scopes_)
+      if (!conditions_hold(pattern_, scope, variables_[scope.sample], false)) return nullptr;
     try {
       for (const TargetStep& step : pattern_.target)
         if (!make(step)) return nullptr;
@@ -155,19 +168,30 @@ class Instantiator {
     return true;
   }
 
+  /// Nothing where one has no value.
+  std::optional<Attributes> attributes_of(const TargetStep& step) const {
+    std::vector<Attributes> samples;
+    for (const ExprScope& scope : scopes_) {
+      Attributes attributes;
+      if (step.like >= 0)
+        attributes =
+            graph_.attributes(binding_.nodes[static_cast<size_t>(step.like)]).at(scope.sample);
+      for (const auto& [name, expr] : step.attributes) {
+        auto value = evaluate(expr, scope);
+        if (!value) return {};
+        attributes.set(name, std::move(*value));
+      }
+      samples.push_back(std::move(attributes));
+    }
+    return Attributes::of_samples(samples);
+  }
+
   /// The number of the new node; -1 when an attribute has no value.
   int add(const TargetStep& step, Operands inputs) {
     NewNode node;
     node.op = step.op;
-    Attributes attributes;
-    if (step.like >= 0)
-      attributes = graph_.attributes(binding_.nodes[static_cast<size_t>(step.like)]);
-    for (const auto& [name, expr] : step.attributes) {
-      auto value = evaluate(expr, scope_);
-      if (!value) return -1;
-      attributes.set(name, std::move(*value));
-    }
-    if (static_cast<int>(inputs.size()) > step.op->max_inputs) return -1;
+    std::optional<Attributes> attributes = attributes_of(step);
+    if (!attributes || static_cast<int>(inputs.size()) > step.op->max_inputs) return -1;
     OpSignature signature;
     signature.op = step.op;
     node.constant = !step.op->keeps_constants;
@@ -179,19 +203,27 @@ class Instantiator {
       node.constant = node.constant && (is_constant || !known);
     }
     signature.attributes = node.attributes = std::make_shared<const Attributes>(
-        step.op->resolve(std::move(attributes), signature.inputs));
+        step.op->resolve(std::move(*attributes), signature.inputs));
     node.types = step.op->infer({signature.inputs, {}, *node.attributes});
     signature.outputs = node.types;
+    signature.take_first_sample();
     if (!node.constant) to_price_.emplace_back(instance_.nodes.size(), std::move(signature));
     node.inputs = std::move(inputs);
     return append(std::move(node));
   }
 
+  /// Nothing where it depends on symbolic extents: a constant cannot.
+  std::optional<AttrValue> evaluate_fixed(const Expr& expr) const {
+    const auto value = evaluate(expr, scopes_[0]);
+    const auto same = [&](const ExprScope& scope) { return evaluate(expr, scope) == value; };
+    return std::all_of(scopes_.begin() + 1, scopes_.end(), same) ? value : std::nullopt;
+  }
+
   /// Shape and element type from the last two arguments; nothing when they have no fitting values.
   std::optional<TensorType> constant_type(const TargetStep& step) const {
     constexpr int64_t kMostElements = int64_t{1} << 24;
-    const auto extents = evaluate(step.arguments.end()[-2], scope_);
-    const auto dtype = evaluate(step.arguments.back(), scope_);
+    const auto extents = evaluate_fixed(step.arguments.end()[-2]);
+    const auto dtype = evaluate_fixed(step.arguments.back());
     if (!extents || !dtype || !std::holds_alternative<Shape>(*extents) ||
         !std::holds_alternative<std::string>(*dtype))
       return {};
@@ -207,7 +239,7 @@ class Instantiator {
 
   WeightPtr constant_weight(const TargetStep& step, const TensorType& type) const {
     if (step.kind == TargetStep::Kind::kIdentity) return Weight::identity_kernel(type);
-    const auto value = evaluate(step.arguments[0], scope_);
+    const auto value = evaluate_fixed(step.arguments[0]);
     if (!value) return nullptr;
     const auto* real = std::get_if<double>(&*value);
     const auto* whole = std::get_if<int64_t>(&*value);
@@ -274,8 +306,8 @@ class Instantiator {
   const Graph& graph_;
   const Binding& binding_;
   CostModel& cost_model_;
-  Variables variables_;
-  ExprScope scope_;
+  std::vector<Variables> variables_;  // by sample
+  std::vector<ExprScope> scopes_;
   std::vector<Operands> made_;
   std::vector<std::pair<size_t, OpSignature>> to_price_;  // new nodes that cost something
   Instance instance_;
@@ -289,8 +321,12 @@ std::shared_ptr<const Instance> instantiate(const RulePattern& pattern, const Gr
 }
 
 bool uses_hold(const RulePattern& pattern, const Graph& graph, const Binding& binding) {
-  Variables variables(pattern.variables.size());
-  return conditions_hold(pattern, {graph, binding, variables}, variables, true);
+  for (size_t sample = 0; sample < samples_of(graph, binding); ++sample) {
+    Variables variables(pattern.variables.size());
+    if (!conditions_hold(pattern, {graph, binding, variables, sample}, variables, true))
+      return false;
+  }
+  return true;
 }
 
 const InstanceCache::Entry* InstanceCache::find(uint64_t key) const {

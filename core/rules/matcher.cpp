@@ -242,9 +242,14 @@ void Matcher::try_node(size_t step, NodeId node) {
 
 bool Matcher::attributes_fit(const SourceOp& op, NodeId node) const {
   const Attributes& attributes = graph_.attributes(node);
-  return std::all_of(op.attributes.begin(), op.attributes.end(), [&](const auto& wanted) {
-    const AttrValue* value = attributes.find(wanted.first);
+  const auto fits = [&](const auto& wanted, size_t sample) {
+    const AttrValue* value = attributes.find(wanted.first, sample);
     return value != nullptr && same_value(*value, wanted.second);
+  };
+  return std::all_of(op.attributes.begin(), op.attributes.end(), [&](const auto& wanted) {
+    for (size_t sample = 0; sample < attributes.samples(); ++sample)
+      if (!fits(wanted, sample)) return false;
+    return true;
   });
 }
 

@@ -340,5 +340,24 @@ replace
   expect_consistent(state, rules, cost);
 }
 
+/// A transposition that moves an axis of `batch` alone beside one of four.
+Graph transposition(int64_t batch) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {batch, 4, 3}});
+  graph.add_output("y", graph.add("Transpose", {x}, {{"perm", Shape{1, 0, 2}}}));
+  return graph.compacted();
+}
+
+TEST(RewriteState, OffersOnlyWhatHoldsAtEverySample) {
+  const auto rules = std::make_shared<const RuleSet>(RuleSet::builtin());
+  const int rule = rules->find("transpose_as_reshape");
+  const auto count = [&](const Graph& graph) {
+    return RewriteState(graph, rules, make_cost_model("roofline:t4")).location_count(rule);
+  };
+  const std::vector<Graph> samples = {transposition(1), transposition(5)};
+  EXPECT_EQ(count(samples[0]), 1);
+  EXPECT_EQ(count(*Graph::of_samples(samples)), 0);
+}
+
 }  // namespace
 }  // namespace reverie
