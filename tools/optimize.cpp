@@ -232,7 +232,7 @@ void print_untouched(const ImportedModel& model) {
 }
 
 ImportedModel read_model(const Options& options, OptimizeConfig& config) {
-  ImportedModel model = import_onnx(options.model, options.extents);
+  ImportedModel model = import_to_rewrite(options.model, options.extents, options.fix_shapes);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   if (options.list_untouched) print_untouched(model);
   config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);

@@ -60,7 +60,8 @@ void verify_and_write(const Arguments& arguments, const ImportedModel& model, co
 
 void apply(const Arguments& arguments) {
   const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
-  const ImportedModel model = import_onnx(arguments.model, arguments.extents);
+  const ImportedModel model =
+      import_to_rewrite(arguments.model, arguments.extents, arguments.fix_shapes);
   RewriteState state(model.graph, rules, make_cost_model("roofline:cpu"));
   const Applied applied = apply_everywhere(state, arguments.limits);
   tell_end(applied, arguments.limits);

@@ -2,13 +2,13 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/onnx/auto_pad.h"
 #include "core/onnx/convert.h"
 
 namespace reverie::proto {
 namespace {
 
-/// `auto_pad` turned into `pads` (ONNX operator specification, Conv: SAME gives
-/// ceil(extent / stride) positions, whatever the ceil_mode, the odd element at the end for SAME_UPPER).
+/// `auto_pad` turned into `pads`, whatever the ceil_mode.
 void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
   const std::string mode = source.attributes.text("auto_pad", "NOTSET");
   source.attributes.erase("auto_pad");
@@ -25,15 +25,8 @@ void resolve_auto_pad(Source& source, std::span<const int64_t> kernel) {
       !are_usual(kernel, 1) || !are_usual(strides, 1) || !are_usual(dilations, 1))
     throw InputError("its window does not fit a tensor of {}", to_string(x));
   const bool is_same = mode != "VALID";
-  for (size_t i = 0; is_same && i < rank; ++i) {
-    const int64_t positions = (x[i + 2] + strides[i] - 1) / strides[i];
-    const int64_t window = (kernel[i] - 1) * dilations[i] + 1;
-    const int64_t total =
-        std::max<int64_t>((positions - 1) * strides[i] + window - x[i + 2], 0);
-    const int64_t less = total / 2;
-    pads[i] = mode == "SAME_UPPER" ? less : total - less;
-    pads[i + rank] = total - pads[i];
-  }
+  if (is_same)
+    pads = same_pads(std::span(x).subspan(2), kernel, strides, dilations, mode == "SAME_UPPER");
   source.attributes.set("pads", std::move(pads));
   if (is_same) source.attributes.set("ceil_mode", int64_t{0});
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct ImportOptions {
   std::map<std::string, int64_t> data_extents = {};
   /// Otherwise a value with such an extent has an unknown type, and what follows it is untouched.
   bool bind_data_extents = true;
+  /// Extents that the graph carries at several samples (core/ir/types.h), so that what rewrites it
+  /// leaves them open. Others are numbers in it.
+  enum class Carried { kNone, kOfData, kAll };
+  Carried carried = Carried::kNone;
 };
 
 /// A node that the operator table cannot express.
@@ -34,6 +39,10 @@ struct UntouchedNode {
   std::string reason;
 };
 
+namespace proto {
+class SampledFile;
+}
+
 struct ImportedModel {
   Graph graph;
   ModelInfo info;
@@ -42,6 +51,8 @@ struct ImportedModel {
   std::vector<UntouchedNode> untouched = {};
   /// Each one line for a person.
   std::vector<std::string> warnings = {};
+  /// The file at the samples of `graph`; null where no extent is carried.
+  std::shared_ptr<const proto::SampledFile> file = nullptr;
 };
 
 constexpr int kOldestOpset = 7;

@@ -12,6 +12,7 @@
 #include "core/onnx/library.h"
 #include "core/onnx/opaque_node.h"
 #include "core/onnx/read_model.h"
+#include "core/onnx/sampled_file.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {
@@ -39,9 +40,10 @@ void Importer::declare_through_identity(const onnx::NodeProto& node) {
   if (declared != declared_.end()) declared_.try_emplace(node.input(0), declared->second);
 }
 
-ImportedModel Importer::run(const ImportOptions& options, Observations* seen) {
+ImportedModel Importer::run(const ImportOptions& options, Observations* seen,
+                            const Observations* before) {
   add_inputs(options);
-  add_initializers();
+  add_initializers(before);
   for (const auto& node : model_.graph().node()) {
     const std::string where = node.name().empty() ? qualified_name(node)
                                                   : fmt::format("node '{}' ({})", node.name(),
@@ -82,7 +84,12 @@ void Importer::add_inputs(const ImportOptions& options) {
   }
 }
 
-void Importer::add_initializers() {
+void Importer::add_initializers(const Observations* before) {
+  const auto weight_of = [&](const onnx::TensorProto& tensor) {
+    const bool is_known = before != nullptr && before->contains(tensor.name());
+    const WeightPtr known = is_known ? before->at(tensor.name()).weight : nullptr;
+    return known != nullptr ? known : read_weight(tensor, files_);
+  };
   for (const auto& tensor : model_.graph().initializer()) {
     if (tensor.data_type() == onnx::TensorProto::STRING || size_of(dtype_of(tensor.data_type())) == 0) {
       onnx::NodeProto node;
@@ -95,7 +102,7 @@ void Importer::add_initializers() {
       attribute->mutable_t()->clear_name();
       add_node(node);
     } else {
-      const ValueId weight = graph_.add_constant(read_weight(tensor, files_));
+      const ValueId weight = graph_.add_constant(weight_of(tensor));
       values_[tensor.name()] = weight;
       stored_.insert(weight);
     }
@@ -376,8 +383,10 @@ void Importer::warn_of_defaults() {
 namespace reverie {
 
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
-  const proto::ModelFile read = proto::read_model(path);
+  proto::ModelFile read = proto::read_model(path);
   return with_context(path.string(), [&] {
+    if (options.carried != ImportOptions::Carried::kNone)
+      return proto::import_samples(std::move(read), options);
     return proto::Importer(read.model, read.files).run(options);
   });
 }

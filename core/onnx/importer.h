@@ -20,12 +20,14 @@ namespace reverie::proto {
 class Importer {
  public:
   Importer(const onnx::ModelProto& model, ExternalFiles files);
-  /// Adds what it made of each value to `seen` when that is given.
-  ImportedModel run(const ImportOptions& options, Observations* seen = nullptr);
+  /// Adds what it made of each value to `seen` when that is given. Initializers are taken from
+  /// `before`, an import of the same file, where that is given.
+  ImportedModel run(const ImportOptions& options, Observations* seen = nullptr,
+                    const Observations* before = nullptr);
 
  private:
   void add_inputs(const ImportOptions& options);
-  void add_initializers();
+  void add_initializers(const Observations* before);
   void add_sparse_initializer(const onnx::SparseTensorProto& tensor);
   void declare_through_identity(const onnx::NodeProto& node);
   void add_node(const onnx::NodeProto& node);

@@ -135,26 +135,14 @@ class Lowering {
     set(node, 0, shared(Weight::dense(Tensor::of<int64_t>({extent}, part))));
   }
 
-  /// Conv(x, w, b) and Gemm(a, b, c) stay; what goes beyond them becomes nodes.
   void lower_product(NodeId node) {
-    const OpSchema& op = graph_.op(node);
-    const auto inputs = graph_.inputs(node);
-    Attributes attributes = rounded(graph_.attributes(node), node);
-    const std::string activation = attributes.text("activation");
-    attributes.set("activation", std::string("none"));
-    std::vector<ValueId> kept;
-    std::vector<ValueId> added;
-    const size_t own = op.is("MatMul") ? 2 : 3;
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].valid()) (i < own ? kept : added).push_back(mapped(inputs[i]));
-    const NodeId product = result_.add_node(op, kept, attributes);
-    if (added.empty() && activation == "none") result_.set_names(product, graph_.names(node));
-    ValueId value = result_.output(product);
-    for (const ValueId term : added) value = result_.add("Add", {value, term});
-    if (activation == "relu") value = result_.add("Relu", {value});
-    if (activation == "sigmoid") value = result_.add("Sigmoid", {value});
-    if (activation == "tanh") value = result_.add("Tanh", {value});
-    set(node, 0, value);
+    const Attributes attributes = rounded(graph_.attributes(node), node);
+    std::vector<ValueId> inputs;
+    for (const ValueId input : graph_.inputs(node)) inputs.push_back(mapped(input));
+    const SpelledProduct spelled = spell_product(result_, graph_.op(node), inputs, attributes);
+    if (result_.output(spelled.product) == spelled.value)
+      result_.set_names(spelled.product, graph_.names(node));
+    set(node, 0, spelled.value);
   }
 
   /// Numbers as a file holds them: of single precision, except bounds and fills of tensors that are
@@ -185,6 +173,25 @@ class Lowering {
 
 bool is_operation(const Graph& graph, NodeId node) {
   return graph.weight(node) == nullptr && &graph.op(node) != &input_op();
+}
+
+SpelledProduct spell_product(Graph& graph, const OpSchema& op, std::span<const ValueId> inputs,
+                             Attributes attributes) {
+  const std::string activation = attributes.text("activation");
+  attributes.set("activation", std::string("none"));
+  std::vector<ValueId> kept;
+  std::vector<ValueId> added;
+  const size_t own = op.is("MatMul") ? 2 : 3;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].valid()) (i < own ? kept : added).push_back(inputs[i]);
+  SpelledProduct result;
+  result.product = graph.add_node(op, kept, attributes);
+  result.value = graph.output(result.product);
+  for (const ValueId term : added) result.value = graph.add("Add", {result.value, term});
+  if (activation == "relu") result.value = graph.add("Relu", {result.value});
+  if (activation == "sigmoid") result.value = graph.add("Sigmoid", {result.value});
+  if (activation == "tanh") result.value = graph.add("Tanh", {result.value});
+  return result;
 }
 
 Graph lower(const Graph& graph, bool fold) {

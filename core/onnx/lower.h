@@ -14,4 +14,13 @@ bool is_operation(const Graph& graph, NodeId node);
 /// twice changes nothing.
 Graph lower(const Graph& graph, bool fold = true);
 
+/// A Conv, MatMul or Gemm of the table in the words of ONNX: Conv(x, w, b) and Gemm(a, b, c) stay,
+/// what goes beyond them becomes nodes.
+struct SpelledProduct {
+  NodeId product;
+  ValueId value;  ///< of the whole
+};
+SpelledProduct spell_product(Graph& graph, const OpSchema& op, std::span<const ValueId> inputs,
+                             Attributes attributes);
+
 }  // namespace reverie

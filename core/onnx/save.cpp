@@ -184,7 +184,7 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
   proto::ModelSkeleton skeleton = with_context(path.string(), [&] {
     const proto::OpsetRange range = proto::opset_range(graph, info);
     const bool fold = options.fold_constants;
-    const Graph spelled = proto::spell_out(lower(graph, fold), range, fold);
+    const Graph spelled = proto::spell_out(lower(graph.sample(0), fold), range, fold);
     return proto::Exporter(spelled, info, proto::common_opset(spelled, range), options.symbols)
         .run();
   });

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/onnx/observed_file.h"
+#include "core/onnx/sampled_file.h"
 
 namespace reverie::proto {
 
@@ -13,18 +13,19 @@ enum class ExtentCode {
 
 /// Writes back what depends on symbolic dimensions, for an export in which these stay symbolic.
 ///
-/// An import binds every symbol, so that shapes that a model computes become numbers. Importing the
-/// file again with other extents shows which constants and attributes depend on symbols.
-/// In the result:
-///  - a constant that depends on symbols is computed again: from the extents of graph inputs, where that
-///    explains every element, else as the file computes it;
-///  - a node of the file that is still there and whose attributes depend on symbols (the shape of Reshape and
-///    Expand, the ends of Slice, the parts of Split, padding by auto_pad, ...) stands as in the file, and
-///    reads them from there; Reshape gets 0 and -1 instead where these say the same.
-/// These are opaque nodes. What neither explains stays a number, and so does what rewrites have added: whether
-/// the result holds for other extents has to be tried (core/onnx/symbols.h).
-///
-/// `graph` comes from the model that `original` was made with.
-Graph with_shape_code(const ObservedFile& original, const Graph& graph, ExtentCode code = ExtentCode::kShort);
+/// `graph` carries the samples of `file` (core/ir/types.h). In the result, which carries none:
+///  - a constant that varies is computed again: from the extents of graph inputs, where that
+///  explains every element,
+///    else as the file computes it;
+///  - a node whose attributes vary (the shape of Reshape and Expand, the ends of Slice, the parts
+///  of Split, padding by
+///    auto_pad, ...) reads them from there. A node of the file stands as in the file. One that a
+///    rewrite added gets each number from an extent of what it reads or of a graph input, from a
+///    number that the file computes, or from a sum, product or quotient of these, whichever has the
+///    same value at every sample. Reshape gets 0 and -1 instead where these say the same.
+/// These are opaque nodes. What nothing explains stays a number: whether the result holds for other
+/// extents has to be tried (core/onnx/symbols.h).
+Graph with_shape_code(const SampledFile& file, const Graph& graph,
+                      ExtentCode code = ExtentCode::kShort);
 
 }  // namespace reverie::proto

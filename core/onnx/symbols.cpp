@@ -9,25 +9,19 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/exec/graph_interface.h"
+#include "core/onnx/other_extents.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/shape_code.h"
 
 namespace reverie {
 namespace {
 
-/// Extents to try instead of a bound one, each at least 2 and another than that.
-using OtherExtent = int64_t (*)(int64_t bound);
-constexpr OtherExtent kOtherExtents[] = {
-    [](int64_t bound) { return std::max<int64_t>(bound, 1) + 1; },
-    [](int64_t bound) { return bound > 2 ? bound - 1 : bound + 2; },
-    [](int64_t bound) { return bound + 3; },
-    [](int64_t bound) { return bound > 3 ? bound / 2 : bound + 4; },
-    [](int64_t bound) { return 2 * std::max<int64_t>(bound, 1); },
-};
-/// So many of them have to be tried, if the model can be run at so many.
-constexpr int kEnoughExtents = 2;
-/// What is broadcast: it can speak against a graph, but not for it.
-constexpr OtherExtent kOne = [](int64_t) { return int64_t{1}; };
+using Extents = proto::Extents;
+
+/// So many extents have to be tried, if the model can be run at so many: of one symbol, and of
+/// several together.
+constexpr int kEnoughAlone = 2, kEnoughTogether = 6;
 
 /// A file beside `path` that is gone when this is, with its data.
 class ScratchFile {
@@ -84,13 +78,18 @@ std::optional<ImportedModel> import_at(const std::filesystem::path& path, const 
   }
 }
 
-/// What `other` makes of the extents of those symbols.
-std::map<std::string, int64_t> others_for(const ImportedModel& model, const std::set<std::string>& symbols,
-                                          OtherExtent other) {
-  std::map<std::string, int64_t> extents;
-  for (const auto& [symbol, extent] : bound_extents(model))
-    if (symbols.contains(symbol)) extents[symbol] = other(extent);
+/// What is broadcast: it can speak against a graph, but not for it.
+Extents at_one(Extents extents, const std::set<std::string>& symbols) {
+  for (auto& [symbol, extent] : extents)
+    if (symbols.contains(symbol)) extent = 1;
   return extents;
+}
+
+double total_flops(const Graph& graph) {
+  double total = 0;
+  for (const NodeId node : graph.nodes())
+    if (graph.is_work(node)) total += static_cast<double>(flops(graph, node));
+  return total;
 }
 
 enum class Verdict { kFails, kUntried, kHolds };
@@ -100,7 +99,13 @@ class SymbolTrial {
  public:
   SymbolTrial(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
               const std::filesystem::path& path, const CompareOptions& options)
-      : original_(original), model_(model), graph_(graph), options_(options), scratch_(path) {
+      : original_(original),
+        model_(model),
+        graph_(graph),
+        options_(options),
+        bound_(bound_extents(model)),
+        bound_flops_(total_flops(model.graph)),
+        scratch_(path) {
     options_.extremes = false;  // what they could show, the bound extents show
   }
 
@@ -110,7 +115,7 @@ class SymbolTrial {
     std::set<std::string> possible;
     std::set<std::string> proven;
     std::map<int64_t, std::set<std::string>> untried;
-    for (const auto& [symbol, extent] : bound_extents(model_)) {
+    for (const auto& [symbol, extent] : bound_) {
       const Verdict verdict = verdict_on({symbol});
       if (verdict != Verdict::kFails) possible.insert(symbol);
       if (verdict == Verdict::kHolds) proven.insert(symbol);
@@ -137,40 +142,57 @@ class SymbolTrial {
     try {
       export_onnx(graph_, model_.info, scratch_.path(),
                   {.symbols = with_outputs(symbols, model_), .fold_constants = false});
-      if (verdict_at(symbols, kOne) == Verdict::kFails) return Verdict::kFails;
-      int tried = 0;
-      for (const OtherExtent other : kOtherExtents) {
-        const Verdict verdict = verdict_at(symbols, other);
-        if (verdict == Verdict::kFails) return verdict;
-        if (verdict == Verdict::kHolds && ++tried == kEnoughExtents) break;
-      }
-      return tried > 0 ? Verdict::kHolds : Verdict::kUntried;
+      if (verdict_at(at_one(bound_, symbols)) == Verdict::kFails) return Verdict::kFails;
+      const Verdict apart =
+          verdict_at(proto::held_out_extents(bound_, symbols, false), symbols.size());
+      const bool may_be_tied = symbols.size() > 1 && apart == Verdict::kUntried;
+      return may_be_tied
+                 ? verdict_at(proto::held_out_extents(bound_, symbols, true), symbols.size())
+                 : apart;
     } catch (const InputError&) {
       return Verdict::kFails;
     }
   }
 
+  Verdict verdict_at(const std::vector<Extents>& all, size_t symbols) const {
+    int tried = 0;
+    for (const Extents& extents : all) {
+      const Verdict verdict = verdict_at(extents);
+      if (verdict == Verdict::kFails) return verdict;
+      if (verdict == Verdict::kHolds && ++tried == (symbols > 1 ? kEnoughTogether : kEnoughAlone))
+        break;
+    }
+    return tried > 0 ? Verdict::kHolds : Verdict::kUntried;
+  }
+
   /// Untried where the original itself cannot be run, and where the extents are those that are bound.
-  Verdict verdict_at(const std::set<std::string>& symbols, OtherExtent other_extent) const {
-    const std::map<std::string, int64_t> extents = others_for(model_, symbols, other_extent);
-    const std::map<std::string, int64_t> bound = bound_extents(model_);
-    const auto is_bound = [&](const auto& entry) { return bound.at(entry.first) == entry.second; };
-    if (std::ranges::all_of(extents, is_bound)) return Verdict::kUntried;
+  Verdict verdict_at(const Extents& extents) const {
+    if (extents == bound_) return Verdict::kUntried;
     const ImportOptions options = options_at(model_, extents);
     const auto reference = import_at(original_, options);
     if (!reference || reference->untouched.size() > model_.untouched.size()) return Verdict::kUntried;
     const auto other = import_at(scratch_.path(), options);
     if (other && other->warnings.size() <= reference->warnings.size() &&
-        compare(reference->graph, other->graph, options_).agree)
+        agree(reference->graph, other->graph))
       return Verdict::kHolds;
     const bool runs = compare(reference->graph, reference->graph, options_).agree;
     return runs ? Verdict::kFails : Verdict::kUntried;
+  }
+
+  /// In shapes, and in values unless the extents make it much more work than the bound ones do.
+  bool agree(const Graph& reference, const Graph& other) const {
+    constexpr double kMuchMore = 2.5, kLittle = 1e9;
+    const bool is_much = total_flops(reference) > std::max(kLittle, kMuchMore * bound_flops_);
+    return is_much ? GraphInterface(reference) == GraphInterface(other)
+                   : compare(reference, other, options_).agree;
   }
 
   const std::filesystem::path& original_;
   const ImportedModel& model_;
   const Graph& graph_;
   CompareOptions options_;
+  Extents bound_;
+  double bound_flops_;
   ScratchFile scratch_;
   std::map<std::set<std::string>, Verdict> verdicts_;
 };
@@ -211,17 +233,10 @@ ImportOptions options_at(const ImportedModel& model, const std::map<std::string,
   return options;
 }
 
-std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
-                                     int64_t (*other)(int64_t)) {
-  return options_at(model, others_for(model, symbols, other)).shapes;
-}
-
-SymbolicFile::SymbolicFile(const std::filesystem::path& original, const ImportedModel& model)
-    : model_(model), original_(std::make_shared<const proto::ObservedFile>(original, model)) {}
-
-void SymbolicFile::write(const Graph& graph, const std::filesystem::path& path) const {
-  export_onnx(proto::with_shape_code(*original_, graph), model_.info, path,
-              {.symbols = with_outputs(symbols_of(model_), model_)});
+void export_untried(const ImportedModel& model, const Graph& graph,
+                    const std::filesystem::path& path) {
+  export_onnx(model.file ? proto::with_shape_code(*model.file, graph) : graph, model.info, path,
+              {.symbols = with_outputs(symbols_of(model), model)});
 }
 
 namespace {
@@ -237,16 +252,16 @@ struct ShapedGraph {
   std::set<std::string> kept;
 };
 
-ShapedGraph shaped(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
-                   const std::filesystem::path& path, const CompareOptions& compare) {
-  const proto::ObservedFile file(original, model);
+ShapedGraph shaped(const std::filesystem::path& original, const ImportedModel& model,
+                   const Graph& graph, const std::filesystem::path& path,
+                   const CompareOptions& compare) {
   const auto with = [&](proto::ExtentCode code) {
-    Graph written = proto::with_shape_code(file, graph, code);
+    Graph written = model.file ? proto::with_shape_code(*model.file, graph, code) : graph;
     std::set<std::string> kept = SymbolTrial(original, model, written, path, compare).symbols_that_hold();
     return ShapedGraph{std::move(written), std::move(kept)};
   };
   ShapedGraph best = with(proto::ExtentCode::kShort);
-  if (best.kept.size() == symbols_of(model).size()) return best;
+  if (best.kept.size() == symbols_of(model).size() || !model.file) return best;
   ShapedGraph as_in_file = with(proto::ExtentCode::kAsInFile);
   return as_in_file.kept.size() > best.kept.size() ? as_in_file : best;
 }
@@ -258,6 +273,7 @@ std::set<std::string> export_unbound(const std::filesystem::path& original, cons
                                      std::set<std::string> lost) {
   ImportOptions options = options_at(model, {});
   options.bind_data_extents = false;
+  options.carried = model.file ? ImportOptions::Carried::kAll : ImportOptions::Carried::kNone;
   const ImportedModel unbound = import_onnx(original, options);
   lost.merge(export_with_symbols(original, unbound, unbound.graph, path, compare));
   return lost;

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,38 +23,22 @@ std::map<std::string, int64_t> bound_extents(const ImportedModel& model);
 /// Binds them again; symbols that `extents` leaves out have the model's own.
 ImportOptions options_at(const ImportedModel& model, const std::map<std::string, int64_t>& extents);
 
-/// Bindings as for ImportOptions::shapes: the model's own, but the extents of `symbols` are what
-/// `other` makes of them.
-std::vector<std::string> shapes_with(const ImportedModel& model, const std::set<std::string>& symbols,
-                                     int64_t (*other)(int64_t));
+/// Writes the graph with every symbol kept and nothing tried: for runs of the file with the extents
+/// that the model was imported with, and with what data make of others.
+void export_untried(const ImportedModel& model, const Graph& graph,
+                    const std::filesystem::path& path);
 
-namespace proto {
-class ObservedFile;
-}
-
-/// Writes graphs as export_with_symbols does, with every symbol kept and nothing tried: for runs of the file with the
-/// extents that the model was imported with, and with what data make of others.
-class SymbolicFile {
- public:
-  /// `model` was imported from `original`, and has to outlive this.
-  SymbolicFile(const std::filesystem::path& original, const ImportedModel& model);
-  void write(const Graph& graph, const std::filesystem::path& path) const;
-
- private:
-  const ImportedModel& model_;
-  std::shared_ptr<const proto::ObservedFile> original_;
-};
-
-/// As export_onnx, but what depends on symbolic dimensions is written back (core/onnx/shape_code.h), and inputs and
-/// outputs keep those symbolic dimensions for which the written file holds: with other extents bound (a few more,
-/// half, one less, twice) it still agrees with the model at `original`, wherever that itself can be run, which it must
-/// be able to at one of them; also with an extent of 1, which is broadcast and hence proves nothing of the others.
-/// Weights are drawn anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
+/// As export_onnx, but what depends on symbolic dimensions is written back
+/// (core/onnx/shape_code.h), and inputs and outputs keep those symbolic dimensions for which the
+/// written file holds: with other extents bound (other_extents.h) it still agrees with the model at
+/// `original`, wherever that itself can be run, which it must be able to at one of them; also with
+/// an extent of 1, which is broadcast and hence proves nothing of the others. Weights are drawn
+/// anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
 /// was imported from there.
 ///
-/// Returns the symbols that had to be replaced by their extents; unless `fix_shapes`, nothing is written where there
-/// are some. An extent that depends on data cannot be replaced: where one is among them, the model is written as it
-/// was imported, without any rewrite.
+/// Returns the symbols that had to be replaced by their extents; unless `fix_shapes`, nothing is
+/// written where there are some. An extent that depends on data cannot be replaced: where one is
+/// among them, the model is written as it was imported, without any rewrite.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

@@ -81,10 +81,9 @@ Contestants::Contestants(const Subject& subject, std::vector<Contender>& contend
     : subject_(subject), contenders_(contenders), machine_(machine) {
   if (!machine.runs_files() || subject.model == nullptr) return;
   files_ = std::make_unique<Files>();
-  const SymbolicFile file(subject.file, *subject.model);
   std::vector<Contender> written;
   for (Contender& contender : contenders) try {
-      file.write(contender.graph, files_->of(written.size()));
+      export_untried(*subject.model, contender.graph, files_->of(written.size()));
       written.push_back(std::move(contender));
     } catch (const InputError&) {
       continue;

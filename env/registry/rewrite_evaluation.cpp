@@ -136,7 +136,9 @@ RewriteCases::RewriteCases(const EnvironmentConfig& config, const RewriteEvaluat
   std::vector<std::string> names;
   std::vector<StartState> starts;
   for (const std::string& path : config.inputs) {
-    ImportedModel model = import_onnx(path, {rewrite.shapes, rewrite.dims});
+    ImportedModel model = import_onnx(
+        path,
+        {.shapes = rewrite.shapes, .dims = rewrite.dims, .carried = ImportOptions::Carried::kAll});
     for (const std::string& warning : model.warnings)
       warnings_.push_back(fmt::format("{}: {}", path, warning));
     names.push_back(graph_name(path, names));

@@ -29,7 +29,9 @@ MadeEnvironment make_rewriting(const EnvironmentConfig& config, MeasureGraph mea
   std::vector<std::string> names;
   int newest = kNewestOpset;
   for (const std::string& path : config.inputs) {
-    ImportedModel model = import_onnx(path, {rewrite.shapes, rewrite.dims});
+    ImportedModel model = import_onnx(
+        path,
+        {.shapes = rewrite.shapes, .dims = rewrite.dims, .carried = ImportOptions::Carried::kAll});
     for (const std::string& warning : model.warnings)
       made.warnings.push_back(fmt::format("{}: {}", path, warning));
     newest = std::min(newest, newest_opset(model));

@@ -23,7 +23,7 @@ class Faults : public ::testing::Test {
  protected:
   ImportedModel import(const onnx::ModelProto& model) {
     write_message(model, path_);
-    return import_onnx(path_);
+    return import_onnx(path_, {.carried = ImportOptions::Carried::kAll});
   }
 
   /// Why the model is refused.

@@ -28,8 +28,9 @@ class KeptShapeCode : public ::testing::Test {
   }
 
   void expect_symbols_kept(const std::string& graph, int opset = 13,
-                           const ImportOptions& options = {.dims = {"b=1,s=8"}}) {
+                           ImportOptions options = {.dims = {"b=1,s=8"}}) {
     SCOPED_TRACE(graph);
+    options.carried = ImportOptions::Carried::kAll;
     testing::write_message(testing::parse(with_opset(graph, opset)), original_);
     const ImportedModel model = import_onnx(original_, options);
     EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
@@ -129,7 +130,8 @@ TEST_F(KeptShapeCode, SlicedWeights) {
   for (const int64_t extent : {64, 6}) table->add_dims(extent);
   for (int i = 0; i < 64 * 6; ++i) table->add_float_data(static_cast<float>(i % 17) * 0.25F);
   testing::write_message(model, original_);
-  const ImportedModel imported = import_onnx(original_, {.dims = {"b=1,s=8"}});
+  const ImportedModel imported =
+      import_onnx(original_, {.dims = {"b=1,s=8"}, .carried = ImportOptions::Carried::kAll});
   EXPECT_THAT(export_with_symbols(original_, imported, imported.graph, written_), IsEmpty());
   expect_agreement_at("b=2,s=60");
 }

@@ -190,6 +190,7 @@ class FixedDimension : public ::testing::Test {
     testing::write_message(model, file_);
     ImportOptions options;
     options.shapes = {"x=1,24"};
+    options.carried = ImportOptions::Carried::kAll;
     model_ = import_onnx(file_, options);
   }
 
