@@ -1,9 +1,14 @@
 #include "core/onnx/copy.h"
 
+#include <fstream>
+#include <map>
 #include <string>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/onnx/data_files.h"
+#include "core/onnx/external.h"
+#include "core/onnx/tensors.h"
 
 namespace reverie {
 namespace {
@@ -18,18 +23,58 @@ void copy_aside(const fs::path& from, const fs::path& to) {
   aside.commit();
 }
 
+bool same_content(const fs::path& a, const fs::path& b) {
+  constexpr int64_t kPiece = 1 << 20;
+  const proto::InputFile first(a), second(b);
+  if (first.size() != second.size()) return false;
+  std::vector<std::byte> piece(kPiece), other(kPiece);
+  for (int64_t at = 0; at < first.size(); at += kPiece) {
+    const auto bytes = static_cast<size_t>(std::min(kPiece, first.size() - at));
+    piece.resize(bytes);
+    other.resize(bytes);
+    first.read(at, piece);
+    second.read(at, other);
+    if (piece != other) return false;
+  }
+  return true;
+}
+
+/// The model with its weights in files of other names; all else as it stands.
+void write_renamed(const fs::path& from, const std::map<std::string, std::string>& renamed,
+                   const fs::path& to) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(read_file(from.string())))
+    throw InputError("{}: was changed while it was read", from.string());
+  proto::visit_tensors(&model, [&](onnx::TensorProto* tensor) {
+    const auto other = renamed.find(proto::location_of(*tensor));
+    if (other == renamed.end()) return;
+    for (auto& entry : *tensor->mutable_external_data())
+      if (entry.key() == "location") entry.set_value(other->second);
+  });
+  write_file(to.string(), model.SerializeAsString());
+}
+
 }  // namespace
 
 void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to) {
   std::error_code none;
   if (fs::equivalent(from, to, none)) return;
+  std::map<std::string, std::string> renamed;
+  proto::DataFileNames names(to);
   for (const std::string& location : info.external_files) {
-    const fs::path data = to.parent_path() / location;
-    if (fs::equivalent(from.parent_path() / location, data, none)) continue;
+    const fs::path source = from.parent_path() / location;
+    fs::path data = to.parent_path() / location;
+    if (fs::equivalent(source, data, none)) continue;
+    if (file_exists(data.string())) {
+      if (same_content(source, data)) continue;
+      data = names.next();
+      renamed[location] = data.filename().string();
+    }
     if (!data.parent_path().empty()) fs::create_directories(data.parent_path(), none);
-    copy_aside(from.parent_path() / location, data);
+    copy_aside(source, data);
   }
-  copy_aside(from, to);
+  if (renamed.empty()) copy_aside(from, to);
+  else write_renamed(from, renamed, to);
 }
 
 }  // namespace reverie

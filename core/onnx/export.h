@@ -11,8 +11,9 @@
 namespace reverie {
 
 struct ExportOptions {
-  /// Weights of more bytes than this in total go to `<file>.data` beside the model: protobuf allows
-  /// no message of 2 GiB.
+  /// Weights of more bytes than this in total go to `<file>.data` beside the model, or to
+  /// `<file>.2.data`, ... where such a file may hold another model's weights: protobuf allows no
+  /// message of 2 GiB.
   int64_t max_inline_bytes = int64_t{3} << 29;
   /// Symbolic dimensions that inputs and outputs keep instead of the extents that were bound. Then
   /// Reshape copies and infers what extents it can. Whether the graph holds for other extents is not
@@ -20,6 +21,9 @@ struct ExportOptions {
   std::set<std::string> symbols = {};
   /// Otherwise what is computed from constants stays operators.
   bool fold_constants = true;
+  /// Of a graph that no rewrite has changed, the file it was imported from. Where nothing was
+  /// folded or left out either, that is copied byte by byte, with the files of its weights.
+  std::filesystem::path original = {};
 };
 
 /// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The

@@ -9,10 +9,13 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/ir/formula.h"
-#include "core/onnx/lower.h"
+#include "core/onnx/copy.h"
+#include "core/onnx/data_files.h"
 #include "core/onnx/library.h"
+#include "core/onnx/lower.h"
 #include "core/onnx/spell_out.h"
 #include "core/onnx/tensors.h"
+#include "core/onnx/unchanged.h"
 #include "core/onnx/wire.h"
 
 namespace reverie::proto {
@@ -164,7 +167,7 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   require_accepted(verdict_on(model, large, file.temporary()), skeleton, path);
   std::optional<PendingFile> data;
   if (static_cast<int64_t>(model.ByteSizeLong()) + total_bytes(large) > max_inline_bytes) {
-    data.emplace(path.string() + ".data");
+    data.emplace(DataFileNames(path).next());
     write_data(large, *data);
     add_external(large, data->path().filename().string(), model.mutable_graph());
     large.clear();
@@ -188,6 +191,8 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
     return proto::Exporter(spelled, info, proto::common_opset(spelled, range), options.symbols)
         .run();
   });
+  if (!options.original.empty() && proto::is_unchanged(skeleton, options.original))
+    return copy_model(options.original, info, path);
   proto::save(std::move(skeleton), path, options.max_inline_bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/files.h"
 #include "core/exec/graph_interface.h"
 #include "core/onnx/other_extents.h"
+#include "core/ir/structural_hash.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/shape_code.h"
 
@@ -297,7 +298,10 @@ std::set<std::string> export_with_symbols(const std::filesystem::path& original,
   const bool loses_data = std::ranges::any_of(
       model.info.data_extents, [&](const auto& extent) { return lost.contains(extent.first); });
   if (loses_data) return export_unbound(original, model, path, compare, lost);
-  export_onnx(kept.empty() ? graph : written, model.info, path, {.symbols = with_outputs(kept, model)});
+  const bool is_as_imported = lost.empty() && isomorphic(graph, model.graph);
+  export_onnx(kept.empty() ? graph : written, model.info, path,
+              {.symbols = with_outputs(kept, model),
+               .original = is_as_imported ? original : std::filesystem::path()});
   return lost;
 }
 

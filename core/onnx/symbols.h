@@ -38,7 +38,9 @@ void export_untried(const ImportedModel& model, const Graph& graph,
 ///
 /// Returns the symbols that had to be replaced by their extents; unless `fix_shapes`, nothing is
 /// written where there are some. An extent that depends on data cannot be replaced: where one is
-/// among them, the model is written as it was imported, without any rewrite.
+/// among them, the model is written as it was imported, without any rewrite. Where the graph is the
+/// model's own and nothing was folded or left out either, the file is a copy of the original, byte
+/// by byte.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,

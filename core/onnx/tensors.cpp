@@ -147,6 +147,32 @@ WeightPtr weight_of(const onnx::TensorProto& tensor, const std::string& name, Ex
   });
 }
 
+using Visit = std::function<void(onnx::TensorProto*)>;
+
+void visit_tensors_of(onnx::SparseTensorProto* tensor, const Visit& visit) {
+  if (tensor->has_values()) visit(tensor->mutable_values());
+  if (tensor->has_indices()) visit(tensor->mutable_indices());
+}
+
+void visit_tensors_of(onnx::GraphProto* graph, const Visit& visit);
+
+void visit_tensors_of(onnx::NodeProto* node, const Visit& visit) {
+  for (auto& attribute : *node->mutable_attribute()) {
+    if (attribute.has_t()) visit(attribute.mutable_t());
+    if (attribute.has_g()) visit_tensors_of(attribute.mutable_g(), visit);
+    if (attribute.has_sparse_tensor()) visit_tensors_of(attribute.mutable_sparse_tensor(), visit);
+    for (auto& tensor : *attribute.mutable_tensors()) visit(&tensor);
+    for (auto& graph : *attribute.mutable_graphs()) visit_tensors_of(&graph, visit);
+    for (auto& tensor : *attribute.mutable_sparse_tensors()) visit_tensors_of(&tensor, visit);
+  }
+}
+
+void visit_tensors_of(onnx::GraphProto* graph, const Visit& visit) {
+  for (auto& tensor : *graph->mutable_initializer()) visit(&tensor);
+  for (auto& tensor : *graph->mutable_sparse_initializer()) visit_tensors_of(&tensor, visit);
+  for (auto& node : *graph->mutable_node()) visit_tensors_of(&node, visit);
+}
+
 void embed(onnx::TensorProto* tensor, ExternalFiles& files) {
   if (tensor->data_location() != onnx::TensorProto::EXTERNAL) return;
   with_context(describe(*tensor), [&] {
@@ -182,24 +208,23 @@ Tensor read_tensor(const onnx::TensorProto& tensor, ExternalFiles& files) {
 }
 
 void embed_external_data(onnx::NodeProto* node, ExternalFiles& files) {
-  for (auto& attribute : *node->mutable_attribute()) {
-    if (attribute.has_t()) embed(attribute.mutable_t(), files);
-    if (attribute.has_g()) embed_external_data(attribute.mutable_g(), files);
-    for (auto& tensor : *attribute.mutable_tensors()) embed(&tensor, files);
-    for (auto& graph : *attribute.mutable_graphs()) embed_external_data(&graph, files);
-  }
+  visit_tensors_of(node, [&](onnx::TensorProto* tensor) { embed(tensor, files); });
   if (node->ByteSizeLong() > kLargestMessage)
     throw InputError("with the data that it keeps outside it is larger than 2 GiB");
 }
 
 void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files) {
-  for (auto& tensor : *graph->mutable_initializer()) embed(&tensor, files);
-  for (auto& node : *graph->mutable_node()) embed_external_data(&node, files);
+  visit_tensors_of(graph, [&](onnx::TensorProto* tensor) { embed(tensor, files); });
 }
 
 void embed_external_data(onnx::SparseTensorProto* tensor, ExternalFiles& files) {
-  if (tensor->has_values()) embed(tensor->mutable_values(), files);
-  if (tensor->has_indices()) embed(tensor->mutable_indices(), files);
+  visit_tensors_of(tensor, [&](onnx::TensorProto* data) { embed(data, files); });
+}
+
+void visit_tensors(onnx::ModelProto* model, const std::function<void(onnx::TensorProto*)>& visit) {
+  visit_tensors_of(model->mutable_graph(), visit);
+  for (auto& function : *model->mutable_functions())
+    for (auto& node : *function.mutable_node()) visit_tensors_of(&node, visit);
 }
 
 void write_type(const TensorType& type, const std::string& name, onnx::TensorProto* out) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "core/ir/weight.h"
@@ -28,6 +29,9 @@ void embed_external_data(onnx::NodeProto* node, ExternalFiles& files);
 void embed_external_data(onnx::GraphProto* graph, ExternalFiles& files);
 /// The same for a sparse tensor.
 void embed_external_data(onnx::SparseTensorProto* tensor, ExternalFiles& files);
+
+/// Shows every tensor of the model: of its graph, of subgraphs and of functions.
+void visit_tensors(onnx::ModelProto* model, const std::function<void(onnx::TensorProto*)>& visit);
 
 /// Name and type.
 void write_type(const TensorType& type, const std::string& name, onnx::TensorProto* out);

@@ -1,0 +1,130 @@
+#include "core/onnx/copy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/base/files.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/onnx/symbols.h"
+#include "core/onnx/wire.h"
+#include "tests/core/onnx/onnx_files.h"
+#include "tests/support/temporary_directory.h"
+
+namespace reverie::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kCount = 1024;
+
+class Copy : public ::testing::Test {
+ protected:
+  /// In a folder of that name: x + w, where w is `value` everywhere and lies in weights.bin.
+  fs::path model_with(const std::string& name, float value) {
+    const fs::path folder = folder_ / name;
+    fs::create_directories(folder);
+    const std::vector<float> values(kCount, value);
+    const auto bytes = static_cast<int64_t>(values.size() * sizeof(float));
+    write_file(folder / "weights.bin",
+               {reinterpret_cast<const char*>(values.data()), static_cast<size_t>(bytes)});
+    onnx::ModelProto model = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
+                                      g (float[1, 1024] x) => (float[1, 1024] y) { y = Add(x, w) })");
+    onnx::TensorProto* weight = model.mutable_graph()->add_initializer();
+    proto::write_type({DType::kFloat32, {kCount}}, "w", weight);
+    proto::set_external("weights.bin", 0, bytes, weight);
+    write_message(model, folder / (name + ".onnx"));
+    return folder / (name + ".onnx");
+  }
+
+  /// The first element of the model's large weight.
+  static double weight_in(const fs::path& path) {
+    const Graph graph = import_onnx(path).graph;
+    for (const NodeId node : graph.nodes())
+      if (const WeightPtr& weight = graph.weight(node))
+        return weight->materialize().to_doubles()[0];
+    return -1;
+  }
+
+  void copy(const fs::path& from, const fs::path& to) {
+    copy_model(from, import_onnx(from).info, to);
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(Copy, DataFilesOfOneNameKeepTheirContent) {
+  const fs::path one = model_with("one", 1), two = model_with("two", 2), out = folder_ / "out";
+  fs::create_directories(out);
+  for (int i = 0; i < 2; ++i) {
+    copy(one, out / "one.onnx");
+    copy(two, out / "two.onnx");
+    EXPECT_EQ(weight_in(out / "one.onnx"), 1);
+    EXPECT_EQ(weight_in(out / "two.onnx"), 2);
+  }
+  EXPECT_EQ(read_file(out / "one.onnx"), read_file(one));
+  EXPECT_TRUE(fs::exists(out / "two.onnx.data"));
+  EXPECT_FALSE(fs::exists(out / "two.onnx.2.data"));
+}
+
+TEST_F(Copy, EqualDataFilesAreShared) {
+  const fs::path one = model_with("one", 1), two = model_with("two", 1), out = folder_ / "out";
+  fs::create_directories(out);
+  copy(one, out / "one.onnx");
+  copy(two, out / "two.onnx");
+  EXPECT_EQ(read_file(out / "two.onnx"), read_file(two));
+  EXPECT_FALSE(fs::exists(out / "two.onnx.data"));
+}
+
+TEST_F(Copy, AWrittenModelLeavesWeightsThatAnotherOneUses) {
+  const auto write = [&](float value) {
+    const ImportedModel model = import_onnx(model_with("in", value));
+    export_onnx(model.graph, model.info, folder_ / "m.onnx", {.max_inline_bytes = 0});
+  };
+  write(1);
+  write(2);
+  EXPECT_FALSE(fs::exists(folder_ / "m.onnx.2.data"));
+  fs::copy_file(folder_ / "m.onnx", folder_ / "kept.onnx");
+  write(3);
+  EXPECT_EQ(weight_in(folder_ / "m.onnx"), 3);
+  EXPECT_EQ(weight_in(folder_ / "kept.onnx"), 2);
+}
+
+TEST_F(Copy, AnUnchangedModelIsWrittenByteByByte) {
+  const fs::path original = model_with("in", 1);
+  fs::create_directories(folder_ / "out");
+  for (const char* place : {"out/in.onnx", "in/again.onnx"}) {
+    const ImportedModel model = import_onnx(original);
+    export_with_symbols(original, model, model.graph, folder_ / place);
+    EXPECT_EQ(read_file(folder_ / place), read_file(original)) << place;
+  }
+  EXPECT_EQ(weight_in(folder_ / "out/in.onnx"), 1);
+  EXPECT_FALSE(fs::exists(folder_ / "in/again.onnx.data"));
+}
+
+/// What is written of the model as it was imported.
+std::string written(const onnx::ModelProto& model, const TemporaryDirectory& folder) {
+  write_message(model, folder / "model.onnx");
+  const ImportedModel imported = import_onnx(folder / "model.onnx");
+  export_with_symbols(folder / "model.onnx", imported, imported.graph, folder / "out.onnx");
+  return read_file(folder / "out.onnx");
+}
+
+TEST_F(Copy, SymbolicDimensionsAndShapesDoNotChangeAModel) {
+  const onnx::ModelProto model = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
+      g (float[n, 3, 4] x) => (float[n, 12] y) <int64[2] s = {0, 12}> { r = Relu(x)  y = Reshape(r, s) })");
+  EXPECT_EQ(written(model, folder_), model.SerializeAsString());
+}
+
+TEST_F(Copy, WhatIsFoldedOrLeftOutChangesAModel) {
+  for (const char* nodes : {"r = Relu(x)  i = Identity(r)  y = Tanh(i)",
+                            "unused = Tanh(x)  y = Relu(x)", "c = Neg(w)  y = Add(x, c)"}) {
+    const onnx::ModelProto model = parse(fmt::format(R"(<ir_version: 8, opset_import: ["" : 13]>
+                             g (float[2] x) => (float[2] y) <float[2] w = {{1, 2}}> {{ {} }})",
+                                                     nodes));
+    EXPECT_NE(written(model, folder_), model.SerializeAsString()) << nodes;
+  }
+}
+
+}  // namespace
+}  // namespace reverie::testing
