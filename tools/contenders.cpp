@@ -71,8 +71,9 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
         is_best ? result.verified : compare(model.graph, contender.graph, config.verify);
     if (!agreement.agree) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    const std::set<std::string> lost =
-        export_with_symbols(original, model, contender.graph, file, config.verify, config.fix_shapes);
+    const std::set<std::string> lost = export_with_symbols(
+        original, model, contender.graph, file, config.verify, config.fix_shapes,
+        most_weight_bytes(model.graph, config.search.max_weight_growth));
     if (!lost.empty() && !config.fix_shapes) continue;
     written.push_back({{"file", file.string()},
                        {"cost_ms", contender.cost.runtime.milliseconds()},

@@ -242,7 +242,9 @@ ImportedModel read_model(const Options& options, OptimizeConfig& config) {
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
 void simplify(const Options& options, const OptimizeConfig& config, const ImportedModel& model) {
   if (!options.out.empty())
-    write_rewritten(options.model, model, model.graph, options.out, config.verify, options.fix_shapes);
+    write_rewritten(options.model, model, model.graph, options.out, config.verify,
+                    options.fix_shapes,
+                    most_weight_bytes(model.graph, config.search.max_weight_growth));
   const int64_t left = written_nodes(model.graph);
   fmt::print("nodes {} -> {}\n", model.nodes, left);
   if (options.json)
@@ -260,7 +262,9 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
                   const Optimized& result) {
   if (options.out.empty()) return;
   if (result.changed)
-    write_rewritten(options.model, model, result.search.best, options.out, config.verify, config.fix_shapes);
+    write_rewritten(options.model, model, result.search.best, options.out, config.verify,
+                    config.fix_shapes,
+                    most_weight_bytes(model.graph, config.search.max_weight_growth));
   else
     copy_model(options.model, model.info, options.out);
 }

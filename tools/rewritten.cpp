@@ -19,8 +19,10 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
 }
 
 void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
-                     const std::string& out, const CompareOptions& verify, bool fix_shapes) {
-  const std::set<std::string> lost = export_with_symbols(original, model, graph, out, verify, fix_shapes);
+                     const std::string& out, const CompareOptions& verify, bool fix_shapes,
+                     int64_t max_weight_bytes) {
+  const std::set<std::string> lost =
+      export_with_symbols(original, model, graph, out, verify, fix_shapes, max_weight_bytes);
   if (!lost.empty() && !fix_shapes) {
     copy_model(original, model.info, out);
     fmt::print(stderr, "{}: the model as it was: dimension '{}' would be fixed (--fix-shapes allows that)\n", out,

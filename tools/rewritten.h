@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "core/exec/compare.h"
@@ -10,9 +12,11 @@ namespace reverie {
 /// InputError unless the rewritten graph agrees with the model at `original`.
 void require_agreement(const std::string& original, const Agreement& agreement);
 
-/// Writes what the model at `original` was rewritten to. Where symbolic dimensions had to be fixed, that is told on
-/// standard error, and unless `fix_shapes` the original file is written instead.
+/// Writes what the model at `original` was rewritten to. Where symbolic dimensions had to be fixed,
+/// that is told on standard error, and unless `fix_shapes` the original file is written instead.
+/// `max_weight_bytes`: see ExportOptions.
 void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
-                     const std::string& out, const CompareOptions& verify, bool fix_shapes);
+                     const std::string& out, const CompareOptions& verify, bool fix_shapes,
+                     int64_t max_weight_bytes = std::numeric_limits<int64_t>::max());
 
 }  // namespace reverie

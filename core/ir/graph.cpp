@@ -331,10 +331,15 @@ int64_t Graph::weight_bytes() const {
       const auto users_of = users(value);
       const bool stored = is_output(value) || std::any_of(users_of.begin(), users_of.end(),
                                                           [&](NodeId u) { return !is_constant(u); });
-      if (stored) total += type(value).bytes();
+      if (stored) total += stored_bytes(value);
     }
   }
   return total;
+}
+
+int64_t Graph::stored_bytes(ValueId value) const {
+  const WeightPtr& stored = weight(producer(value));
+  return stored != nullptr ? stored->least_bytes() : type(value).bytes();
 }
 
 std::string described(const Graph& graph, NodeId node) {

@@ -151,9 +151,11 @@ class Graph {
   /// InternalError with the node and the reason when an invariant does not hold: types as inferred,
   /// uses and producers consistent, no cycle, no dangling id.
   void validate() const;
-  /// Bytes of the weights as they would be stored: every constant value that a non-constant node
-  /// or an output uses, once.
+  /// Bytes of the weights as a file has to store them: every constant value that a non-constant node
+  /// or an output uses, once, by `stored_bytes`.
   int64_t weight_bytes() const;
+  /// Of a constant value: Weight::least_bytes, or those of its type where it is still to be computed.
+  int64_t stored_bytes(ValueId value) const;
 
  private:
   struct Node {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/hash.h"
+#include "core/ir/graph.h"
 
 namespace reverie {
 namespace {
@@ -104,6 +105,15 @@ WeightPtr Weight::identity_kernel(TensorType type) {
   weight->type_ = std::move(type);
   weight->identity_kernel_ = true;
   return weight;
+}
+
+WeightPtr Weight::computed(const Weight& weight, std::shared_ptr<const Graph> expression) {
+  const auto computed = std::shared_ptr<Weight>(new Weight(weight));
+  computed->expression_bytes_ = 0;
+  for (const NodeId node : expression->nodes())
+    if (const WeightPtr& part = expression->weight(node)) computed->expression_bytes_ += part->least_bytes();
+  computed->expression_ = std::move(expression);
+  return computed;
 }
 
 bool Weight::is_identity_kernel() const {

@@ -11,6 +11,8 @@
 
 namespace reverie {
 
+class Graph;
+
 /// The payload of a Constant node: a tensor that costs nothing until it is needed. Immutable and
 /// shared between graphs.
 ///
@@ -43,6 +45,8 @@ class Weight {
   /// Made on demand; `identity` must name the content uniquely.
   static std::shared_ptr<const Weight> lazy(TensorType type, uint64_t identity, Loader loader,
                                             const std::string& name);
+  /// The same weight, which a file may hold as `expression` instead: a graph without inputs, whose one output it is.
+  static std::shared_ptr<const Weight> computed(const Weight& weight, std::shared_ptr<const Graph> expression);
 
   /// What a model with symbolic dimensions computes from these, by sample (core/ir/types.h), its
   /// first two at least. No rule may look at it; its tensor is that of sample 0.
@@ -62,6 +66,10 @@ class Weight {
   /// Others are drawn anew when two graphs are compared.
   bool is_small() const { return small_; }
   bool is_fill() const { return fill_; }
+  /// nullptr where it has none.
+  const std::shared_ptr<const Graph>& expression() const { return expression_; }
+  /// That a file needs to hold it: those of the weights in its expression, where it has one.
+  int64_t least_bytes() const { return expression_ == nullptr ? type_.bytes() : expression_bytes_; }
   /// The value of a fill.
   double fill_value() const { return fill_value_; }
   /// Whether it holds what `identity_kernel` of its type does; false where it is not small.
@@ -87,6 +95,8 @@ class Weight {
   Loader loader_;
   Reader reader_;
   std::vector<std::shared_ptr<const Weight>> samples_;  // empty where it does not vary
+  std::shared_ptr<const Graph> expression_;
+  int64_t expression_bytes_ = 0;
 };
 
 using WeightPtr = std::shared_ptr<const Weight>;

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/exec/reference/reference.h"
 #include "core/onnx/convert.h"
+#include "core/onnx/fold_constants.h"
 
 namespace reverie::proto {
 namespace {
@@ -172,7 +173,12 @@ std::optional<Values> range(Source& source) {
   if (!(std::abs(number(1) - number(0)) <= kMaxElements * std::abs(number(2))) || number(2) == 0)
     return std::nullopt;
   const Tensor values = evaluate_node(op_named("Range"), {}, bounds)[0];
-  return Values{source.graph.add_constant(Weight::known(values, source.node.output(0)))};
+  const TensorType type = values.type();
+  const NodeId node = source.graph.add_node(op_named("Range"), source.inputs,
+                                            std::make_shared<const Attributes>(), {&type, 1});
+  const WeightPtr known = Weight::known(values, source.node.output(0));
+  return Values{
+      source.graph.add_constant(with_expression(known, source.graph, source.graph.output(node)))};
 }
 
 }  // namespace

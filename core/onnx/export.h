@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -21,6 +22,9 @@ struct ExportOptions {
   std::set<std::string> symbols = {};
   /// Otherwise what is computed from constants stays operators.
   bool fold_constants = true;
+  /// Constants that the import computed stay operators as far as the weights would have more bytes
+  /// with them.
+  int64_t max_weight_bytes = std::numeric_limits<int64_t>::max();
   /// Of a graph that no rewrite has changed, the file it was imported from. Where nothing was
   /// folded or left out either, that is copied byte by byte, with the files of its weights.
   std::filesystem::path original = {};

@@ -37,10 +37,6 @@ bool is_stored_as_fill(const Weight& weight, int opset) {
          weight.type().dtype != DType::kBFloat16;
 }
 
-/// Smaller fills are stored with their elements: some runtimes want a filter as an initializer, and
-/// compute an Expand whenever the model runs.
-constexpr int64_t kLargestStoredFill = 64 << 10;
-
 bool is_stored_as_expand(const Weight& weight, int opset) {
   const int since = weight.type().dtype == DType::kBFloat16 ? 13 : 8;
   return is_formula(weight) && weight.is_fill() && opset >= since &&

@@ -11,6 +11,10 @@
 
 namespace reverie::proto {
 
+/// Smaller fills are stored with their elements (bytes): some runtimes want a filter as an
+/// initializer, and compute an Expand whenever the model runs.
+inline constexpr int64_t kLargestStoredFill = 64 << 10;
+
 /// A weight that goes into the model, and the name it has there.
 struct StoredWeight {
   std::string name;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/exec/reference/reference.h"
@@ -42,6 +44,27 @@ Tensor rounded_once(const Graph& graph, ValueId value) {
   return tensor;
 }
 
+/// What `value` is computed from, alone.
+Graph expression_of(const Graph& graph, ValueId value) {
+  Graph expression;
+  std::unordered_map<ValueId, ValueId> image;
+  for (const NodeId node : graph.topological_order({&value, 1})) {
+    if (const WeightPtr& weight = graph.weight(node)) {
+      image[graph.output(node)] = expression.add_constant(weight);
+      continue;
+    }
+    std::vector<ValueId> inputs;
+    for (const ValueId input : graph.inputs(node))
+      inputs.push_back(input.valid() ? image.at(input) : ValueId());
+    const NodeId copy = expression.add_node(graph.op(node), inputs, graph.shared_attributes(node),
+                                            output_types(graph, node));
+    for (size_t i = 0; i < graph.outputs(node).size(); ++i)
+      image[graph.outputs(node)[i]] = expression.output(copy, static_cast<int>(i));
+  }
+  expression.add_output("value", image.at(value));
+  return expression;
+}
+
 bool is_drawn(const Weight& weight) { return !weight.is_small(); }
 bool is_drawn_fill(const Weight& weight) { return weight.is_fill() && is_drawn(weight); }
 
@@ -76,8 +99,17 @@ Folded fold_computed(const Graph& graph, ValueId value, const std::unordered_set
   }
   const Tensor result = fold(graph, value);
   const WeightPtr known = known_weight(result);
-  if (known != nullptr || !is_all_computed) return {known, !is_all_computed};
-  return {Weight::known(result, name), false};
+  if (known == nullptr && !is_all_computed) return {nullptr, true};
+  return {with_expression(known != nullptr ? known : Weight::known(result, name), graph, value),
+          !is_all_computed};
+}
+
+WeightPtr with_expression(const WeightPtr& weight, const Graph& graph, ValueId value) {
+  constexpr int64_t kNode = 64;  // bytes of its operators in a file, about
+  if (weight->type().bytes() <= kNode) return weight;
+  WeightPtr computed =
+      Weight::computed(*weight, std::make_shared<const Graph>(expression_of(graph, value)));
+  return computed->least_bytes() + kNode < weight->type().bytes() ? computed : weight;
 }
 
 WeightPtr fold_constant(const Graph& graph, ValueId value, const std::string& name) {

@@ -13,9 +13,11 @@
 #include "core/onnx/data_files.h"
 #include "core/onnx/library.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/opset.h"
 #include "core/onnx/spell_out.h"
 #include "core/onnx/tensors.h"
 #include "core/onnx/unchanged.h"
+#include "core/onnx/unfold.h"
 #include "core/onnx/wire.h"
 
 namespace reverie::proto {
@@ -188,7 +190,10 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
     const proto::OpsetRange range = proto::opset_range(graph, info);
     const bool fold = options.fold_constants;
     const Graph spelled = proto::spell_out(lower(graph.sample(0), fold), range, fold);
-    return proto::Exporter(spelled, info, proto::common_opset(spelled, range), options.symbols)
+    const Graph bounded = unfolded(spelled, options.max_weight_bytes);
+    const bool can_be_written = proto::find_common_opset(bounded, range).has_value();
+    const Graph& written = can_be_written ? bounded : spelled;
+    return proto::Exporter(written, info, proto::common_opset(written, range), options.symbols)
         .run();
   });
   if (!options.original.empty() && proto::is_unchanged(skeleton, options.original))

@@ -291,7 +291,8 @@ std::set<std::string> lost_symbols(const std::filesystem::path& original, const 
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare, bool fix_shapes) {
+                                          const CompareOptions& compare, bool fix_shapes,
+                                          int64_t max_weight_bytes) {
   const auto [written, kept] = shaped(original, model, graph, path, compare);
   const std::set<std::string> lost = without(symbols_of(model), kept);
   if (!lost.empty() && !fix_shapes) return lost;
@@ -301,6 +302,7 @@ std::set<std::string> export_with_symbols(const std::filesystem::path& original,
   const bool is_as_imported = lost.empty() && isomorphic(graph, model.graph);
   export_onnx(kept.empty() ? graph : written, model.info, path,
               {.symbols = with_outputs(kept, model),
+               .max_weight_bytes = max_weight_bytes,
                .original = is_as_imported ? original : std::filesystem::path()});
   return lost;
 }

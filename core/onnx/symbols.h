@@ -40,11 +40,12 @@ void export_untried(const ImportedModel& model, const Graph& graph,
 /// written where there are some. An extent that depends on data cannot be replaced: where one is
 /// among them, the model is written as it was imported, without any rewrite. Where the graph is the
 /// model's own and nothing was folded or left out either, the file is a copy of the original, byte
-/// by byte.
+/// by byte. `max_weight_bytes`: see ExportOptions.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare = {}, bool fix_shapes = true);
+                                          const CompareOptions& compare = {}, bool fix_shapes = true,
+                                          int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
 
 /// What export_with_symbols would return; `path` names the file beside which it tries.
 std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,

@@ -143,7 +143,7 @@ int64_t Change::weight_bytes_delta() const {
                        std::any_of(users.begin(), users.end(), [&](NodeId user) {
                          return works(user) && !is_removed(user);
                        });
-    delta += (int{after} - int{before}) * graph_.type(value).bytes();
+    delta += (int{after} - int{before}) * graph_.stored_bytes(value);
   }
   for (size_t i = 0; i < stored.size(); ++i) {
     const NewNode& node = instance_.nodes[static_cast<size_t>(owner_[i])];

@@ -11,6 +11,7 @@
 #include "core/base/scratch_folder.h"
 #include "core/base/stopwatch.h"
 #include "core/onnx/symbols.h"
+#include "core/onnx/unfold.h"
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
 #include "core/search/keep_symbols.h"
@@ -123,7 +124,9 @@ class Optimization {
     result.changed = !same_in_a_file(subject_.graph, result.search.best);
     result.file_after = result.changed ? costs.of(result.search.best) : result.file_before;
     result.weight_bytes_before = subject_.graph.weight_bytes();
-    result.weight_bytes_after = result.search.best.weight_bytes();
+    const int64_t most = most_weight_bytes(subject_.graph, config_.search.max_weight_growth);
+    result.weight_bytes_after =
+        result.changed ? bytes_in_a_file(result.search.best, most) : result.weight_bytes_before;
   }
 
   Agreement verify(const Graph& candidate) const {

@@ -74,7 +74,8 @@ struct Optimized {
   MachineInfo machine;    ///< that held the benchmark
   std::string cost_source;
   int64_t weight_bytes_before = 0;
-  int64_t weight_bytes_after = 0;
+  int64_t weight_bytes_after =
+      0;  ///< in the file, where the best graph is written by SearchOptions::max_weight_growth
   int64_t cost_lookups = 0;
   int64_t measurements = 0;
   int64_t operators = 0;  ///< distinct ones that a time was asked for

@@ -10,12 +10,6 @@
 namespace reverie {
 namespace {
 
-int64_t most_weights(int64_t bytes, double growth) {
-  constexpr auto kNoLimit = std::numeric_limits<int64_t>::max();
-  const double most = std::floor(static_cast<double>(bytes) * growth);
-  return growth > 0 && most < static_cast<double>(kNoLimit) ? static_cast<int64_t>(most) : kNoLimit;
-}
-
 const RewriteProblem& rewriting(const Problem& problem) {
   const auto* known = dynamic_cast<const RewriteProblem*>(&problem);
   REVERIE_CHECK(known != nullptr, "a state of another problem");
@@ -31,12 +25,18 @@ SearchRun::OnState listener(const SearchOptions& options) {
 
 }  // namespace
 
+int64_t most_weight_bytes(const Graph& original, double growth) {
+  constexpr auto kNoLimit = std::numeric_limits<int64_t>::max();
+  const double most = std::floor(static_cast<double>(original.weight_bytes()) * growth);
+  return growth > 0 && most < static_cast<double>(kNoLimit) ? static_cast<int64_t>(most) : kNoLimit;
+}
+
 RewriteProblem::RewriteProblem(RewriteState start, const SearchOptions& options)
     : state_(std::move(start)),
       classes_(options.classes),
       bounded_(options.max_weight_growth > 0),
       weight_bytes_(state_.graph().weight_bytes()) {
-  weight_limit_ = most_weights(weight_bytes_, options.max_weight_growth);
+  weight_limit_ = most_weight_bytes(state_.graph(), options.max_weight_growth);
 }
 
 /// Lists of matches stay behind: they may outlive the other's steps.

@@ -83,6 +83,10 @@ struct NamedMethod {
 /// All methods, by the names they have on the command line. Help and README say what stands here.
 std::span<const NamedMethod> search_methods();
 
+/// Bytes that the weights of what `original` is rewritten to may have by
+/// SearchOptions::max_weight_growth.
+int64_t most_weight_bytes(const Graph& original, double growth);
+
 /// Applies a path. InternalError when a location does not exist.
 RewriteState replay(const RewriteState& start, std::span<const RewriteStep> path);
 

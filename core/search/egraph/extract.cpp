@@ -106,7 +106,7 @@ int Extraction::weight(ValueId value) {
   int& number = weight_of_[static_cast<size_t>(name.index)];
   if (number < 0) {
     number = static_cast<int>(problem_.weight_bytes.size());
-    problem_.weight_bytes.push_back(egraph_.graph().type(name).bytes());
+    problem_.weight_bytes.push_back(egraph_.graph().stored_bytes(name));
   }
   return number;
 }
