@@ -38,29 +38,28 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<Member>;
 
-  Json(std::nullptr_t = nullptr) {}
-  Json(std::same_as<bool> auto value) : value_(value) {}
+  Json(std::nullptr_t = nullptr);
+  Json(std::same_as<bool> auto value);
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  Json(T value) {
-    if (std::in_range<int64_t>(value)) {
-      value_ = static_cast<int64_t>(value);
-    } else {
-      value_ = static_cast<uint64_t>(value);
-    }
-  }
+  Json(T value);
   /// What is not finite becomes null: JSON has no number for it.
   Json(std::floating_point auto value);
-  Json(const char* text) : value_(std::string(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(Array elements) : value_(std::move(elements)) {}
+  Json(const char* text);
+  Json(std::string_view text);
+  Json(std::string text);
+  Json(Array elements);
   Json(Object members);
   Json(std::initializer_list<Member> members);
   template <typename T>
-  Json(const std::vector<T>& elements) : value_(Array(elements.begin(), elements.end())) {}
+  Json(const std::vector<T>& elements);
   template <typename T>
   Json(const std::map<std::string, T>& members);
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
 
   /// One value with nothing but white space around it, of at most 100 levels, in UTF-8; of members of one name
   /// the last counts. Else an InputError that says from which byte (0 is the first) on and why.
@@ -99,7 +98,7 @@ class Json {
     std::visit(std::forward<Visitor>(visitor), value_);
   }
 
-  friend bool operator==(const Json&, const Json&) = default;
+  bool operator==(const Json& other) const;
 
  private:
   [[noreturn]] void refuse(std::string_view wanted) const;
@@ -113,8 +112,35 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
+inline Json::Json(std::nullptr_t) {}
+inline Json::Json(const char* text) : value_(std::string(text)) {}
+inline Json::Json(std::string_view text) : value_(std::string(text)) {}
+inline Json::Json(std::string text) : value_(std::move(text)) {}
+inline Json::Json(Array elements) : value_(std::move(elements)) {}
 inline Json::Json(Object members) : value_(std::move(members)) {}
 inline Json::Json(std::initializer_list<Member> members) : value_(Object(members)) {}
+
+inline Json::Json(const Json&) = default;
+inline Json::Json(Json&&) noexcept = default;
+inline Json& Json::operator=(const Json&) = default;
+inline Json& Json::operator=(Json&&) noexcept = default;
+inline Json::~Json() = default;
+inline bool Json::operator==(const Json& other) const { return value_ == other.value_; }
+
+Json::Json(std::same_as<bool> auto value) : value_(value) {}
+
+template <std::integral T>
+  requires(!std::same_as<T, bool>)
+Json::Json(T value) {
+  if (std::in_range<int64_t>(value)) {
+    value_ = static_cast<int64_t>(value);
+  } else {
+    value_ = static_cast<uint64_t>(value);
+  }
+}
+
+template <typename T>
+Json::Json(const std::vector<T>& elements) : value_(Array(elements.begin(), elements.end())) {}
 
 Json::Json(std::floating_point auto value) {
   const auto wide = static_cast<double>(value);

@@ -443,7 +443,8 @@ class RuleParser {
     do {
       const Token method = in_.expect_name("'field' or 'axioms'");
       if (method.text == "field" && !pattern_.proof.field) {
-        field_proof(pattern_.proof.field.emplace());
+        pattern_.proof.field = RuleProof::Field();
+        field_proof(*pattern_.proof.field);
       } else if (method.text == "axioms" && !pattern_.proof.axioms) {
         axiom_proof(pattern_.proof.axioms.emplace());
       } else {
