@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
 #include "core/base/stopwatch.h"
+#include "env/registry/named_files.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -119,7 +120,9 @@ void run(const CollectOptions& options) {
   CollectRun run;
   run.directory = options.common.out;
   run.seed = config.seed;
-  run.config = dump_config(config);
+  CollectStepConfig kept = config;
+  kept.env = relative_to(run.directory, config.env);
+  run.config = dump_config(kept);
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   const RunDirectory directory(run.directory, run.config, options.common.resume);

@@ -9,6 +9,7 @@
 #include "core/base/run_directory.h"
 #include "datasets/collect.h"
 #include "datasets/rollouts.h"
+#include "env/registry/named_files.h"
 #include "env/selected_starts.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string rollouts;
   std::string world;
   std::string policy;
+  std::string inputs;  // empty: where the rollouts say
   std::string validate_source;
   std::string device = "cpu";
   int64_t iterate = 0;  // 0: as configured
@@ -39,21 +41,26 @@ struct Config : DreamStepConfig {
   }
 };
 
-CollectStepConfig collected_config(const RolloutInfo& info) {
-  CollectStepConfig collected;
-  ConfigFields(collected).load_text(info.config, "configuration of the rollouts");
+/// A collection, and its configuration with paths as they are found now.
+struct Collected {
+  RolloutInfo info;
+  CollectStepConfig config;
+
+  const EnvironmentKind& kind() const { return environment_kind(config.env.kind); }
+};
+
+Collected collected_in(const Rollouts& rollouts, const Options& options) {
+  Collected collected = {rollouts.info(), {}};
+  ConfigFields(collected.config).load_text(collected.info.config, "configuration of the rollouts");
+  collected.config.env = found_from(options.rollouts, options.inputs, collected.config.env);
   return collected;
 }
 
 /// The environment of the rollouts. Its horizon is theirs: a default may follow from the metrics.
-EnvironmentConfig environment_config(const RolloutInfo& info) {
-  EnvironmentConfig env = collected_config(info).env;
-  env.horizon = info.spec.horizon;
+EnvironmentConfig environment_config(const Collected& collected) {
+  EnvironmentConfig env = collected.config.env;
+  env.horizon = collected.info.spec.horizon;
   return env;
-}
-
-const EnvironmentKind& kind_of(const RolloutInfo& info) {
-  return environment_kind(collected_config(info).env.kind);
 }
 
 /// What was made again of the configuration that the rollouts hold. InputError where its start states are
@@ -62,31 +69,40 @@ std::unique_ptr<Environment> checked(MadeEnvironment made, const RolloutInfo& in
   const std::vector<StartState>& now = made.environment->spec().starts;
   for (size_t i = 0; i < info.spec.starts.size(); ++i)
     if (i >= now.size() || !(now[i] == info.spec.starts[i]))
-      throw InputError("'{}' is no longer what the rollouts were collected on; give back the input, or "
-                       "collect anew", info.spec.starts[i].name);
+      throw InputError(
+          "'{}' is no longer what the rollouts were collected on; give back the input, name the "
+          "folder "
+          "that holds it by --inputs, or collect anew",
+          info.spec.starts[i].name);
   return std::move(made.environment);
 }
 
 /// The environment that the rollouts were collected in, perhaps with another source of metrics.
-std::unique_ptr<Environment> environment_of(const RolloutInfo& info, const std::string& source) {
+std::unique_ptr<Environment> environment_of(const Collected& collected, const std::string& source) {
   return with_context("the environment of the rollouts", [&] {
-    const EnvironmentConfig env = environment_config(info);
-    return checked(source.empty() ? make_environment(env) : kind_of(info).make_by(env, source), info);
+    const EnvironmentConfig env = environment_config(collected);
+    return checked(source.empty() ? make_environment(env) : collected.kind().make_by(env, source),
+                   collected.info);
   });
 }
 
 /// The same from the start graphs that are not held out for testing.
-std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environment, const RolloutInfo& info) {
+std::shared_ptr<Environment> to_train_on(std::unique_ptr<Environment> environment,
+                                         const Collected& collected) {
   const int graphs = environment->spec().start_states();
   return select_starts(std::move(environment),
-                       graphs_to_train_on(collected_config(info).collect, info.seed, graphs));
+                       graphs_to_train_on(collected.config.collect, collected.info.seed, graphs));
 }
 
 /// Where a policy learns.
-std::shared_ptr<Environment> place_to_learn(const RolloutInfo& info, const DreamStepConfig& config) {
-  if (config.environment != LearningPlace::kSurrogate) return to_train_on(environment_of(info, ""), info);
-  return to_train_on(
-      checked(kind_of(info).make_surrogate(environment_config(info), config.surrogate_source), info), info);
+std::shared_ptr<Environment> place_to_learn(const Collected& collected,
+                                            const DreamStepConfig& config) {
+  if (config.environment != LearningPlace::kSurrogate)
+    return to_train_on(environment_of(collected, ""), collected);
+  return to_train_on(checked(collected.kind().make_surrogate(environment_config(collected),
+                                                             config.surrogate_source),
+                             collected.info),
+                     collected);
 }
 
 Json counters_json(const EnvCounters& counters) {
@@ -98,12 +114,13 @@ Json counters_json(const EnvCounters& counters) {
 
 /// What the score is by: a source of metrics, the objective where it needs none, or the machine that
 /// results were measured on.
-std::string judged_by(const TrainingResult& result, const RolloutInfo& info, const EnvSpec& validation) {
+std::string judged_by(const TrainingResult& result, const Collected& collected,
+                      const EnvSpec& validation) {
   const bool measured =
       std::any_of(result.best_metrics.begin(), result.best_metrics.end(),
                   [](const auto& metric) { return metric.first == "greedy_measured"; });
   if (measured)
-    return "end to end on " + kind_of(info).measured_on(collected_config(info).env, validation.source);
+    return "end to end on " + collected.kind().measured_on(collected.config.env, validation.source);
   return validation.source == "none" ? validation.objective_metric().name : validation.source;
 }
 
@@ -152,15 +169,16 @@ EnvCounters work_of(const EpisodeSource& collected, const CollectResult& result)
 
 /// The collection of a further round of `iterate`: with the seed of the first, so that the same graphs
 /// and shares of the episodes are kept for testing.
-CollectedRound collect_round(const Environment& environment, const RolloutInfo& info,
+CollectedRound collect_round(const Environment& environment, const Collected& first,
                              const CollectAgent& agent, int64_t episodes,
                              const std::string& directory, ProgressStyle progress) {
-  CollectStepConfig collected = collected_config(info);
+  CollectStepConfig collected = first.config;
+  collected.env = relative_to(directory, collected.env);
   collected.collect.agent = "policy";
   collected.collect.episodes = static_cast<int>(episodes);
   CollectRun run;
   run.directory = directory;
-  run.seed = info.seed;
+  run.seed = first.info.seed;
   run.config = dump_config(collected);
   run.progress = progress;
   const RunDirectory run_directory(directory, run.config, true);
@@ -176,27 +194,28 @@ void run(const Options& options) {
   config.plan.stop = stop_on_interrupt();
   require_fit(config);  // this and what follows is refused before anything is written
   const Rollouts rollouts = Rollouts::open(options.rollouts);
+  const Collected collected = collected_in(rollouts, options);
   load_checkpoint(options.world, "world");
   if (!options.policy.empty()) load_checkpoint(options.policy, "policy");
   DreamStepRun step;
   step.world = options.world;
   step.policy = options.policy;
-  step.training = place_to_learn(rollouts.info(), config);
-  step.validation = to_train_on(environment_of(rollouts.info(), config.validate_source), rollouts.info());
-  const std::shared_ptr<Environment> collected = environment_of(rollouts.info(), "");
-  step.environment = dump_config(collected_config(rollouts.info()).env);
+  step.training = place_to_learn(collected, config);
+  step.validation = to_train_on(environment_of(collected, config.validate_source), collected);
+  const std::shared_ptr<Environment> environment = environment_of(collected, "");
+  step.environment = dump_config(relative_to(options.common.out, collected.config.env));
   step.directory = options.common.out;
   step.resume = options.common.resume;
   step.progress = options.common.progress();
   step.device = device_named(options.device);
   const RunDirectory directory(step.directory, dump_config(config), step.resume);
   const auto collect = [&](const CollectAgent& agent, int64_t episodes, const std::string& where) {
-    return collect_round(*collected, rollouts.info(), agent, episodes, where, step.progress);
+    return collect_round(*environment, collected, agent, episodes, where, step.progress);
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
   const EnvSpec& judged = step.validation->spec();
-  const std::string judge = judged_by(result, rollouts.info(), judged);
+  const std::string judge = judged_by(result, collected, judged);
   if (options.common.json) print_json(result, options, config, judge);
   else print_text(result, options, config, judge, judged.stochastic);
 }
@@ -215,6 +234,11 @@ void register_dream_train(CLI::App& app) {
   command->add_option("--policy", options->policy,
                       "policy.pt to go on from, instead of imitating the best episodes first")
       ->type_name("FILE");
+  command
+      ->add_option("--inputs", options->inputs,
+                   "Folder with the files that the rollouts were collected on, where they are no "
+                   "longer where they were")
+      ->type_name("FOLDER");
   command->add_option("--validate-source", options->validate_source,
                       "Source of the metrics in validation, such as one that measures");
   command->add_option("--iterate", options->iterate,

@@ -23,6 +23,20 @@ rounds() {
     --set dream.updates=1 --set iterate.episodes=4 --set iterate.epochs=1 --json --quiet "$@" |
     grep -o '"training":{"resets":[0-9]*,"steps":[0-9]*'
 }
+# Rollouts find their models from another directory, and where they are said to be.
+(cd / && learn dream_train "$here/rollouts" --world "$here/world/world.pt" --out "$here/from_afar" \
+  --seed 1 --set dream.updates=0 --quiet) || fail "rollouts are not found from another directory"
+mkdir moved
+cp -r rollouts moved/
+from_moved() {
+  learn dream_train moved/rollouts --world world/world.pt --out "$@" --seed 1 \
+    --set dream.updates=0 --quiet
+}
+status=0
+from_moved lost 2>err || status=$?
+[[ $status -eq 2 && $(wc -l <err) -eq 1 ]] && grep -q 'model.onnx is not there.*--inputs' err ||
+  fail "a model that is not there is not named ($status): $(cat err)"
+from_moved given --inputs . || fail "--inputs does not say where the models are"
 work=$(rounds)
 rm rounds/round-2/training.pt
 [[ $(rounds --resume) == "$work" ]] || fail "collected before an interrupt, and not counted: not $work"
