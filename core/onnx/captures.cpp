@@ -3,24 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/onnx/subgraphs.h"
+
 namespace reverie::proto {
 namespace {
-
-template <typename Visit>
-void for_each_subgraph(onnx::NodeProto& node, Visit visit) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) visit(*attribute.mutable_g());
-    for (auto& graph : *attribute.mutable_graphs()) visit(graph);
-  }
-}
-
-template <typename Visit>
-void for_each_subgraph(const onnx::NodeProto& node, Visit visit) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) visit(attribute.g());
-    for (const auto& graph : attribute.graphs()) visit(graph);
-  }
-}
 
 std::set<std::string> defined_at_entry(const onnx::GraphProto& graph) {
   std::set<std::string> names;

@@ -6,7 +6,27 @@
 namespace reverie::proto {
 namespace {
 
-/// Of [values] and [values] or [values, rank] indices, with data. The checker looks at their order.
+/// Places are one number each, counted through the tensor, or one number for each axis.
+void require_ascending_places(const Tensor& indices, const Shape& shape) {
+  require_sane(shape);
+  const Shape extents = indices.shape().size() == 2 ? shape : Shape{element_count(shape)};
+  const std::vector<int64_t> numbers = indices.to_integers();
+  int64_t last = -1;
+  for (size_t i = 0; i + extents.size() <= numbers.size() && !extents.empty();
+       i += extents.size()) {
+    int64_t place = 0;
+    for (size_t axis = 0; axis < extents.size(); ++axis) {
+      const int64_t index = numbers[i + axis];
+      if (index < 0 || index >= extents[axis])
+        throw InputError("its index {} is out of range", index);
+      place = place * extents[axis] + index;
+    }
+    if (place <= last) throw InputError("its indices do not ascend");
+    last = place;
+  }
+}
+
+/// Of [values] and [values] or [values, rank] indices, with data.
 void check(const onnx::SparseTensorProto& tensor, ExternalFiles& files) {
   const auto& values = tensor.values();
   const auto& indices = tensor.indices();
@@ -17,7 +37,8 @@ void check(const onnx::SparseTensorProto& tensor, ExternalFiles& files) {
   const bool by_axis = indices.dims_size() == 2 && indices.dims(1) == tensor.dims_size();
   if (!(by_axis || indices.dims_size() == 1) || indices.dims(0) != values.dims(0))
     throw InputError("it has {} values, which its indices do not fit", values.dims(0));
-  read_tensor(indices, files);
+  require_ascending_places(read_tensor(indices, files),
+                           {tensor.dims().begin(), tensor.dims().end()});
 }
 
 void embed_and_check(onnx::SparseTensorProto* tensor, ExternalFiles& files) {

@@ -34,7 +34,8 @@ struct ExportOptions {
 /// opset is the original's, raised where nodes need a newer one. Where that would change what opaque
 /// nodes or functions mean, newer operators are spelled out in older ones instead
 /// (LayerNormalization, HardSwish, Softmax along an inner axis, Gemm without a term). The ONNX
-/// checker and full shape inference accept the file before it gets its name. Importing it gives a
+/// checker and full shape inference accept the file before it gets its name, except that they may
+/// object to opaque nodes by themselves. Importing it gives a
 /// graph isomorphic to lower(graph), as long as nothing had to be spelled out and large fills and
 /// lazy weights keep their identity (the former: names are unique; the latter: the identity is that
 /// of the content).

@@ -210,6 +210,7 @@ onnx::ValueInfoProto Exporter::value_info(const std::string& name, const TensorT
         declared.type().has_tensor_type() && !declared.type().tensor_type().has_shape();
     value.clear_type();
     set_tensor_type(type, value.mutable_type());
+    copy_denotations(declared.type(), value.mutable_type());
     auto* tensor = value.mutable_type()->mutable_tensor_type();
     restore_symbols(declared, symbols_, tensor->mutable_shape());
     if (is_without_shape && is_output && !symbols_.empty()) tensor->clear_shape();
@@ -289,6 +290,18 @@ void Exporter::write_opaque(NodeId id) {
   *skeleton_.model.mutable_graph()->add_node() = std::move(node);
 }
 
+/// Before it is written.
+OpaqueNode Exporter::described_opaque(NodeId id) const {
+  OpaqueNode node = {skeleton_.model.graph().node_size(), {}, {}};
+  for (const ValueId input : graph_.inputs(id)) {
+    if (!input.valid()) continue;
+    KnownValue& known = node.inputs.emplace_back(name_of_value(input));
+    if (graph_.type(input).known()) set_tensor_type(graph_.type(input), &known.type);
+  }
+  for (const ValueId output : graph_.outputs(id)) node.outputs.push_back(graph_.type(output));
+  return node;
+}
+
 /// Of values whose type only the original tells.
 void Exporter::write_declared_types(const std::vector<std::string>& values) {
   const auto is_output = [&](const std::string& name) {
@@ -311,9 +324,9 @@ void Exporter::write_nodes() {
     if (!is_operation(graph_, id)) continue;
     const std::vector<std::string> outputs = names_of(graph_.outputs(id));
     if (&graph_.op(id) == &opaque_op()) {
+      skeleton_.opaque_nodes.push_back(described_opaque(id));
       write_opaque(id);
       write_declared_types(outputs);
-      skeleton_.has_opaque_nodes = true;
     } else {
       write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);
     }

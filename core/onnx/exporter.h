@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/onnx/export.h"
+#include "core/onnx/infer_opaque.h"
 #include "core/onnx/write_node.h"
 
 namespace reverie::proto {
@@ -21,12 +22,20 @@ struct StoredWeight {
   WeightPtr weight;
 };
 
+/// A node of the model that stands in it as it came.
+struct OpaqueNode {
+  int place;  ///< in the graph
+  std::vector<KnownValue> inputs;
+  std::vector<TensorType> outputs;
+};
+
 /// The model without the data of its large weights.
 struct ModelSkeleton {
   onnx::ModelProto model;
   std::vector<StoredWeight> weights;
-  /// It has nodes that came as they are, for which ONNX's shape inference may know no answer.
-  bool has_opaque_nodes = false;
+  /// Nodes that came as they are, to which ONNX may object, and for which its shape inference may
+  /// know no answer.
+  std::vector<OpaqueNode> opaque_nodes;
   /// Its inputs have symbolic dimensions.
   bool is_symbolic = false;
 };
@@ -54,6 +63,7 @@ class Exporter {
   void write_expand(const std::string& name, const Weight& weight);
   std::map<std::string, std::string> other_local_names(const onnx::NodeProto& node);
   void write_opaque(NodeId node);
+  OpaqueNode described_opaque(NodeId node) const;
   void write_declared_types(const std::vector<std::string>& values);
   void write_nodes();
   void write_outputs();

@@ -14,6 +14,7 @@
 #include "core/onnx/read_model.h"
 #include "core/onnx/sampled_file.h"
 #include "core/onnx/tensors.h"
+#include "core/onnx/well_formed.h"
 
 namespace reverie::proto {
 namespace {
@@ -45,10 +46,7 @@ ImportedModel Importer::run(const ImportOptions& options, Observations* seen,
   add_inputs(options);
   add_initializers(before);
   for (const auto& node : model_.graph().node()) {
-    const std::string where = node.name().empty() ? qualified_name(node)
-                                                  : fmt::format("node '{}' ({})", node.name(),
-                                                                qualified_name(node));
-    with_context(where, [&] { add_node(node); });
+    with_context(described(node), [&] { add_node(node); });
   }
   add_outputs();
   warn_of_what_stays_out();
@@ -91,6 +89,7 @@ void Importer::add_initializers(const Observations* before) {
     return known != nullptr ? known : read_weight(tensor, files_);
   };
   for (const auto& tensor : model_.graph().initializer()) {
+    if (!taken_.contains(tensor.name())) continue;
     if (tensor.data_type() == onnx::TensorProto::STRING || size_of(dtype_of(tensor.data_type())) == 0) {
       onnx::NodeProto node;
       node.set_op_type("Constant");
@@ -142,9 +141,11 @@ void Importer::add_node(const onnx::NodeProto& node) {
 
 std::string Importer::reason_against(const onnx::NodeProto& node) const {
   constexpr const char* kNone = "no such operator in the table";
+  if (node.op_type().empty()) throw InputError("it names no operator");
   if (!is_standard_domain(node.domain())) return kNone;
   for (const auto& function : model_.functions())
     if (is_standard_domain(function.domain()) && function.name() == node.op_type()) return kNone;
+  require_well_formed(node, opset_);
   if (node.op_type() == "Constant") return {};
   if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return kNone;
   if (node.op_type() == "Identity") return {};
@@ -253,7 +254,10 @@ void Importer::fold(const onnx::NodeProto& node, Values* outputs) {
 ValueId Importer::value(const std::string& name) const {
   if (name.empty()) return {};
   const auto at = values_.find(name);
-  if (at == values_.end()) throw InputError("value '{}' is not defined before its use", name);
+  if (at == values_.end())
+    throw InputError(
+        "value '{}' is used, but neither a node nor an input nor an initializer gives it",
+        readable(name));
   return at->second;
 }
 
@@ -328,7 +332,7 @@ ModelInfo Importer::model_info() const {
   for (const auto& function : model_.functions())
     info.functions.push_back(function.SerializeAsString());
   const auto keep = [&](const onnx::ValueInfoProto& value) {
-    if (!tensor_type(value.type()) || !value.doc_string().empty())
+    if (!tensor_type(value.type()) || !value.doc_string().empty() || has_denotation(value.type()))
       info.value_infos[value.name()] = value.SerializeAsString();
   };
   std::for_each(model_.graph().input().begin(), model_.graph().input().end(), keep);

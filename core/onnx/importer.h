@@ -36,7 +36,7 @@ class Importer {
   ModelInfo model_info() const;
 
   /// Why the table cannot know the node; empty when it may: a standard operator whose inputs are tensors
-  /// of numbers.
+  /// of numbers. InputError where no runtime could.
   std::string reason_against(const onnx::NodeProto& node) const;
   /// nullopt and the reason when the table cannot express it.
   std::optional<Values> try_convert(const onnx::NodeProto& node, std::string* reason);

@@ -11,6 +11,7 @@
 #include "core/onnx/captures.h"
 #include "core/onnx/newer_opsets.h"
 #include "core/onnx/opaque_node.h"
+#include "core/onnx/subgraphs.h"
 
 namespace reverie::proto {
 namespace {
@@ -21,22 +22,6 @@ using Versions = std::map<std::string, int64_t>;
 
 Key key_of(const std::string& domain, const std::string& name) {
   return {is_standard_domain(domain) ? "" : domain, name};
-}
-
-template <typename Visit>
-void for_each_graph(onnx::NodeProto& node, Visit visit) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) visit(*attribute.mutable_g());
-    for (auto& graph : *attribute.mutable_graphs()) visit(graph);
-  }
-}
-
-template <typename Visit>
-void for_each_graph(const onnx::NodeProto& node, Visit visit) {
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) visit(attribute.g());
-    for (const auto& graph : attribute.graphs()) visit(graph);
-  }
 }
 
 Versions versions_of(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports) {
@@ -80,7 +65,7 @@ bool mean_the_same(const Nodes& nodes, const Versions& here, const Versions& the
       if (since == 0 || since != since_version_in(domain, node.op_type(), b->second)) return false;
     }
     bool same = true;
-    for_each_graph(node, [&](const onnx::GraphProto& graph) {
+    for_each_subgraph(node, [&](const onnx::GraphProto& graph) {
       same = same && mean_the_same(graph.node(), here, there);
     });
     return same;
@@ -104,7 +89,7 @@ void substitute_attributes(const onnx::NodeProto& call, onnx::NodeProto* node) {
     attribute = *given;
     attribute.set_name(name);
   }
-  for_each_graph(*node, [&](onnx::GraphProto& graph) {
+  for_each_subgraph(*node, [&](onnx::GraphProto& graph) {
     for (auto& inner : *graph.mutable_node()) substitute_attributes(call, &inner);
   });
 }
@@ -149,7 +134,7 @@ class Inliner {
   void expand(Nodes* nodes) {
     Nodes result;
     for (auto& node : *nodes) {
-      for_each_graph(node, [&](onnx::GraphProto& graph) { expand(graph.mutable_node()); });
+      for_each_subgraph(node, [&](onnx::GraphProto& graph) { expand(graph.mutable_node()); });
       const onnx::FunctionProto* function = called_by(node);
       if (function == nullptr || !mean_the_same(function->node(), versions_of(function->opset_import()), imports_)) {
         *result.Add() = std::move(node);
@@ -223,7 +208,8 @@ class Inliner {
     for (const auto& node : nodes) {
       const onnx::FunctionProto* function = called_by(node);
       if (function != nullptr && called->insert(function).second) collect_calls(function->node(), called);
-      for_each_graph(node, [&](const onnx::GraphProto& graph) { collect_calls(graph.node(), called); });
+      for_each_subgraph(
+          node, [&](const onnx::GraphProto& graph) { collect_calls(graph.node(), called); });
     }
   }
 

@@ -12,6 +12,7 @@
 #include "core/base/child_process.h"
 #include "core/onnx/newer_opsets.h"
 #include "core/onnx/read_model.h"
+#include "core/onnx/subgraphs.h"
 
 namespace reverie::proto {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 // A request is one of these letters, for an inference its options, for a check the folder and a
 // zero, and the model. An answer is a letter too, and an objection or a graph of the values found.
 constexpr char kCheck = 'c', kInfer = 'i';
+constexpr char kUnknownVersion[] = "reverie.unknown:";
 constexpr char kAccepted = 'a', kObjected = 'o';
 
 onnx::ModelProto parse(std::string_view bytes) {
@@ -30,12 +32,46 @@ onnx::ModelProto parse(std::string_view bytes) {
   return model;
 }
 
-/// The checker insists on shapes, but they can be bound or inferred.
-void add_missing_shapes(onnx::GraphProto* graph) {
+/// Moves operators of `domain`, of which the library knows older versions alone, to one that it
+/// does not know.
+void hide_domain(const std::string& domain,
+                 google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) {
+  for (auto& node : *nodes) {
+    if (node.domain() == domain) node.set_domain(kUnknownVersion + domain);
+    for_each_subgraph(node,
+                      [&](onnx::GraphProto& graph) { hide_domain(domain, graph.mutable_node()); });
+  }
+}
+
+void hide_newer_domains(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports,
+                        google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) {
+  const auto& known = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  for (auto& import : *imports) {
+    const auto range = known.find(import.domain());
+    if (range == known.end() || import.version() <= range->second.second) continue;
+    hide_domain(import.domain(), nodes);
+    import.set_domain(kUnknownVersion + import.domain());
+  }
+}
+
+/// So that the library sees nothing that it does not know.
+void restate(onnx::ModelProto* model) {
+  restate_for_library(model);
+  hide_newer_domains(model->mutable_opset_import(), model->mutable_graph()->mutable_node());
+  for (auto& function : *model->mutable_functions())
+    hide_newer_domains(function.mutable_opset_import(), function.mutable_node());
+}
+
+/// The checker insists on types and shapes, but they can be bound or inferred.
+void add_missing_types(onnx::GraphProto* graph) {
   for (auto* values : {graph->mutable_input(), graph->mutable_output()})
-    for (auto& value : *values)
+    for (auto& value : *values) {
+      const bool is_unknown = value.type().value_case() == onnx::TypeProto::VALUE_NOT_SET;
+      if (is_unknown)
+        value.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
       if (value.type().has_tensor_type() && !value.type().tensor_type().has_shape())
         value.mutable_type()->mutable_tensor_type()->mutable_shape();
+    }
 }
 
 void check(onnx::ModelProto model, const std::string& folder) {
@@ -49,7 +85,7 @@ void check(onnx::ModelProto model, const std::string& folder) {
   opsets.try_emplace("", standard_opset(model));
   context.set_opset_imports(std::move(opsets));
   const onnx::checker::LexicalScopeContext scope;
-  add_missing_shapes(model.mutable_graph());
+  add_missing_types(model.mutable_graph());
   onnx::checker::check_graph(model.graph(), context, scope);
   if (model.functions_size() > 0) onnx::checker::check_model_local_functions(model, context, scope);
 }
@@ -57,7 +93,7 @@ void check(onnx::ModelProto model, const std::string& folder) {
 std::string check(std::string_view request) {
   const size_t end = request.find('\0');
   onnx::ModelProto model = parse(request.substr(end + 1));
-  restate_for_library(&model);
+  restate(&model);
   check(std::move(model), std::string(request.substr(0, end)));
   return {};
 }
@@ -66,7 +102,7 @@ std::string infer(std::string_view request) {
   const auto option = [&](size_t i) { return request[i] == '1'; };
   onnx::ModelProto model = parse(request.substr(3));
   const bool is_newer = standard_opset(model) > kNewestInLibrary;  // and takes more element types
-  restate_for_library(&model);
+  restate(&model);
   onnx::shape_inference::InferShapes(
       model, onnx::OpSchemaRegistry::Instance(),
       onnx::ShapeInferenceOptions(option(0) && !is_newer, option(1) ? 1 : 0, option(2)));

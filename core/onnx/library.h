@@ -28,9 +28,9 @@ struct Inference {
   std::vector<onnx::ValueInfoProto> values;
 };
 
-/// What the checker objects to in the graph and functions; empty when it accepts them. A missing shape
-/// of an input or output is let pass. External data lie in `folder`. LibraryCrash when it crashes.
-/// The model is as before when this returns; so with infer_shapes.
+/// What the checker objects to in the graph and functions; empty when it accepts them. A missing
+/// type or shape of an input or output is let pass. External data lie in `folder`. LibraryCrash
+/// when it crashes. The model is as before when this returns; so with infer_shapes.
 std::string check_model(onnx::ModelProto* model, const std::filesystem::path& folder);
 
 /// What shape inference finds; of large tensors it sees the types alone. LibraryCrash when it crashes.

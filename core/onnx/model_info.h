@@ -28,8 +28,8 @@ struct ModelInfo {
   /// Files that hold weights, relative to the model's folder.
   std::vector<std::string> external_files;
   /// Serialised ValueInfoProto by name of those graph inputs and outputs that have a documentation
-  /// string or a type that TensorType cannot express, and of outputs of opaque nodes whose type only the
-  /// file tells.
+  /// string, denotations or a type that TensorType cannot express, and of outputs of opaque nodes
+  /// whose type only the file tells.
   std::map<std::string, std::string> value_infos;
   /// Extents that depend on data, and the number that stands for each in the graph. The name is that of the
   /// dimension where the file declares one, else its place: "found[1]".

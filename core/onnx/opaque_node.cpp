@@ -30,11 +30,4 @@ Attributes opaque_attributes(const onnx::NodeProto& node, const onnx::ModelProto
           {"opsets", opsets_of(node, model)}};
 }
 
-const std::string& name_or_output(const onnx::NodeProto& node) {
-  if (!node.name().empty()) return node.name();
-  for (const auto& output : node.output())
-    if (!output.empty()) return output;
-  return node.name();
-}
-
 }  // namespace reverie::proto

@@ -9,7 +9,4 @@ namespace reverie::proto {
 /// names that do not depend on the model around it, and the opsets that it was written for.
 Attributes opaque_attributes(const onnx::NodeProto& node, const onnx::ModelProto& model);
 
-/// The node's name, or that of its first output, which no other node of the graph has.
-const std::string& name_or_output(const onnx::NodeProto& node);
-
 }  // namespace reverie::proto

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/output.h"
 
 namespace reverie::proto {
 namespace {
@@ -80,9 +81,35 @@ std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value) {
   return symbols;
 }
 
+bool has_denotation(const onnx::TypeProto& type) {
+  return !type.denotation().empty() ||
+         std::ranges::any_of(type.tensor_type().shape().dim(),
+                             [](const auto& dim) { return !dim.denotation().empty(); });
+}
+
+void copy_denotations(const onnx::TypeProto& declared, onnx::TypeProto* type) {
+  if (!declared.denotation().empty()) type->set_denotation(declared.denotation());
+  const auto& from = declared.tensor_type().shape().dim();
+  auto* to = type->mutable_tensor_type()->mutable_shape()->mutable_dim();
+  for (int i = 0; from.size() == to->size() && i < to->size(); ++i)
+    if (!from[i].denotation().empty()) to->Mutable(i)->set_denotation(from[i].denotation());
+}
+
 std::string qualified_name(const onnx::NodeProto& node) {
   if (is_standard_domain(node.domain())) return node.op_type();
   return node.domain() + "::" + node.op_type();
+}
+
+const std::string& name_or_output(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const auto& output : node.output())
+    if (!output.empty()) return output;
+  return node.name();
+}
+
+std::string described(const onnx::NodeProto& node) {
+  return fmt::format("node '{}' ({})", readable(name_or_output(node)),
+                     readable(qualified_name(node)));
 }
 
 std::string one_line(const char* message) {

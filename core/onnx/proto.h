@@ -37,8 +37,18 @@ bool is_standard_domain(const std::string& domain);
 /// has no name and hence nothing to do with any other.
 std::vector<std::string> dimension_symbols(const onnx::ValueInfoProto& value);
 
+/// Whether the value's type, or a dimension of it, says what it stands for.
+bool has_denotation(const onnx::TypeProto& type);
+/// Gives `type` what `declared` says of that; of dimensions where both have as many.
+void copy_denotations(const onnx::TypeProto& declared, onnx::TypeProto* type);
+
 /// "If", or "com.example::Fused".
 std::string qualified_name(const onnx::NodeProto& node);
+/// The node's name in the file, that of its first output where it has none; empty where it has no
+/// outputs either.
+const std::string& name_or_output(const onnx::NodeProto& node);
+/// "node 'conv_1' (Conv)", for a person.
+std::string described(const onnx::NodeProto& node);
 
 /// Bytes of the largest message that Protobuf reads and writes.
 inline constexpr int64_t kLargestMessage = std::numeric_limits<int>::max();

@@ -15,7 +15,10 @@ struct ModelFile {
   ExternalFiles files;
 };
 
-/// Parses and checks a model file; InputError in one line when it is none or breaks ONNX's rules.
+/// Parses a model file, inlines its functions and puts it in order (core/onnx/put_in_order.h).
+/// InputError in one line when it is no model, has an opset that is not supported, or lacks a file
+/// with weights. Its nodes are not looked at, and tensors may have any data, except sparse ones,
+/// which are sound.
 ModelFile read_model(const std::filesystem::path& path);
 
 /// Version of the standard operator set that the model imports; kNewestInLibrary when it imports none.

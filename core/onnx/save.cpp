@@ -1,5 +1,6 @@
 #include "core/onnx/save.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -77,23 +78,66 @@ void write_data(const std::vector<LargeTensor>& tensors, PendingFile& file) {
   fs::resize_file(file.temporary(), static_cast<uintmax_t>(end));
 }
 
-/// What full shape inference objects to; `model` lacks the large weights' data. Nothing where it crashes
-/// on opaque nodes, which were let pass so, too.
-std::string shape_verdict(onnx::ModelProto model, bool has_opaque_nodes) {
-  const bool strict = !has_opaque_nodes;
+/// Leaves of opaque nodes what the graph around them has to fit.
+void hide_opaque_nodes(const std::vector<OpaqueNode>& nodes, onnx::ModelProto* model) {
+  constexpr char kDomain[] = "reverie.opaque";
+  auto* import = model->add_opset_import();
+  import->set_domain(kDomain);
+  import->set_version(1);
+  model->clear_functions();
+  for (const OpaqueNode& opaque : nodes) {
+    onnx::NodeProto* node = model->mutable_graph()->mutable_node(opaque.place);
+    node->set_domain(kDomain);
+    node->clear_attribute();
+    for (size_t i = 0; i < opaque.outputs.size(); ++i) {
+      if (!opaque.outputs[i].known()) continue;
+      auto* value = model->mutable_graph()->add_value_info();
+      value->set_name(node->output(static_cast<int>(i)));
+      set_tensor_type(opaque.outputs[i], value->mutable_type());
+    }
+  }
+}
+
+/// Which output of an opaque node has another type than ONNX infers.
+std::string contradiction(const OpaqueNode& opaque, const onnx::ModelProto& model) {
+  const onnx::NodeProto& node = model.graph().node(opaque.place);
+  const std::vector<onnx::TypeProto> inferred = infer_outputs(node, opaque.inputs, model, false);
+  for (size_t i = 0; i < std::min(inferred.size(), opaque.outputs.size()); ++i) {
+    const auto type = tensor_type(inferred[i]);
+    if (type && opaque.outputs[i].known() && *type != opaque.outputs[i])
+      return fmt::format("output {} of {} is {}, not {}", i, described(node), to_string(*type),
+                         to_string(opaque.outputs[i]));
+  }
+  return {};
+}
+
+/// What full shape inference objects to in a model; nothing where it crashes on opaque nodes.
+std::string objection_to_shapes(onnx::ModelProto* model, bool has_opaque_nodes) {
   try {
-    return infer_shapes(&model, {.check_types = true, .strict = strict, .values = true}).objection;
+    return infer_shapes(model, {.check_types = true, .strict = !has_opaque_nodes, .values = true})
+        .objection;
   } catch (const LibraryCrash&) {
     if (has_opaque_nodes) return {};
     throw;
   }
 }
 
+/// The same for a model without the large weights' data; not what it objects to in opaque nodes by
+/// themselves, which it does whatever is around them.
+std::string shape_verdict(onnx::ModelProto model, const std::vector<OpaqueNode>& opaque_nodes) {
+  std::string objection = objection_to_shapes(&model, !opaque_nodes.empty());
+  if (objection.empty() || opaque_nodes.empty()) return objection;
+  for (const OpaqueNode& opaque : opaque_nodes)
+    if (std::string wrong = contradiction(opaque, model); !wrong.empty()) return wrong;
+  hide_opaque_nodes(opaque_nodes, &model);
+  return objection_to_shapes(&model, true);
+}
+
 /// What this program writes itself is valid, so that an objection is its own bug. Opaque nodes stand
 /// as they came, which may be wrong.
 void require_accepted(const std::string& objection, const ModelSkeleton& skeleton,
                       const fs::path& path) {
-  if (skeleton.has_opaque_nodes && !objection.empty())
+  if (!skeleton.opaque_nodes.empty() && !objection.empty())
     throw InputError("{}: the model holds nodes that ONNX rejects: {}", path.string(), objection);
   if (skeleton.is_symbolic && !objection.empty())
     throw InputError("{}: the model does not hold for symbolic dimensions: {}", path.string(), objection);
@@ -150,10 +194,16 @@ void add_external(const std::vector<LargeTensor>& tensors, const std::string& lo
   }
 }
 
-/// Checked as if the large tensors' data lay in `file`.
-std::string verdict_on(onnx::ModelProto model, const std::vector<LargeTensor>& tensors,
+/// Checked as if the large tensors' data lay in `file`. What came as it is need not please the
+/// checker.
+std::string verdict_on(const ModelSkeleton& skeleton, const std::vector<LargeTensor>& tensors,
                        const fs::path& file) {
+  onnx::ModelProto model = skeleton.model;
   add_external(tensors, file.filename().string(), model.mutable_graph());
+  const std::string objection = check_model(&model, file.parent_path());
+  const bool has_others = !skeleton.opaque_nodes.empty() || model.functions_size() > 0;
+  if (objection.empty() || !has_others) return objection;
+  hide_opaque_nodes(skeleton.opaque_nodes, &model);
   return check_model(&model, file.parent_path());
 }
 
@@ -163,10 +213,10 @@ void save(ModelSkeleton skeleton, const fs::path& path, int64_t max_inline_bytes
   onnx::ModelProto& model = skeleton.model;
   onnx::ModelProto declared = model;
   declare_weights(skeleton.weights, declared.mutable_graph());
-  require_accepted(shape_verdict(std::move(declared), skeleton.has_opaque_nodes), skeleton, path);
+  require_accepted(shape_verdict(std::move(declared), skeleton.opaque_nodes), skeleton, path);
   PendingFile file(path);
   std::vector<LargeTensor> large = add_weights(skeleton.weights, model.mutable_graph());
-  require_accepted(verdict_on(model, large, file.temporary()), skeleton, path);
+  require_accepted(verdict_on(skeleton, large, file.temporary()), skeleton, path);
   std::optional<PendingFile> data;
   if (static_cast<int64_t>(model.ByteSizeLong()) + total_bytes(large) > max_inline_bytes) {
     data.emplace(DataFileNames(path).next());

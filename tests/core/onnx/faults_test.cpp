@@ -230,5 +230,34 @@ TEST_F(Faults, InputsThatLoseTheirDefaultAreNamed) {
   EXPECT_THAT(import(model).warnings, ElementsAre());
 }
 
+/// Files of ../shared/faults that ONNX Runtime reads, where that folder is there.
+class FaultFiles : public Faults, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(FaultFiles, AreReadAndWritten) {
+  const std::filesystem::path file =
+      std::filesystem::path(REVERIE_SOURCE_DIR) / "../shared/faults" /
+      (std::string(GetParam()) + ".onnx");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
+  const ImportedModel model = import_onnx(file);
+  const std::string copy = folder_ / "copy.onnx";
+  export_with_symbols(file, model, model.graph, copy);
+  const ImportedModel again = import_onnx(copy);
+  EXPECT_EQ(again.untouched.size(), model.untouched.size());
+  EXPECT_EQ(again.graph.inputs().size(), model.graph.inputs().size());
+  EXPECT_EQ(again.graph.outputs().size(), model.graph.outputs().size());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FaultFiles,
+    ::testing::Values("not_sorted", "not_sorted_constant", "domain_not_imported",
+                      "ir3_initializer_not_input", "graph_without_name", "output_without_type",
+                      "value_info_without_type", "only_ml_opset1", "two_opsets_of_one_domain",
+                      "label_encoder_ml4", "simplified_layer_normalization",
+                      "layer_normalization_opset12", "if_returns_sequence", "if_returns_sequence_13",
+                      "zipmap_behind_conv", "rank9_symbolic", "symbolic_reshape_conflict",
+                      "symbolic_add_conflict", "symbolic_scale_conflict", "denotation_lost",
+                      "duplicate_output_of_graph"),
+    [](const auto& info) { return std::string(info.param); });
+
 }  // namespace
 }  // namespace reverie::testing
