@@ -49,14 +49,12 @@ std::string symbolic(const onnx::TensorShapeProto& shape) {
   return text;
 }
 
-using Symbols = std::map<std::string, int64_t>;
-
 /// What the user calls dimension `axis`: its name, or its place "x[0]".
 std::string called(const onnx::ValueInfoProto& input, int axis) {
   return dimension_symbols(input)[static_cast<size_t>(axis)];
 }
 
-void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbols) {
+void bind(const onnx::ValueInfoProto& input, const Shape& shape, Extents* symbols) {
   const auto& tensor = input.type().tensor_type();
   if (!tensor.has_shape()) return;
   const auto mismatch = [&] {
@@ -76,7 +74,7 @@ void bind(const onnx::ValueInfoProto& input, const Shape& shape, Symbols* symbol
   }
 }
 
-TensorType bound_type(const onnx::ValueInfoProto& input, const Symbols& symbols) {
+TensorType bound_type(const onnx::ValueInfoProto& input, const Extents& symbols) {
   const auto& tensor = input.type().tensor_type();
   TensorType type = {dtype_of(tensor.elem_type()), {}};
   for (int i = 0; i < tensor.shape().dim_size(); ++i) {
@@ -94,7 +92,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 }
 
 /// "batch=1,seq=128" into `symbols`.
-void bind_dims(const std::string& text, const std::vector<std::string>& known, Symbols* symbols) {
+void bind_dims(const std::string& text, const std::vector<std::string>& known, Extents* symbols) {
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, end - at);
@@ -128,8 +126,14 @@ void require_valid_type(const onnx::ValueInfoProto& value) {
 /// Binds the inputs of one graph.
 class Binder {
  public:
-  Binder(const onnx::GraphProto& graph, const std::set<std::string>& constants) {
+  Binder(const onnx::GraphProto& graph, const std::set<std::string>& constants,
+         Assumptions assumptions)
+      : assumptions_(std::move(assumptions)) {
     for (const auto& input : graph.input()) {
+      if (input.type().value_case() == onnx::TypeProto::VALUE_NOT_SET &&
+          !constants.contains(input.name()))
+        throw InputError("input '{}' has no type: what its elements are has to be known",
+                         input.name());
       require_valid_type(input);
       if (!constants.contains(input.name())) inputs_.push_back(&input);
     }
@@ -139,10 +143,10 @@ class Binder {
   BoundInputs bind(const ImportOptions& options) {
     for (const std::string& text : options.shapes) bind_shape(text);
     for (const std::string& text : options.dims) bind_dims(text, symbols_in_order(), &symbols_);
-    for (const bool arithmetic : {false, true}) assume(arithmetic);
+    result_.has_given = !symbols_.empty();
+    if (!assumptions_.leave_unknown) assume();
     for (const auto* input : inputs_) add_type(*input);
     if (!assumed_.empty()) warn_of_assumptions();
-    result_.has_assumed = !assumed_.empty();
     result_.symbols = symbols_;
     return std::move(result_);
   }
@@ -178,6 +182,41 @@ class Binder {
     return symbols;
   }
 
+  void assume() {
+    const Extents bound = symbols_;
+    do {
+      symbols_ = bound;
+      assumed_.clear();
+      result_.assumed.clear();
+      for (const bool arithmetic : {false, true}) assume(arithmetic);
+    } while (make_smaller());
+  }
+
+  /// Halves the largest extent that was assumed for a large input; false when there is none.
+  bool make_smaller() {
+    for (const auto* input : inputs_) {
+      double elements = 1;
+      const std::string* largest = nullptr;
+      const auto& dims = input->type().tensor_type().shape().dim();
+      for (int axis = 0; is_tensor(*input) && axis < dims.size(); ++axis) {
+        const auto at = symbols_.find(called(*input, axis));
+        elements *= static_cast<double>(at != symbols_.end() ? at->second : dims[axis].dim_value());
+        if (at == symbols_.end() || !result_.assumed.contains(at->first)) continue;
+        if (largest == nullptr || at->second > symbols_.at(*largest)) largest = &at->first;
+      }
+      constexpr double kMostElements = 1 << 24;
+      if (elements <= kMostElements || largest == nullptr || symbols_.at(*largest) < 2) continue;
+      assumptions_.extents[*largest] = symbols_.at(*largest) / 2;
+      return true;
+    }
+    return false;
+  }
+
+  int64_t assumed_extent(const DimensionPlace& place, const std::string& symbol) const {
+    const auto wanted = assumptions_.extents.find(symbol);
+    return wanted != assumptions_.extents.end() ? wanted->second : default_extent(place, symbols_);
+  }
+
   void assume(bool arithmetic) {
     for (const auto* input : inputs_) {
       if (!is_tensor(*input)) continue;
@@ -186,11 +225,18 @@ class Binder {
         const auto& dim = shape.dim(axis);
         const std::string symbol = called(*input, axis);
         if (symbol.empty() || symbols_.contains(symbol) || is_arithmetic(symbol) != arithmetic) continue;
-        symbols_[symbol] = default_extent({dim.dim_param(), axis, shape.dim_size()}, symbols_);
+        symbols_[symbol] = assumed_extent({dim.dim_param(), axis, shape.dim_size()}, symbol);
+        if (!arithmetic) result_.assumed[symbol] = symbols_[symbol];
         assumed_.push_back(fmt::format("{}={}", symbol, symbols_[symbol]));
         if (first_assumed_ == nullptr) first_assumed_ = input;
       }
     }
+  }
+
+  bool is_bound(const onnx::ValueInfoProto& input) const {
+    return std::ranges::all_of(dimension_symbols(input), [&](const std::string& symbol) {
+      return symbol.empty() || symbols_.contains(symbol);
+    });
   }
 
   void add_type(const onnx::ValueInfoProto& input) {
@@ -200,7 +246,7 @@ class Binder {
     if (given != given_.end()) {
       type = {dtype_of(input.type().tensor_type().elem_type()), given->second};
     } else if (input.type().tensor_type().has_shape()) {
-      type = bound_type(input, symbols_);
+      if (is_bound(input)) type = bound_type(input, symbols_);
     } else {
       result_.warnings.push_back(fmt::format(
           "input '{}' has no shape, so that what follows it stays untouched; give it one, such as --shape "
@@ -217,7 +263,8 @@ class Binder {
 
   std::vector<const onnx::ValueInfoProto*> inputs_;
   std::map<std::string, Shape> given_;
-  Symbols symbols_;
+  Assumptions assumptions_;
+  Extents symbols_;
   std::vector<std::string> assumed_;  // "batch=1"
   const onnx::ValueInfoProto* first_assumed_ = nullptr;
   BoundInputs result_;
@@ -226,8 +273,8 @@ class Binder {
 }  // namespace
 
 BoundInputs bind_inputs(const onnx::GraphProto& graph, const std::set<std::string>& constants,
-                        const ImportOptions& options) {
-  return Binder(graph, constants).bind(options);
+                        const ImportOptions& options, const Assumptions& assumptions) {
+  return Binder(graph, constants, assumptions).bind(options);
 }
 
 }  // namespace reverie::proto

@@ -14,6 +14,7 @@ constexpr int64_t kImage = 224;
 constexpr int64_t kChannels = 3;
 constexpr int64_t kPast = 16;
 constexpr int64_t kItems = 64;
+constexpr int64_t kFew = 4;  // of many axes
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -45,6 +46,7 @@ std::optional<int64_t> by_name(const std::string& symbol) {
 int64_t by_place(const DimensionPlace& place) {
   if (place.axis == 0) return 1;
   if (place.rank < 4) return kSequence;
+  if (place.rank > 5) return kFew;
   return place.axis == 1 ? kChannels : kImage;
 }
 

@@ -12,8 +12,10 @@
 
 namespace reverie {
 
-/// Extents of symbolic dimensions. Those that nothing binds get a plausible one (1 for a batch, 128 for a
-/// sequence, 224 for an image: core/onnx/default_extents.h), and one warning names them.
+/// Extents of symbolic dimensions. Those that nothing binds get a plausible one (1 for a batch, 128
+/// for a sequence, 224 for an image: core/onnx/default_extents.h), or another with which the model's
+/// shapes agree, and one warning names them. Where none is found, a warning says so, and what follows
+/// inputs with such dimensions is untouched.
 struct ImportOptions {
   /// Of whole inputs: "name=1,3,224,224". A symbol that one binding gives a value has it in every input.
   std::vector<std::string> shapes = {};
@@ -83,8 +85,10 @@ constexpr int kNewestOpset = 21;
 ///
 /// Nodes and values keep their names (Graph::names): what a node of the file became has its name.
 ///
-/// InputError in one line when the file cannot be read, is no valid model or has an unsupported opset, and
-/// for bindings that do not fit.
+/// The file need not please ONNX's checker: nodes may stand in any order, and imports, names and types
+/// that can be found out may be missing (core/onnx/put_in_order.h). InputError in one line when it
+/// cannot be read or has an unsupported opset, for nodes that no runtime takes, and for bindings that
+/// do not fit.
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options = {});
 
 }  // namespace reverie

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/base/error.h"
 #include "core/base/output.h"
@@ -43,10 +44,49 @@ void Importer::declare_through_identity(const onnx::NodeProto& node) {
 
 ImportedModel Importer::run(const ImportOptions& options, Observations* seen,
                             const Observations* before) {
-  add_inputs(options);
-  add_initializers(before);
+  before_ = before;
+  constexpr int kMostTrials = 64, kMostForTable = 12;
+  for (table_decides_ = true;; table_decides_ = false) {
+    Importer attempt = *this;
+    try {
+      return attempt.read(options, {}, seen);
+    } catch (const InputError& objection) {
+      if (!attempt.misfit_) throw;
+      const auto misfit = [&](const Extents& extents) { return misfit_with(options, extents); };
+      const auto fitting = find_fitting_extents(attempt.assumed_, *attempt.misfit_, misfit,
+                                                table_decides_ ? kMostForTable : kMostTrials);
+      if (fitting) return read(options, {*fitting}, seen);
+      if (table_decides_) continue;
+      if (attempt.has_given_) throw;
+      const auto symbols = std::views::keys(attempt.assumed_);
+      warnings_.push_back(
+          fmt::format("no extents of {} were found that fit ({}), so that what follows their "
+                      "inputs stays untouched; give them "
+                      "with --dim {}=...",
+                      fmt::join(symbols, ", "), objection.what(), symbols.front()));
+      return read(options, {.leave_unknown = true}, seen);
+    }
+  }
+}
+
+std::optional<Misfit> Importer::misfit_with(const ImportOptions& options,
+                                            const Extents& extents) const {
+  Importer trial = *this;
+  try {
+    trial.read(options, {extents}, nullptr);
+    return std::nullopt;
+  } catch (const InputError&) {
+    return trial.misfit_.value_or(Misfit());
+  }
+}
+
+ImportedModel Importer::read(const ImportOptions& options, const Assumptions& assumptions,
+                             Observations* seen) {
+  add_inputs(options, assumptions);
+  add_initializers();
   for (const auto& node : model_.graph().node()) {
     with_context(described(node), [&] { add_node(node); });
+    ++nodes_read_;
   }
   add_outputs();
   warn_of_what_stays_out();
@@ -62,14 +102,15 @@ void Importer::observe(Observations* seen) const {
     if (const auto at = seen->find(tensor.name()); at != seen->end()) at->second.is_initializer = true;
 }
 
-void Importer::add_inputs(const ImportOptions& options) {
+void Importer::add_inputs(const ImportOptions& options, const Assumptions& assumptions) {
   std::set<std::string> constants;
   for (const auto& tensor : model_.graph().initializer()) constants.insert(tensor.name());
   for (const auto& tensor : model_.graph().sparse_initializer())
     constants.insert(tensor.values().name());
-  BoundInputs bound = bind_inputs(model_.graph(), constants, options);
-  warnings_ = std::move(bound.warnings);
-  has_assumed_ = bound.has_assumed;
+  BoundInputs bound = bind_inputs(model_.graph(), constants, options, assumptions);
+  warnings_.insert(warnings_.end(), bound.warnings.begin(), bound.warnings.end());
+  assumed_ = std::move(bound.assumed);
+  has_given_ = bound.has_given;
   opaque_types_ = OpaqueTypes(options, std::move(bound.symbols));
   for (const auto& input : model_.graph().input()) {
     const auto type = bound.types.find(input.name());
@@ -82,10 +123,10 @@ void Importer::add_inputs(const ImportOptions& options) {
   }
 }
 
-void Importer::add_initializers(const Observations* before) {
+void Importer::add_initializers() {
   const auto weight_of = [&](const onnx::TensorProto& tensor) {
-    const bool is_known = before != nullptr && before->contains(tensor.name());
-    const WeightPtr known = is_known ? before->at(tensor.name()).weight : nullptr;
+    const bool is_known = before_ != nullptr && before_->contains(tensor.name());
+    const WeightPtr known = is_known ? before_->at(tensor.name()).weight : nullptr;
     return known != nullptr ? known : read_weight(tensor, files_);
   };
   for (const auto& tensor : model_.graph().initializer()) {
@@ -170,19 +211,49 @@ std::optional<Values> Importer::try_convert(const onnx::NodeProto& node, std::st
     std::optional<Values> outputs = convert(source);
     *reason = source.obstacle.empty() ? "the table has no such form of it" : source.obstacle;
     return outputs;
-  } catch (const WrongNode&) {
-    throw;
-  } catch (const InputError& objection) {
-    // Either the node is wrong, or ONNX allows what the table does not.
-    try {
-      if (!has_assumed_ && opaque_types_.data_extents().empty())
-        infer_outputs(node, known_inputs(node), model_, true);
-    } catch (const LibraryCrash&) {
-      throw objection;
-    }
+  } catch (const WrongNode& objection) {
+    refuse_if_wrong(node, objection, true);
     *reason = objection.what();
-    return std::nullopt;
+  } catch (const InputError& objection) {
+    refuse_if_wrong(node, objection, false);
+    *reason = objection.what();
   }
+  return std::nullopt;
+}
+
+/// Either the node is wrong, or ONNX allows what the table does not, or extents that depend on data
+/// are others.
+void Importer::refuse_if_wrong(const onnx::NodeProto& node, const InputError& objection,
+                               bool is_wrong) {
+  if (!opaque_types_.data_extents().empty()) return;
+  try {
+    if (is_wrong || (table_decides_ && !assumed_.empty())) throw objection;
+    infer_outputs(node, known_inputs(node), model_, true);
+  } catch (const LibraryCrash&) {
+    note_misfit(node);
+    throw objection;
+  } catch (const InputError&) {
+    note_misfit(node);
+    throw;
+  }
+}
+
+void Importer::note_misfit(const onnx::NodeProto& node) {
+  if (assumed_.empty()) return;
+  constexpr int64_t kLongestShape = 16;
+  misfit_ = {nodes_read_, {}};
+  std::vector<int64_t> extents;
+  for (const std::string& name : node.input()) {
+    const ValueId input = value(name);
+    if (!input.valid()) continue;
+    const TensorType& type = graph_.type(input);
+    extents.insert(extents.end(), type.shape.begin(), type.shape.end());
+    const WeightPtr& weight = graph_.weight(graph_.producer(input));
+    if (weight == nullptr || is_floating(type.dtype) || type.elements() > kLongestShape) continue;
+    const std::vector<int64_t> numbers = weight->materialize().to_integers();
+    misfit_->hints.insert(misfit_->hints.end(), numbers.begin(), numbers.end());
+  }
+  misfit_->hints.insert(misfit_->hints.end(), extents.begin(), extents.end());
 }
 
 Values Importer::add_opaque(const onnx::NodeProto& original, const std::string& reason) {

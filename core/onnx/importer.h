@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/onnx/bind_shapes.h"
 #include "core/onnx/convert.h"
 #include "core/onnx/external.h"
 #include "core/onnx/import.h"
@@ -20,14 +21,23 @@ namespace reverie::proto {
 class Importer {
  public:
   Importer(const onnx::ModelProto& model, ExternalFiles files);
-  /// Adds what it made of each value to `seen` when that is given. Initializers are taken from
-  /// `before`, an import of the same file, where that is given.
+  /// Once. Adds what it made of each value to `seen` when that is given. Where nodes do not fit the
+  /// extents that are assumed, others are tried; where none fit, those inputs have an unknown type.
+  /// InputError where a person gave some of them, and for nodes that are wrong whatever they are.
+  /// Initializers are taken from `before`, an import of the same file, where that is given.
   ImportedModel run(const ImportOptions& options, Observations* seen = nullptr,
                     const Observations* before = nullptr);
 
  private:
-  void add_inputs(const ImportOptions& options);
-  void add_initializers(const Observations* before);
+  ImportedModel read(const ImportOptions& options, const Assumptions& assumptions,
+                     Observations* seen);
+  std::optional<Misfit> misfit_with(const ImportOptions& options, const Extents& extents) const;
+  /// Why the node is wrong, after a conversion has failed; nothing where it need not be.
+  void refuse_if_wrong(const onnx::NodeProto& node, const InputError& objection, bool is_wrong);
+  void note_misfit(const onnx::NodeProto& node);
+
+  void add_inputs(const ImportOptions& options, const Assumptions& assumptions);
+  void add_initializers();
   void add_sparse_initializer(const onnx::SparseTensorProto& tensor);
   void declare_through_identity(const onnx::NodeProto& node);
   void add_node(const onnx::NodeProto& node);
@@ -35,8 +45,8 @@ class Importer {
   void observe(Observations* seen) const;
   ModelInfo model_info() const;
 
-  /// Why the table cannot know the node; empty when it may: a standard operator whose inputs are tensors
-  /// of numbers. InputError where no runtime could.
+  /// Why the table cannot know the node; empty when it may: a standard operator whose inputs are
+  /// tensors of numbers. InputError where no runtime could.
   std::string reason_against(const onnx::NodeProto& node) const;
   /// nullopt and the reason when the table cannot express it.
   std::optional<Values> try_convert(const onnx::NodeProto& node, std::string* reason);
@@ -72,7 +82,13 @@ class Importer {
   std::unordered_map<int32_t, std::string> unknown_by_;
   OpaqueTypes opaque_types_;
   std::set<std::string> only_declared_;  // values whose type inference does not tell
-  bool has_assumed_ = false;
+  const Observations* before_ = nullptr;
+  Extents assumed_;
+  bool has_given_ = false;
+  /// With assumed extents a node is wrong where the table says so, even if ONNX has no objection.
+  bool table_decides_ = false;
+  int64_t nodes_read_ = 0;
+  std::optional<Misfit> misfit_;
   std::vector<std::string> warnings_;
 };
 

@@ -70,6 +70,20 @@ TEST(BindShapes, AnInputWithoutAShapeIsCarriedThrough) {
   EXPECT_EQ(bind_inputs(model.graph(), {}, {.shapes = {"x=2"}}).types.at("x").shape, (Shape{2}));
 }
 
+TEST(BindShapes, WhatIsAssumedStaysSmall) {
+  const BoundInputs result = bound("float[a1, a2, a3, a4, a5, a6, a7, a8, a9] x, float[h1, 999, h2, h3, h4] y");
+  EXPECT_LE(result.types.at("x").elements(), 1 << 16);
+  EXPECT_LE(result.types.at("y").elements(), 1 << 24);
+  EXPECT_GT(result.types.at("y").elements(), 1 << 20);
+  EXPECT_EQ(bound("float[a, 999, b, d] x", {.dims = {"b=900"}}).types.at("x").shape,
+            (Shape{1, 999, 900, 14}));
+}
+
+TEST(BindShapes, WhatIsGivenIsNotMadeSmaller) {
+  EXPECT_EQ(bound("float[a, b] x", {.dims = {"a=10000,b=10000"}}).types.at("x").shape,
+            (Shape{10000, 10000}));
+}
+
 TEST(DefaultExtents, FollowNamesThenPlaces) {
   EXPECT_EQ(default_extent({"batch_size", 1, 2}, {}), 1);
   EXPECT_EQ(default_extent({"N", 0, 4}, {}), 1);
