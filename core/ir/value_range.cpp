@@ -113,7 +113,8 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Add", sum}, {"Mul", product}, {"Div", quotient}, {"Reciprocal", reciprocal},
         {"Pow", power}, {"Sqrt", root}, {"Log", logarithm}, {"Clip", clip}, {"Pad", pad},
         {"Max", maximum}, {"Min", as_all}, {"Concat", as_all}, {"Where", choice},
-        {"MaxPool", max_pool}, {"LayerNormalization", normalized},
+        {"MaxPool", max_pool}, {"LayerNormalization", normalized}, {"RMSNormalization", normalized},
+        {"SkipLayerNormalization", normalized}, {"SkipSimplifiedLayerNormalization", normalized},
         {"InstanceNormalization", normalized}, {"GroupNormalization", normalized},
         {"BatchNormalization", finite}};
     for (const char* op : {"Relu", "Abs", "Sigmoid", "HardSigmoid", "Softplus", "Softmax", "ReduceL1",
@@ -128,8 +129,9 @@ const std::unordered_map<std::string_view, Rule>& rules() {
     for (const char* op : {"Sub", "Neg", "Erf", "Tanh", "Sin", "Cos", "Atan", "Asinh", "Sign", "Floor", "Ceil",
                            "Round", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "ThresholdedRelu",
                            "Softsign", "HardSwish", "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum",
-                           "Gelu", "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
-                           "ScatterElements", "LogSoftmax", "LSTM", "GRU", "RNN", "DequantizeLinear"})
+                           "Gelu", "BiasGelu", "Swish", "FusedMatMul", "Resize", "GridSample", "LRN",
+                           "CumSum", "Trilu", "ScatterND", "ScatterElements", "LogSoftmax", "LSTM", "GRU",
+                           "RNN", "DequantizeLinear"})
       all[op] = finite;
     return all;
   }();

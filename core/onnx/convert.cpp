@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/onnx/opset.h"
 
 namespace reverie::proto {
 
@@ -100,8 +101,14 @@ void check_flags(const Attributes& attributes) {
 std::optional<Values> convert(Source& source) {
   check_flags(source.attributes);
   const std::string_view op = source.node.op_type();
+  if (source.node.domain() == kRuntimeDomain) {
+    if (const Converter rule = runtime_rule(op)) return rule(source);
+    source.obstacle = "no such operator in the table";
+    return std::nullopt;
+  }
+  if (source.opset < kOldestWritten) return convert_older(source);
   for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule,
-                            recurrent_rule, indexing_rule})
+                            recurrent_rule, indexing_rule, added_rule})
     if (const Converter rule = family(op)) return rule(source);
   return convert_as_is(source);
 }

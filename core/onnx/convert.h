@@ -22,10 +22,10 @@ class WrongNode : public InputError {
   using InputError::InputError;
 };
 
-/// A node of the standard domain on its way into the graph.
+/// A node on its way into the graph: of the standard domain, or of ONNX Runtime's.
 struct Source {
   const onnx::NodeProto& node;
-  int opset;
+  int opset;  ///< of the standard domain
   Graph& graph;
   /// An absent one is invalid; trailing absent ones are dropped.
   Values inputs;
@@ -77,6 +77,11 @@ Converter arithmetic_rule(std::string_view op);
 Converter image_rule(std::string_view op);
 Converter recurrent_rule(std::string_view op);
 Converter indexing_rule(std::string_view op);
+/// Of operators that ONNX Runtime has in the standard's domain, and of those in its own.
+Converter added_rule(std::string_view op);
+Converter runtime_rule(std::string_view op);
+/// A node of an opset before kOldestWritten, by way of its form there.
+std::optional<Values> convert_older(Source& source);
 /// Einsum as a product or a transposition where it is one.
 std::optional<Values> convert_einsum(Source& source);
 /// At least `least`, and so small that arithmetic with extents does not overflow.

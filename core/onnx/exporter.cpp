@@ -29,7 +29,7 @@ int64_t ir_version_for(int opset) {
   if (opset <= 11) return opset - 5;
   if (opset <= 14) return 7;
   if (opset <= 18) return 8;
-  return opset <= 20 ? 9 : 10;
+  return opset <= 20 ? 9 : std::max(10, opset - 12);
 }
 
 bool is_stored_as_fill(const Weight& weight, int opset) {
@@ -58,11 +58,11 @@ Tensor element_of(const Weight& fill, const Shape& shape) {
 
 }  // namespace
 
-Exporter::Exporter(const Graph& graph, const ModelInfo& info, int opset,
+Exporter::Exporter(const Graph& graph, const ModelInfo& info, const Language& language,
                    const std::set<std::string>& symbols)
     : graph_(graph),
       info_(info),
-      opset_(opset),
+      language_(language),
       symbols_(symbols),
       names_(static_cast<size_t>(graph.value_capacity())) {}
 
@@ -101,7 +101,7 @@ void Exporter::name_values() {
     if (!first && known->second == output.value) continue;
     std::string& name = names_[static_cast<size_t>(output.value.index)];
     const WeightPtr& weight = graph_.weight(graph_.producer(output.value));
-    const bool renames_fill = weight != nullptr && is_stored_as_fill(*weight, opset_) &&
+    const bool renames_fill = weight != nullptr && is_stored_as_fill(*weight, language_.opset) &&
                               weight->name() != output.name;
     const bool is_free = claim(output.name);
     if (!is_free && name != output.name)
@@ -152,7 +152,7 @@ void Exporter::name_constants() {
   for (const bool fills : {true, false})
     for (const NodeId id : graph_.topological_order()) {
       const WeightPtr& weight = graph_.weight(id);
-      if (weight == nullptr || is_stored_as_fill(*weight, opset_) != fills) continue;
+      if (weight == nullptr || is_stored_as_fill(*weight, language_.opset) != fills) continue;
       std::string& name = names_[static_cast<size_t>(graph_.output(id).index)];
       if (!name.empty()) continue;
       std::string own = weight->name();
@@ -171,15 +171,15 @@ std::vector<std::string> Exporter::names_of(std::span<const ValueId> values) con
 
 void Exporter::write_header() {
   onnx::ModelProto& model = skeleton_.model;
-  int64_t ir_version = std::max(info_.ir_version, ir_version_for(opset_));
+  int64_t ir_version = std::max(info_.ir_version, ir_version_for(language_.opset));
   if (!info_.functions.empty()) ir_version = std::max<int64_t>(ir_version, 8);
   model.set_ir_version(ir_version);
   for (const auto& [domain, version] : info_.opset_imports) {
     auto* import = model.add_opset_import();
     import->set_domain(domain);
-    import->set_version(domain.empty() ? opset_ : version);
+    import->set_version(domain.empty() ? language_.opset : version);
   }
-  if (!info_.opset_imports.contains("")) model.add_opset_import()->set_version(opset_);
+  if (!info_.opset_imports.contains("")) model.add_opset_import()->set_version(language_.opset);
   model.set_producer_name(info_.producer_name);
   model.set_producer_version(info_.producer_version);
   model.set_domain(info_.domain);
@@ -232,9 +232,9 @@ void Exporter::write_constants() {
     if (weight == nullptr) continue;
     const std::string& name = name_of_value(graph_.output(id));
     in_scope_.insert(name);
-    if (is_stored_as_fill(*weight, opset_)) {
+    if (is_stored_as_fill(*weight, language_.opset)) {
       write_fill(name, *weight);
-    } else if (is_stored_as_expand(*weight, opset_)) {
+    } else if (is_stored_as_expand(*weight, language_.opset)) {
       write_expand(name, *weight);
     } else {
       skeleton_.weights.push_back({name, weight});
@@ -244,7 +244,7 @@ void Exporter::write_constants() {
 
 void Exporter::write_fill(const std::string& name, const Weight& weight) {
   onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
-  Target target = {&graph, opset_, [&](const std::string& stem) { return fresh_name(stem); }};
+  Target target = {&graph, language_, [&](const std::string& stem) { return fresh_name(stem); }};
   onnx::NodeProto& node = *graph.add_node();
   node.set_op_type("ConstantOfShape");
   node.add_input(target.add_integers(weight.type().shape, name + "_shape"));
@@ -257,7 +257,7 @@ void Exporter::write_fill(const std::string& name, const Weight& weight) {
 
 void Exporter::write_expand(const std::string& name, const Weight& weight) {
   onnx::GraphProto& graph = *skeleton_.model.mutable_graph();
-  Target target = {&graph, opset_, [&](const std::string& stem) { return fresh_name(stem); }};
+  Target target = {&graph, language_, [&](const std::string& stem) { return fresh_name(stem); }};
   onnx::NodeProto& node = *graph.add_node();
   node.set_op_type("Expand");
   node.add_input(target.add_constant(element_of(weight, {}), name + "_value"));
@@ -318,7 +318,7 @@ void Exporter::write_declared_types(const std::vector<std::string>& values) {
 }
 
 void Exporter::write_nodes() {
-  Target target = {skeleton_.model.mutable_graph(), opset_,
+  Target target = {skeleton_.model.mutable_graph(), language_,
                    [&](const std::string& stem) { return fresh_name(stem); }, !symbols_.empty()};
   for (const NodeId id : graph_.topological_order()) {
     if (!is_operation(graph_, id)) continue;
@@ -328,10 +328,24 @@ void Exporter::write_nodes() {
       write_opaque(id);
       write_declared_types(outputs);
     } else {
-      write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);
+      write_operation(id, outputs, target);
     }
     in_scope_.insert(outputs.begin(), outputs.end());
   }
+}
+
+void Exporter::write_operation(NodeId id, const std::vector<std::string>& outputs, Target& target) {
+  OpaqueNode described = described_opaque(id);
+  write_node(graph_, id, node_name(id), names_of(graph_.inputs(id)), outputs, target);
+  onnx::ModelProto& model = skeleton_.model;
+  const onnx::NodeProto& node = model.graph().node(model.graph().node_size() - 1);
+  if (!speaks_runtime(node, language_.opset)) return;
+  skeleton_.opaque_nodes.push_back(std::move(described));
+  const auto is_its = [&](const auto& import) { return import.domain() == node.domain(); };
+  if (node.domain().empty() || std::ranges::any_of(model.opset_import(), is_its)) return;
+  auto* import = model.add_opset_import();
+  import->set_domain(node.domain());
+  import->set_version(1);
 }
 
 /// An output whose value has another name (an input, or a value that is two outputs).

@@ -33,8 +33,8 @@ struct OpaqueNode {
 struct ModelSkeleton {
   onnx::ModelProto model;
   std::vector<StoredWeight> weights;
-  /// Nodes that came as they are, to which ONNX may object, and for which its shape inference may
-  /// know no answer.
+  /// Nodes that came as they are, or that the standard lacks, to which ONNX may object, and for
+  /// which its shape inference may know no answer.
   std::vector<OpaqueNode> opaque_nodes;
   /// Its inputs have symbolic dimensions.
   bool is_symbolic = false;
@@ -43,7 +43,7 @@ struct ModelSkeleton {
 /// Writes a lowered graph into a model.
 class Exporter {
  public:
-  Exporter(const Graph& graph, const ModelInfo& info, int opset,
+  Exporter(const Graph& graph, const ModelInfo& info, const Language& language,
            const std::set<std::string>& symbols = {});
   ModelSkeleton run();
 
@@ -66,6 +66,7 @@ class Exporter {
   OpaqueNode described_opaque(NodeId node) const;
   void write_declared_types(const std::vector<std::string>& values);
   void write_nodes();
+  void write_operation(NodeId node, const std::vector<std::string>& outputs, Target& target);
   void write_outputs();
 
   const std::string& name_of_value(ValueId value) const {
@@ -77,7 +78,7 @@ class Exporter {
 
   const Graph& graph_;
   const ModelInfo& info_;
-  int opset_;
+  Language language_;
   std::set<std::string> symbols_;
   ModelSkeleton skeleton_;
   std::vector<std::string> names_;

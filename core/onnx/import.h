@@ -57,10 +57,10 @@ struct ImportedModel {
   std::shared_ptr<const proto::SampledFile> file = nullptr;
 };
 
-constexpr int kOldestOpset = 7;
-constexpr int kNewestOpset = 21;
+constexpr int kOldestOpset = 1;
+constexpr int kNewestOpset = 24;
 
-/// Reads an ONNX model (standard opset 7 to 21, external data included) and converts it up to the
+/// Reads an ONNX model (standard opset 1 to 24, external data included) and converts it up to the
 /// operator table:
 ///  - `Constant`, `ConstantOfShape` of a constant, initializers and Identity of them are constants;
 ///    large ones stay in their files until they are needed: the model's own, which must not be changed

@@ -13,6 +13,7 @@
 #include "core/onnx/library.h"
 #include "core/onnx/opaque_node.h"
 #include "core/onnx/read_model.h"
+#include "core/onnx/runtime_forms.h"
 #include "core/onnx/sampled_file.h"
 #include "core/onnx/tensors.h"
 #include "core/onnx/well_formed.h"
@@ -183,10 +184,13 @@ void Importer::add_node(const onnx::NodeProto& node) {
 std::string Importer::reason_against(const onnx::NodeProto& node) const {
   constexpr const char* kNone = "no such operator in the table";
   if (node.op_type().empty()) throw InputError("it names no operator");
-  if (!is_standard_domain(node.domain())) return kNone;
-  for (const auto& function : model_.functions())
-    if (is_standard_domain(function.domain()) && function.name() == node.op_type()) return kNone;
-  require_well_formed(node, opset_);
+  const bool is_standard = is_standard_domain(node.domain());
+  if (!is_standard && node.domain() != kRuntimeDomain) return kNone;
+  for (const auto& function : model_.functions()) {
+    const bool is_its = is_standard ? is_standard_domain(function.domain()) : function.domain() == kRuntimeDomain;
+    if (is_its && function.name() == node.op_type()) return kNone;
+  }
+  if (is_standard) require_well_formed(node, opset_);
   if (node.op_type() == "Constant") return {};
   if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return kNone;
   if (node.op_type() == "Identity") return {};
@@ -390,6 +394,8 @@ ModelInfo Importer::model_info() const {
     info.opset_imports[is_standard_domain(import.domain()) ? "" : import.domain()] =
         import.version();
   info.opset_imports.try_emplace("", opset_);
+  info.for_onnx_runtime = std::ranges::any_of(
+      model_.graph().node(), [&](const onnx::NodeProto& node) { return speaks_runtime(node, opset_); });
   info.producer_name = model_.producer_name();
   info.producer_version = model_.producer_version();
   info.domain = model_.domain();

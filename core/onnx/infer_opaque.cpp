@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/onnx/infer_further.h"
 #include "core/onnx/library.h"
 
 namespace reverie::proto {
@@ -45,6 +46,15 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
   return single;
 }
 
+/// By the place of the node's own inputs; not set for one that is absent.
+std::vector<onnx::TypeProto> own_types(const onnx::NodeProto& node, const std::vector<KnownValue>& inputs) {
+  std::vector<onnx::TypeProto> types(static_cast<size_t>(node.input_size()));
+  for (size_t i = 0; i < types.size(); ++i)
+    for (const KnownValue& input : inputs)
+      if (input.name == node.input(static_cast<int>(i))) types[i] = input.type;
+  return types;
+}
+
 /// ONNX calls extents that it does not know "unk__0" and so on, in each model anew.
 void forget_made_up_names(onnx::TypeProto* type) {
   if (!type->has_tensor_type() || !type->tensor_type().has_shape()) return;
@@ -72,6 +82,7 @@ std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
       if (!node.output(i).empty() && info.name() == node.output(i))
         types[static_cast<size_t>(i)] = info.type();
   for (onnx::TypeProto& type : types) forget_made_up_names(&type);
+  infer_further(node, own_types(node, inputs), &types);
   return types;
 }
 

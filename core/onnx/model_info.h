@@ -23,6 +23,8 @@ struct ModelInfo {
   std::string graph_name = "graph";
   std::string graph_doc_string;
   std::vector<std::pair<std::string, std::string>> metadata;
+  /// It holds operators that only ONNX Runtime knows, so that what is written may, too.
+  bool for_onnx_runtime = false;
   /// Model-local functions, each a serialised FunctionProto.
   std::vector<std::string> functions;
   /// Files that hold weights, relative to the model's folder.
@@ -37,7 +39,7 @@ struct ModelInfo {
 };
 
 /// What a file needs that holds `graph` alone: the opsets that its opaque nodes were written for
-/// (attribute `opsets`), and defaults.
+/// (attribute `opsets`), and defaults. It may be for ONNX Runtime.
 ModelInfo info_for(const Graph& graph);
 
 }  // namespace reverie

@@ -6,13 +6,16 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
+
+#include "core/onnx/runtime_forms.h"
 
 namespace reverie::proto {
 namespace {
 
 constexpr char kHiddenDomain[] = "reverie.newer";
-constexpr int32_t kInt4 = 22;  // the last element type of opset 21 (ONNX, onnx.proto)
+constexpr int32_t kNewestType = 24;  // float8e8m0, of opset 24 (ONNX, onnx.proto)
 
 bool is_zero(const onnx::AttributeProto& attribute) { return attribute.i() == 0; }
 bool is_stretch(const onnx::AttributeProto& attribute) { return attribute.s() == "stretch"; }
@@ -34,7 +37,7 @@ struct Change {
   const char* stand_in = nullptr;  ///< of the same shapes in the library; nullptr: none
   std::vector<NewAttribute> attributes = {};
   int most_inputs = 1 << 20;
-  int again = 1 << 20;  ///< the opset of another change
+  std::vector<int> again = {};  ///< opsets of later changes, ascending
 };
 
 using Changes = std::unordered_map<std::string_view, Change>;
@@ -44,13 +47,22 @@ using Changes = std::unordered_map<std::string_view, Change>;
 const Changes& changes() {
   static const Changes table = {
       {"AffineGrid", {20, nullptr}},
+      {"Attention", {.since = 23, .again = {24}}},
       {"AveragePool", {19, "AveragePool", {{"dilations", are_ones}}}},
       {"BitwiseAnd", {18, "Mod"}},
       {"BitwiseNot", {18, "Abs"}},
       {"BitwiseOr", {18, "Mod"}},
       {"BitwiseXor", {18, "Mod"}},
-      {"Cast", {19, "Cast", {{"saturate", is_anything}}}},
-      {"CastLike", {19, "CastLike", {{"saturate", is_anything}}}},
+      {"Cast",
+       {.since = 19,
+        .stand_in = "Cast",
+        .attributes = {{"saturate", is_anything}, {"round_mode", is_anything}},
+        .again = {24}}},
+      {"CastLike",
+       {.since = 19,
+        .stand_in = "CastLike",
+        .attributes = {{"saturate", is_anything}, {"round_mode", is_anything}},
+        .again = {24}}},
       {"CenterCropPad", {18, nullptr}},
       {"Col2Im", {18, nullptr}},
       {"DFT", {20, nullptr}},
@@ -58,28 +70,29 @@ const Changes& changes() {
       {"DequantizeLinear",
        {.since = 19,
         .stand_in = "DequantizeLinear",
-        .attributes = {{"block_size", is_zero}},
-        .again = 21}},
+        .attributes = {{"block_size", is_zero}, {"output_dtype", is_zero}},
+        .again = {21, 23}}},
       {"Gelu", {20, "Sigmoid", {{"approximate", is_anything}}}},
       {"GridSample", {20, nullptr}},
       {"GroupNormalization",
        {.since = 18,
         .stand_in = "InstanceNormalization",
         .attributes = {{"num_groups", is_anything}, {"stash_type", is_anything}},
-        .again = 21}},
+        .again = {21}}},
       {"ImageDecoder", {20, nullptr}},
       {"LpPool", {18, "LpPool", {{"dilations", are_ones}, {"ceil_mode", is_zero}}}},
       {"Mish", {18, "Sigmoid"}},
       {"OptionalGetElement", {18, nullptr}},
       {"OptionalHasElement", {18, nullptr}},
-      {"Pad", {.since = 18, .stand_in = "Pad", .most_inputs = 3, .again = 19}},
+      {"Pad", {.since = 18, .stand_in = "Pad", .most_inputs = 3, .again = {19}}},
       {"QuantizeLinear",
        {.since = 19,
         .stand_in = "QuantizeLinear",
         .attributes = {{"saturate", is_anything},
                        {"block_size", is_zero},
-                       {"output_dtype", is_zero}},
-        .again = 21}},
+                       {"output_dtype", is_zero},
+                       {"precision", is_zero}},
+        .again = {21, 23}}},
       {"ReduceL1", {18, "ReduceSum"}},
       {"ReduceL2", {18, "ReduceSum"}},
       {"ReduceLogSum", {18, "ReduceSum"}},
@@ -89,6 +102,7 @@ const Changes& changes() {
       {"ReduceMin", {18, "ReduceSum"}},
       {"ReduceProd", {18, "ReduceSum"}},
       {"ReduceSumSquare", {18, "ReduceSum"}},
+      {"RMSNormalization", {23, "LayerNormalization"}},
       {"RegexFullMatch", {20, nullptr}},
       {"Resize",
        {.since = 18,
@@ -96,10 +110,13 @@ const Changes& changes() {
         .attributes = {{"antialias", is_anything},
                        {"keep_aspect_ratio_policy", is_stretch},
                        {"axes", is_nothing}},
-        .again = 19}},
+        .again = {19}}},
+      {"RotaryEmbedding", {23, nullptr}},
       {"Split", {18, "Split", {{"num_outputs", is_anything}}}},
       {"StringConcat", {20, nullptr}},
       {"StringSplit", {20, nullptr}},
+      {"Swish", {24, "Sigmoid", {{"alpha", is_anything}}}},
+      {"TensorScatter", {24, nullptr}},
   };
   return table;
 }
@@ -122,6 +139,10 @@ const std::unordered_map<std::string_view, onnx::OpSchema>& newer_schemas() {
     all["GroupNormalization"] = newer_schema("GroupNormalization", 18, {"X", "scale", "bias"})
                                     .Attr("num_groups", "", Attribute::INT, true)
                                     .Attr("epsilon", "", Attribute::FLOAT, 1e-5f);
+    all["RMSNormalization"] = newer_schema("RMSNormalization", 23, {"X", "scale"})
+                                  .Attr("axis", "", Attribute::INT, static_cast<int64_t>(-1))
+                                  .Attr("epsilon", "", Attribute::FLOAT, 1e-5f);
+    all["Swish"] = newer_schema("Swish", 24, {"X"}).Attr("alpha", "", Attribute::FLOAT, 1.0f);
     for (auto& [op, schema] : all) schema.Finalize();
     return all;
   }();
@@ -154,9 +175,7 @@ class Restatement {
 
   void restate_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes) const {
     for (auto& node : *nodes) {
-      const bool is_hidden =
-          is_standard_domain(node.domain()) && (holds_narrow_tensor(node) || !restate_form(&node));
-      if (is_hidden) node.set_domain(kHiddenDomain);
+      if (is_standard_domain(node.domain()) && !restate_node(&node)) node.set_domain(kHiddenDomain);
       for (auto& attribute : *node.mutable_attribute()) restate_attribute(&attribute);
     }
   }
@@ -192,6 +211,12 @@ class Restatement {
     return scale == types_.end() || scale->second != onnx::TensorProto::FLOAT;
   }
 
+  /// False when it is to be hidden.
+  bool restate_node(onnx::NodeProto* node) const {
+    if (is_added_by_runtime(node->op_type()) && since_version(node->op_type(), opset_) == 0) return false;
+    return opset_ <= kNewestInLibrary || (!holds_narrow_tensor(*node) && restate_form(node));
+  }
+
   /// False when the library has no operator of these shapes.
   bool restate_form(onnx::NodeProto* node) const {
     const auto at = changes().find(node->op_type());
@@ -214,26 +239,25 @@ class Restatement {
   ElementTypes types_;
 };
 
-/// The opset that the imports had; 0 where the library knows it. They then import the newest that
-/// it knows.
+/// The opset that the imports had. Where the library does not know it, they then import the newest that it knows.
 int restate_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports) {
+  int opset = kNewestInLibrary;
   for (auto& import : *imports) {
-    if (!is_standard_domain(import.domain()) || import.version() <= kNewestInLibrary) continue;
-    const auto opset = static_cast<int>(import.version());
-    import.set_version(kNewestInLibrary);
-    auto* hidden = imports->Add();
-    hidden->set_domain(kHiddenDomain);
-    hidden->set_version(1);
-    return opset;
+    if (!is_standard_domain(import.domain())) continue;
+    opset = static_cast<int>(import.version());
+    import.set_version(std::min(opset, kNewestInLibrary));
   }
-  return 0;
+  auto* hidden = imports->Add();
+  hidden->set_domain(kHiddenDomain);
+  hidden->set_version(1);
+  return opset;
 }
 
 }  // namespace
 
 bool is_element_type(int32_t type) {
   return onnx::TensorProto_DataType_IsValid(type) ||
-         (type > onnx::TensorProto::BFLOAT16 && type <= kInt4);
+         (type > onnx::TensorProto::BFLOAT16 && type <= kNewestType);
 }
 
 bool takes_newer_type(std::string_view op, int opset, DType dtype) {
@@ -242,6 +266,13 @@ bool takes_newer_type(std::string_view op, int opset, DType dtype) {
                                                                          {"IsInf", 20},
                                                                          {"IsNaN", 20},
                                                                          {"QLinearMatMul", 21}};
+  static const std::unordered_set<std::string_view> brief_since_22 = {
+      "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cos", "Cosh",
+      "Elu", "GRU", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "GridSample", "HardSigmoid", "HardSwish",
+      "InstanceNormalization", "LSTM", "LpNormalization", "LpPool", "MaxPool", "RNN", "Round", "Selu", "Sin",
+      "Sinh", "Softplus", "Softsign", "Tan", "ThresholdedRelu"};
+  const bool is_brief = dtype == DType::kBFloat16;
+  if (is_brief && ((opset >= 22 && brief_since_22.contains(op)) || (opset >= 24 && op == "TopK"))) return true;
   const auto since = halves_since.find(op);
   const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return is_half && since != halves_since.end() && opset >= since->second;
@@ -256,18 +287,22 @@ const onnx::OpSchema* schema_at(const std::string& op, int opset) {
 
 int since_version(const std::string& op, int opset) {
   const auto change = changes().find(op);
-  if (change != changes().end() && opset >= change->second.again) return change->second.again;
-  if (change != changes().end() && opset >= change->second.since) return change->second.since;
+  if (change != changes().end() && opset >= change->second.since) {
+    int since = change->second.since;
+    for (const int again : change->second.again)
+      if (opset >= again) since = again;
+    return since;
+  }
   const auto* schema = onnx::OpSchemaRegistry::Schema(op, std::min(opset, kNewestInLibrary), "");
   return schema == nullptr ? 0 : schema->SinceVersion();
 }
 
 void restate_for_library(onnx::ModelProto* model) {
   for (auto& function : *model->mutable_functions())
-    if (const int opset = restate_imports(function.mutable_opset_import()); opset > 0)
-      Restatement(opset, {}).restate_nodes(function.mutable_node());
-  if (const int opset = restate_imports(model->mutable_opset_import()); opset > 0)
-    Restatement(opset, element_types(model->graph())).restate_graph(model->mutable_graph());
+    Restatement(restate_imports(function.mutable_opset_import()), {}).restate_nodes(function.mutable_node());
+  ElementTypes types = element_types(model->graph());
+  Restatement(restate_imports(model->mutable_opset_import()), std::move(types))
+      .restate_graph(model->mutable_graph());
 }
 
 }  // namespace reverie::proto

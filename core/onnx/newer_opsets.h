@@ -10,7 +10,7 @@ namespace onnx {
 class OpSchema;
 }
 
-/// Standard operator sets beyond the newest that the ONNX library knows, up to kNewestOpset.
+/// Standard operators that the ONNX library does not know: of newer opsets, up to kNewestOpset.
 namespace reverie::proto {
 
 /// Whether it is an element type of some opset up to kNewestOpset; the library lacks the narrowest.
@@ -35,8 +35,8 @@ int since_version(const std::string& op, int opset);
 /// shape inference: names and shapes of values are those of the model, values are not. What has a
 /// node of the same shapes there becomes that (Gelu: Sigmoid); other nodes that are new or have a
 /// new form move to a domain that the library does not know, and tensors of its unknown element
-/// types become bytes. Other models stay as they are. Subgraphs and functions included, each
-/// function by the opset that it imports.
+/// types become bytes. At any opset, so do operators that ONNX Runtime adds (core/onnx/runtime_forms.h).
+/// Subgraphs and functions included, each function by the opset that it imports.
 void restate_for_library(onnx::ModelProto* model);
 
 }  // namespace reverie::proto

@@ -61,10 +61,10 @@ std::vector<onnx::NodeProto> untouched_nodes(const Graph& graph, const ModelInfo
   return nodes;
 }
 
-/// The first operator that cannot be written at that opset; empty when all can.
-std::string obstacle_at(const Graph& graph, int opset) {
+/// The first operator that cannot be written in that language; empty when all can.
+std::string obstacle_in(const Graph& graph, const Language& language) {
   for (const NodeId id : graph.nodes())
-    if (is_operation(graph, id) && &graph.op(id) != &opaque_op() && !can_write(graph, id, opset))
+    if (is_operation(graph, id) && &graph.op(id) != &opaque_op() && !can_write(graph, id, language))
       return graph.op(id).name;
   return {};
 }
@@ -75,24 +75,30 @@ OpsetRange opset_range(const Graph& graph, const ModelInfo& info) {
   const auto imported = info.opset_imports.find("");
   const auto original = static_cast<int>(
       imported != info.opset_imports.end() ? imported->second : ModelInfo().opset_imports.at(""));
-  OpsetRange range = {original, original, {}};
+  OpsetRange range = {original, original, {}, info.for_onnx_runtime ? Dialect::kRuntime : Dialect::kStandard};
   const std::vector<onnx::NodeProto> nodes = untouched_nodes(graph, info);
   for (; range.newest < kNewestInLibrary; ++range.newest) {
     range.fixed_by = changed_operator(nodes, original, range.newest + 1);
     if (!range.fixed_by.empty()) break;
   }
+  range.oldest = std::max(original, kOldestWritten);
   return range;
 }
 
-std::optional<int> find_common_opset(const Graph& graph, const OpsetRange& range) {
-  for (int opset = range.oldest; opset <= range.newest; ++opset)
-    if (obstacle_at(graph, opset).empty()) return opset;
+std::optional<Language> find_common_language(const Graph& graph, const OpsetRange& range) {
+  for (const Dialect dialect : {Dialect::kStandard, Dialect::kExtended, Dialect::kRuntime})
+    for (int opset = range.oldest; dialect <= range.most && opset <= range.newest; ++opset)
+      if (const Language language = {opset, dialect}; obstacle_in(graph, language).empty()) return language;
   return std::nullopt;
 }
 
-int common_opset(const Graph& graph, const OpsetRange& range) {
-  if (const std::optional<int> opset = find_common_opset(graph, range)) return *opset;
-  const std::string obstacle = obstacle_at(graph, range.newest);
+Language common_language(const Graph& graph, const OpsetRange& range) {
+  if (const std::optional<Language> language = find_common_language(graph, range)) return *language;
+  if (range.newest < kOldestWritten)
+    throw InputError("files are written from opset {} on, where an untouched {} means something else; convert the model "
+                     "to a newer opset first",
+                     kOldestWritten, range.fixed_by);
+  const std::string obstacle = obstacle_in(graph, {range.newest, range.most});
   if (range.fixed_by.empty())
     throw InputError("{} cannot be written for any opset up to {}", obstacle, range.newest);
   throw InputError(

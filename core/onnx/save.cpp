@@ -241,9 +241,9 @@ void export_onnx(const Graph& graph, const ModelInfo& info, const std::filesyste
     const bool fold = options.fold_constants;
     const Graph spelled = proto::spell_out(lower(graph.sample(0), fold), range, fold);
     const Graph bounded = unfolded(spelled, options.max_weight_bytes);
-    const bool can_be_written = proto::find_common_opset(bounded, range).has_value();
+    const bool can_be_written = proto::find_common_language(bounded, range).has_value();
     const Graph& written = can_be_written ? bounded : spelled;
-    return proto::Exporter(written, info, proto::common_opset(written, range), options.symbols)
+    return proto::Exporter(written, info, proto::common_language(written, range), options.symbols)
         .run();
   });
   if (!options.original.empty() && proto::is_unchanged(skeleton, options.original))

@@ -218,10 +218,10 @@ class ShapeCode {
 
   /// As a new node with attributes that ONNX has as inputs.
   bool restore_anew(NodeId node) {
-    const int opset = standard_opset(file_.model());
-    if (!can_write(graph_, node, opset)) return false;
+    const Language language{std::max(standard_opset(file_.model()), kOldestWritten)};
+    if (!can_write(graph_, node, language)) return false;
     onnx::GraphProto scratch;
-    Target target{&scratch, opset, [](const std::string& stem) { return stem; }};
+    Target target{&scratch, language, [](const std::string& stem) { return stem; }};
     std::map<std::string, ValueId> values;
     std::vector<std::string> inputs, outputs;
     for (const ValueId output : graph_.outputs(node))

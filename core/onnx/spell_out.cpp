@@ -74,13 +74,13 @@ std::optional<ValueId> in_older_words(Graph& graph, NodeId node, int opset) {
 
 }  // namespace
 
-bool replace_newer(Graph& graph, int opset) {
+bool replace_newer(Graph& graph, const Language& language) {
   bool replaced = false;
   for (const NodeId node : graph.nodes()) {
     const bool stays = !is_operation(graph, node) || &graph.op(node) == &opaque_op() ||
-                       can_write(graph, node, opset);
+                       can_write(graph, node, language);
     if (stays) continue;
-    const std::optional<ValueId> value = in_older_words(graph, node, opset);
+    const std::optional<ValueId> value = in_older_words(graph, node, language.opset);
     if (!value) continue;
     graph.replace_all_uses(graph.output(node), *value);
     graph.erase_if_dead(node);
@@ -90,8 +90,8 @@ bool replace_newer(Graph& graph, int opset) {
 }
 
 Graph spell_out(Graph graph, const OpsetRange& range, bool fold) {
-  if (find_common_opset(graph, range)) return graph;
-  replace_newer(graph, range.newest);
+  if (find_common_language(graph, range)) return graph;
+  replace_newer(graph, {range.newest, range.most});
   return lower(graph, fold);
 }
 

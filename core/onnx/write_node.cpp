@@ -241,14 +241,14 @@ void fill_required_inputs(int opset, onnx::NodeProto* node, Target& target) {
 void write_moved_attributes(const Graph& graph, NodeId id, const Attributes& attributes,
                             onnx::NodeProto* node, Target& target) {
   for (const MovedAttribute& row : kMoved) {
-    if (!graph.op(id).is(row.op) || target.opset < row.since) continue;
+    if (!graph.op(id).is(row.op) || target.language.opset < row.since) continue;
     const AttrValue* value = attributes.find(row.attribute);
     node->add_input(value == nullptr ? "" : add_moved(graph, id, row, *value, target));
   }
   if (graph.op(id).is("OneHot")) node->mutable_input()->SwapElements(1, 2);
   while (node->input_size() > 0 && node->input(node->input_size() - 1).empty())
     node->mutable_input()->RemoveLast();
-  fill_required_inputs(target.opset, node, target);
+  fill_required_inputs(target.language.opset, node, target);
 }
 
 /// The shape of a convolution's filter.
@@ -293,6 +293,68 @@ bool may_have_types(const Graph& graph, NodeId node, const onnx::OpSchema& schem
   return true;
 }
 
+/// Whether the standard has the node at that opset.
+bool in_standard(const Graph& graph, NodeId node, int opset) {
+  const OpSchema& op = graph.op(node);
+  const onnx::OpSchema* schema = schema_at(name_at(op, opset), opset);
+  if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
+  if (!may_have_types(graph, node, *schema, opset)) return false;
+  for (const auto& [name, value] : graph.attributes(node).entries())
+    if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
+        !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))
+      return false;
+  return true;
+}
+
+Dialect dialect_of(const RuntimeForm& form) {
+  return is_standard_domain(std::string(form.domain)) ? Dialect::kRuntime : Dialect::kExtended;
+}
+
+onnx::AttributeProto::AttributeType attribute_type(const AttrValue& value) {
+  constexpr onnx::AttributeProto::AttributeType kTypes[] = {
+      onnx::AttributeProto::INT,  onnx::AttributeProto::FLOAT,  onnx::AttributeProto::STRING,
+      onnx::AttributeProto::INTS, onnx::AttributeProto::FLOATS, onnx::AttributeProto::STRINGS};
+  return kTypes[value.index()];
+}
+
+void write_runtime_form(const Graph& graph, NodeId id, const RuntimeForm& form,
+                        const std::vector<std::string>& outputs, onnx::NodeProto* node) {
+  node->set_domain(std::string(form.domain));
+  node->set_op_type(std::string(form.name));
+  while (node->input(node->input_size() - 1).empty()) node->mutable_input()->RemoveLast();
+  for (size_t i = 0; i < form.places.size(); ++i) {
+    if (i > 0 && graph.use_count(graph.output(id, static_cast<int>(i))) == 0) continue;
+    while (node->output_size() < form.places[i]) node->add_output("");
+    node->add_output(outputs[i]);
+  }
+  for (const auto& [name, value] : graph.attributes(id).entries())
+    if (std::ranges::find(form.said, name) == form.said.end())
+      set_attribute(name, value, attribute_type(value), node);
+}
+
+void write_standard_form(const Graph& graph, NodeId id, const std::vector<std::string>& outputs,
+                         onnx::NodeProto* node, Target& target) {
+  const OpSchema& op = graph.op(id);
+  node->set_op_type(name_at(op, target.language.opset));
+  name_outputs(graph, id, outputs, target.language.opset, node);
+  Attributes attributes = graph.attributes(id);
+  if (op.is("Cast")) {
+    attributes.erase("to");
+    add_integer("to", onnx_type_of(dtype_named(graph.attributes(id).text("to"))), node);
+  }
+  if (const auto filter = filter_of(graph, id))
+    attributes.set("kernel_shape", Shape(filter->begin() + 2, filter->end()));
+  if (op.is("Resize") && target.relative_shapes)
+    attributes = with_scales(attributes, graph.type(graph.inputs(id)[0]).shape);
+  if (op.is("GridSample") && target.language.opset >= kRenamedGridModesSince &&
+      attributes.text("mode") == "bilinear")
+    attributes.set("mode", std::string("linear"));
+  if (op.is("Reshape") && keeps_zero_extent(graph, id)) add_integer("allowzero", 1, node);
+  if (reduces_nothing(graph, id)) add_integer("noop_with_empty_axes", 1, node);
+  write_attributes(op, attributes, target.language.opset, node);
+  write_moved_attributes(graph, id, attributes, node, target);
+}
+
 }  // namespace
 
 std::string Target::add_constant(const Tensor& tensor, const std::string& stem) {
@@ -305,42 +367,22 @@ std::string Target::add_integers(const std::vector<int64_t>& values, const std::
   return add_constant(Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values), stem);
 }
 
-bool can_write(const Graph& graph, NodeId node, int opset) {
-  const OpSchema& op = graph.op(node);
-  const onnx::OpSchema* schema = schema_at(name_at(op, opset), opset);
-  if (schema == nullptr || !has_meaning(graph, node, opset)) return false;
-  if (!may_have_types(graph, node, *schema, opset)) return false;
-  for (const auto& [name, value] : graph.attributes(node).entries())
-    if (!moved(op, name, opset) && !schema->attributes().contains(name) &&
-        !is_default(op, name, value) && !(op.is("Resize") && opset < kNewerResizeSince))
-      return false;
-  return true;
+bool can_write(const Graph& graph, NodeId node, const Language& language) {
+  if (in_standard(graph, node, language.opset)) return true;
+  const RuntimeForm* form = runtime_form(graph.op(node), graph.attributes(node));
+  return form != nullptr && language.dialect >= dialect_of(*form);
 }
+
 
 void write_node(const Graph& graph, NodeId id, const std::string& name,
                 const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Target& target) {
-  const OpSchema& op = graph.op(id);
   onnx::NodeProto node;
-  node.set_op_type(name_at(op, target.opset));
   node.set_name(name);
   for (const std::string& input : inputs) node.add_input(input);
-  name_outputs(graph, id, outputs, target.opset, &node);
-  Attributes attributes = graph.attributes(id);
-  if (op.is("Cast")) {
-    attributes.erase("to");
-    add_integer("to", onnx_type_of(dtype_named(graph.attributes(id).text("to"))), &node);
-  }
-  if (const auto filter = filter_of(graph, id))
-    attributes.set("kernel_shape", Shape(filter->begin() + 2, filter->end()));
-  if (op.is("Resize") && target.relative_shapes)
-    attributes = with_scales(attributes, graph.type(graph.inputs(id)[0]).shape);
-  if (op.is("GridSample") && target.opset >= kRenamedGridModesSince &&
-      attributes.text("mode") == "bilinear")
-    attributes.set("mode", std::string("linear"));
-  if (op.is("Reshape") && keeps_zero_extent(graph, id)) add_integer("allowzero", 1, &node);
-  if (reduces_nothing(graph, id)) add_integer("noop_with_empty_axes", 1, &node);
-  write_attributes(op, attributes, target.opset, &node);
-  write_moved_attributes(graph, id, attributes, &node, target);
+  if (in_standard(graph, id, target.language.opset))
+    write_standard_form(graph, id, outputs, &node, target);
+  else
+    write_runtime_form(graph, id, *runtime_form(graph.op(id), graph.attributes(id)), outputs, &node);
   *target.graph->add_node() = std::move(node);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/onnx/opset.h"
 #include "core/onnx/proto.h"
 
 namespace reverie::proto {
@@ -12,7 +13,7 @@ namespace reverie::proto {
 /// Where nodes go, and which operator set they speak.
 struct Target {
   onnx::GraphProto* graph;
-  int opset;
+  Language language;
   /// A name that nothing else has, from a stem.
   std::function<std::string(const std::string&)> fresh_name;
   /// Extents may change: Reshape copies the leading ones that it keeps and infers the next, Resize
@@ -24,12 +25,12 @@ struct Target {
   std::string add_integers(const std::vector<int64_t>& values, const std::string& stem);
 };
 
-/// What ONNX calls the operator at that opset.
+/// What the standard calls the operator at that opset.
 std::string name_at(const OpSchema& op, int opset);
 
-/// Whether a node of a lowered graph, not opaque, can be written at that opset: the operator exists
+/// Whether a node of a lowered graph, not opaque, can be written in that language: the operator exists
 /// there, takes these element types and can say what the attributes mean.
-bool can_write(const Graph& graph, NodeId node, int opset);
+bool can_write(const Graph& graph, NodeId node, const Language& language);
 
 /// Writes it; attributes that are inputs in ONNX become initializers.
 void write_node(const Graph& graph, NodeId node, const std::string& name,

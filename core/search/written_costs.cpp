@@ -30,7 +30,7 @@ class WrittenCosts : public CostModel {
     return cache_.find_or(signature, [&] {
       if (signature.op == &opaque_op()) return costs_->cost(signature);
       Graph graph = single_operator(signature);
-      return proto::replace_newer(graph, opset_) ? graph_cost(*costs_, graph)
+      return proto::replace_newer(graph, {opset_}) ? graph_cost(*costs_, graph)
                                                  : costs_->cost(signature);
     });
   }

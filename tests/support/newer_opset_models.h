@@ -85,6 +85,10 @@ inline const std::vector<NewerNodes>& newer_nodes() {
       {20, sample_points() + "y = GridSample <mode = \"linear\", align_corners = 1> (x, g)",
        sample_points() + "y = GridSample <mode = \"bilinear\", align_corners = 1> (x, g)"},
       {20, sample_points() + "y = GridSample(x, g)", sample_points() + "y = GridSample(x, g)"},
+      {22, "m = MaxPool <kernel_shape = [2, 2]> (x) y = HardSwish(m)",
+       "m = MaxPool <kernel_shape = [2, 2]> (x) y = HardSwish(m)"},
+      {24, "i = Cast <to = 6, round_mode = \"up\"> (x) y = Cast <to = 1> (i)",
+       "i = Cast <to = 6> (x) y = Cast <to = 1> (i)"},
       {19,
        "s = Constant <value = float {0.5}> () z = Constant <value = int8 {3}> () "
        "q = QuantizeLinear <saturate = 1> (x, s, z) y = DequantizeLinear (q, s, z)",
@@ -138,6 +142,10 @@ inline const std::vector<NewerNodes>& nodes_of_newer_operators() {
        at_tuples + "e = GatherND(x, i) m = Max(e, u) y = ScatterND(x, i, m)"},
       {21, at_tuples + "y = ScatterND <reduction = \"min\"> (x, i, u)",
        at_tuples + "e = GatherND(x, i) m = Min(e, u) y = ScatterND(x, i, m)"},
+      {23, constant("g", "float[5]", "1, 2, 3, 4, 5") + "y = RMSNormalization <axis = 3, epsilon = 0.1> (x, g)",
+       constant("g", "float[5]", "1, 2, 3, 4, 5") + constant("e", "float", "0.1") +
+           "q = Mul(x, x) m = ReduceMean <axes = [3]> (q) a = Add(m, e) r = Sqrt(a) n = Div(x, r) y = Mul(n, g)"},
+      {24, "y = Swish <alpha = 0.5> (x)", half + "a = Mul(x, h) s = Sigmoid(a) y = Mul(x, s)"},
   };
   return rows;
 }
@@ -157,6 +165,11 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
        list("s", "3, 3", 2) +
            "y = Resize <axes = [2, 3], antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3", false},
+      {23, constant("c", "float[9, 2]", "0") + list("p", "1") + "y = RotaryEmbedding(x, c, c)", "2, 4, 5, 5"},
+      {24, "y = Attention(x, x, x)", "2, 4, 5, 5"},
+      {23, "p, k, y = Attention(x, x, x, , x, x)", "2, 4, 10, 5"},
+      {24, list("p", "0, 2", 2) + "y = TensorScatter(x, x, p)", "2, 4, 5, 5"},
+      {23, "f = Cast <to = 23> (x) y = Cast <to = 1> (f)", "2, 4, 5, 5"},
       {18, list("s", "2, 4, 3, 3", 4) + "y = Resize <antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3"},
   };

@@ -101,13 +101,30 @@ To converted(From x) {
   return static_cast<To>(x);
 }
 
+double exact_gelu(double x) { return x / 2 * (1 + std::erf(x / std::numbers::sqrt2)); }
+double gelu_by_tanh(double x) {
+  const double root = std::sqrt(2 / std::numbers::pi);
+  return x / 2 * (1 + std::tanh(root * (x + 0.044715 * x * x * x)));
+}
+
 /// Hendrycks and Gimpel 2016; by tanh, it is their approximation.
 std::vector<Tensor> gelu(const KernelCall& call) {
-  if (call.attributes.text("approximate") == "none")
-    return mapped<double>(call, [](double x) { return x / 2 * (1 + std::erf(x / std::numbers::sqrt2)); });
-  const double root = std::sqrt(2 / std::numbers::pi);
-  return mapped<double>(
-      call, [=](double x) { return x / 2 * (1 + std::tanh(root * (x + 0.044715 * x * x * x))); });
+  const bool exact = call.attributes.text("approximate") == "none";
+  return mapped<double>(call, exact ? exact_gelu : gelu_by_tanh);
+}
+
+std::vector<Tensor> bias_gelu(const KernelCall& call) {
+  Tensor result = call.new_output();
+  const auto function = call.attributes.text("approximate") == "none" ? exact_gelu : gelu_by_tanh;
+  const auto in = call.inputs[0].data<double>(), bias = call.inputs[1].data<double>();
+  const auto out = result.data<double>();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = function(in[i] + bias[i % bias.size()]);
+  return {result};
+}
+
+std::vector<Tensor> swish(const KernelCall& call) {
+  const double alpha = call.attributes.number("alpha");
+  return mapped<double>(call, [=](double x) { return x / (1 + std::exp(-alpha * x)); });
 }
 
 std::vector<Tensor> selu(const KernelCall& call) {
@@ -358,6 +375,8 @@ std::vector<KernelRow> unary_kernels() {
           {"Celu", celu},
           {"ThresholdedRelu", thresholded_relu},
           {"Gelu", gelu},
+          {"BiasGelu", bias_gelu},
+          {"Swish", swish},
           {"Sin", map_real<sine>},
           {"Cos", map_real<cosine>},
           {"Tan", map_real<tangent>},

@@ -30,22 +30,30 @@ void epilogue(const KernelCall& call, Tensor& result, double bias_scale) {
   activate(call.attributes.text("activation"), result.data<T>());
 }
 
+/// How the last two axes are read.
+struct Reading {
+  bool trans_a = false, trans_b = false;
+  double alpha = 1;
+};
+
 template <typename T>
-Tensor multiply(const KernelCall& call) {
+Tensor multiply(const KernelCall& call, const Reading& reading = {}) {
   Tensor result = call.new_output();
   Shape a = call.inputs[kA].shape();
   Shape b = call.inputs[kB].shape();
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
-  const int64_t rows = a[a.size() - 2];
-  const int64_t inner = a.back();
-  const int64_t columns = b.back();
+  const auto last = [](const Shape& shape, bool other) { return shape[shape.size() - (other ? 2 : 1)]; };
+  const int64_t rows = last(a, !reading.trans_a);
+  const int64_t inner = last(a, reading.trans_a);
+  const int64_t columns = last(b, reading.trans_b);
   const Shape batch_a(a.begin(), a.end() - 2);
   const Shape batch_b(b.begin(), b.end() - 2);
   const Shape batch = broadcast(batch_a, batch_b);
   const Gemm sizes{.rows = rows, .columns = columns, .inner = inner,
-                   .lda = std::max<int64_t>(inner, 1), .ldb = std::max<int64_t>(columns, 1),
-                   .ldc = std::max<int64_t>(columns, 1)};
+                   .trans_a = reading.trans_a, .trans_b = reading.trans_b,
+                   .lda = std::max<int64_t>(a.back(), 1), .ldb = std::max<int64_t>(b.back(), 1),
+                   .ldc = std::max<int64_t>(columns, 1), .alpha = reading.alpha};
   const T* left = call.inputs[kA].data<T>().data();
   const T* right = call.inputs[kB].data<T>().data();
   T* out = result.data<T>().data();
@@ -66,6 +74,13 @@ std::vector<Tensor> matmul(const KernelCall& call) {
     epilogue<T>(call, result, 1);
     return std::vector<Tensor>{result};
   });
+}
+
+std::vector<Tensor> fused_matmul(const KernelCall& call) {
+  const Attributes& attributes = call.attributes;
+  return {multiply<double>(call, {.trans_a = attributes.integer("transA") != 0,
+                                  .trans_b = attributes.integer("transB") != 0,
+                                  .alpha = attributes.number("alpha")})};
 }
 
 std::vector<Tensor> general_product(const KernelCall& call) {
@@ -143,7 +158,8 @@ std::vector<Tensor> einsum(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> linear_kernels() {
-  return {{"MatMul", matmul}, {"Gemm", general_product}, {"Einsum", einsum}};
+  return {{"MatMul", matmul}, {"Gemm", general_product}, {"Einsum", einsum},
+          {"FusedMatMul", fused_matmul}};
 }
 
 }  // namespace reverie::reference

@@ -90,13 +90,91 @@ std::vector<Tensor> lp_normalization(const KernelCall& call) {
   return {result};
 }
 
+std::vector<double> broadcast_to(const Tensor& value, const Shape& shape) {
+  std::vector<double> result(static_cast<size_t>(element_count(shape)));
+  const auto in = value.data<double>();
+  for_each_run(shape, {broadcast_strides(value.shape(), shape)}, [&](const Run& run) {
+    for (int64_t i = 0; i < run.count; ++i)
+      result[static_cast<size_t>(run.first + i)] =
+          in[static_cast<size_t>(run.offsets[0] + i * run.steps[0])];
+  });
+  return result;
+}
+
+/// Each run of `scale.size()` elements on its own, as RMSNormalization or as LayerNormalization does.
+void normalize_runs(std::span<double> data, std::span<const double> scale, std::span<const double> bias,
+                    double epsilon, bool centred) {
+  const size_t size = scale.size();
+  const auto count = static_cast<double>(size);
+  for (size_t at = 0; size > 0 && at < data.size(); at += size) {
+    const auto x = data.subspan(at, size);
+    double mean = 0, squares = 0;
+    for (const double value : x) mean += centred ? value / count : 0;
+    for (const double value : x) squares += (value - mean) * (value - mean);
+    const double factor = 1 / std::sqrt(squares / count + epsilon);
+    for (size_t i = 0; i < size; ++i)
+      x[i] = (x[i] - mean) * factor * scale[i] + (bias.empty() ? 0 : bias[i]);
+  }
+}
+
+std::vector<Tensor> normalized_over_last_axes(const KernelCall& call, bool centred) {
+  Tensor result = call.new_output();
+  const Shape& shape = result.shape();
+  const Shape normalized(shape.begin() + call.attributes.integer("axis"), shape.end());
+  const std::vector<double> bias =
+      call.has_input(2) ? broadcast_to(call.inputs[2], normalized) : std::vector<double>();
+  std::ranges::copy(call.inputs[0].data<double>(), result.data<double>().begin());
+  normalize_runs(result.data<double>(), broadcast_to(call.inputs[1], normalized), bias,
+                 call.attributes.number("epsilon"), centred);
+  return {result};
+}
+
+std::vector<Tensor> layer_normalization(const KernelCall& call) {
+  return normalized_over_last_axes(call, true);
+}
+
+std::vector<Tensor> rms_normalization(const KernelCall& call) {
+  return normalized_over_last_axes(call, false);
+}
+
+/// `bias`: the input that is added, too.
+std::vector<Tensor> skip_normalization(const KernelCall& call, size_t bias, bool centred) {
+  const Shape& shape = call.outputs[0].shape;
+  Tensor sum = call.new_output(1), result = call.new_output();
+  const std::vector<double> skip = broadcast_to(call.inputs[1], shape);
+  const auto scale = call.inputs[2].data<double>();
+  const auto in = call.inputs[0].data<double>();
+  for (size_t i = 0; i < in.size(); ++i) {
+    const double added = call.has_input(bias) ? call.inputs[bias].data<double>()[i % scale.size()] : 0;
+    sum.data<double>()[i] = in[i] + skip[i] + added;
+  }
+  std::ranges::copy(sum.data<double>(), result.data<double>().begin());
+  const bool shifts = centred && call.has_input(3);
+  normalize_runs(result.data<double>(), scale,
+                 shifts ? call.inputs[3].data<double>() : std::span<const double>(),
+                 call.attributes.number("epsilon"), centred);
+  return {result, sum};
+}
+
+std::vector<Tensor> skip_layer_normalization(const KernelCall& call) {
+  return skip_normalization(call, 4, true);
+}
+
+std::vector<Tensor> skip_simplified_normalization(const KernelCall& call) {
+  return skip_normalization(call, 3, false);
+}
+
 }  // namespace
 
 std::vector<KernelRow> normalization_kernels() {
   return {{"InstanceNormalization", instance_normalization},
           {"GroupNormalization", group_normalization},
           {"LRN", local_response_normalization},
-          {"LpNormalization", lp_normalization}};
+          {"LpNormalization", lp_normalization},
+          {"LayerNormalization", layer_normalization},
+          {"RMSNormalization", rms_normalization},
+          {"SkipLayerNormalization", skip_layer_normalization},
+          {"SkipSimplifiedLayerNormalization", skip_simplified_normalization}};
 }
 
 }  // namespace reverie::reference

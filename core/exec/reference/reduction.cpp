@@ -95,40 +95,6 @@ std::vector<Tensor> batch_normalization(const KernelCall& call) {
   return {result};
 }
 
-std::vector<double> broadcast_to(const Tensor& value, const Shape& shape) {
-  std::vector<double> result(static_cast<size_t>(element_count(shape)));
-  const auto in = value.data<double>();
-  for_each_run(shape, {broadcast_strides(value.shape(), shape)}, [&](const Run& run) {
-    for (int64_t i = 0; i < run.count; ++i)
-      result[static_cast<size_t>(run.first + i)] =
-          in[static_cast<size_t>(run.offsets[0] + i * run.steps[0])];
-  });
-  return result;
-}
-
-std::vector<Tensor> layer_normalization(const KernelCall& call) {
-  Tensor result = call.new_output();
-  const Shape& shape = result.shape();
-  const Shape normalized(shape.begin() + call.attributes.integer("axis"), shape.end());
-  const std::vector<double> scale = broadcast_to(call.inputs[1], normalized);
-  const std::vector<double> bias = call.has_input(2) ? broadcast_to(call.inputs[2], normalized)
-                                                     : std::vector<double>(scale.size(), 0.0);
-  const double epsilon = call.attributes.number("epsilon");
-  const auto in = call.inputs[0].data<double>();
-  const auto out = result.data<double>();
-  const size_t size = scale.size();
-  for (size_t at = 0; at < in.size(); at += size) {
-    const auto x = in.subspan(at, size);
-    double mean = 0;
-    for (const double value : x) mean += value / static_cast<double>(size);
-    double variance = 0;
-    for (const double value : x) variance += (value - mean) * (value - mean);
-    const double factor = 1.0 / std::sqrt(variance / static_cast<double>(size) + epsilon);
-    for (size_t i = 0; i < size; ++i) out[at + i] = (x[i] - mean) * factor * scale[i] + bias[i];
-  }
-  return {result};
-}
-
 std::vector<Tensor> product(const KernelCall& call) {
   return visit_number(call.inputs[0].type().dtype, [&](auto zero) {
     return std::vector<Tensor>{reduced(call, decltype(zero){1}, times)};
@@ -196,8 +162,7 @@ std::vector<KernelRow> reduction_kernels() {
           {"ReduceLogSum", log_of_sum},
           {"ReduceLogSumExp", log_of_sum_of_exponentials},
           {"Softmax", softmax},
-          {"BatchNormalization", batch_normalization},
-          {"LayerNormalization", layer_normalization}};
+          {"BatchNormalization", batch_normalization}};
 }
 
 }  // namespace reverie::reference

@@ -125,6 +125,22 @@ OpSchema gelu() {
   return row;
 }
 
+/// Gelu of the sum with a bias along the last axis.
+OpSchema bias_gelu() {
+  OpSchema row = gelu();
+  row.name = "BiasGelu";
+  row.min_inputs = row.max_inputs = 2;
+  row.infer = [infer = row.infer](const OpContext& node) {
+    require_same_dtype(node);
+    const Shape& shape = node.inputs[0].shape;
+    if (shape.empty()) throw InputError("cannot add a bias to a scalar");
+    require_shape(node.inputs[1], {shape.back()}, "the bias");
+    return infer(node);
+  };
+  row.flops = [](const OpContext& node) { return 2 * node.outputs[0].elements(); };
+  return row;
+}
+
 OpSchema modulo() {
   OpSchema row = binary("Mod", require_numeric, false);
   row.attributes = {{.name = "fmod", .fallback = int64_t{0}}};
@@ -224,6 +240,8 @@ std::vector<OpSchema> further_elementwise() {
       unary("Celu", require_floating, {number("alpha", 1.0)}),
       unary("ThresholdedRelu", require_floating, {number("alpha", 1.0)}),
       gelu(),
+      bias_gelu(),
+      unary("Swish", require_floating, {number("alpha", 1.0)}),
   };
   for (const char* name : {"Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
                            "Acosh", "Atanh"})

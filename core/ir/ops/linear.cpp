@@ -135,10 +135,43 @@ OpSchema einsum() {
   return row;
 }
 
+Shape swapped_last(Shape shape, bool swap) {
+  if (swap) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+/// ONNX Runtime's: alpha times the product of tensors whose last two axes may be swapped.
+OpSchema fused_matmul() {
+  OpSchema row;
+  row.name = "FusedMatMul";
+  row.min_inputs = row.max_inputs = 2;
+  row.attributes = {number("alpha", 1.0),
+                    {.name = "transA", .fallback = int64_t{0}},
+                    {.name = "transB", .fallback = int64_t{0}}};
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    if (inputs[kA].rank() < 2) attributes.set("transA", int64_t{0});
+    if (inputs[kB].rank() < 2) attributes.set("transB", int64_t{0});
+  };
+  row.infer = [](const OpContext& node) {
+    require_floating(node.inputs[kA]);
+    TensorType a = node.inputs[kA], b = node.inputs[kB];
+    a.shape = swapped_last(a.shape, node.attributes.integer("transA") != 0);
+    b.shape = swapped_last(b.shape, node.attributes.integer("transB") != 0);
+    const TensorType turned[] = {a, b};
+    const Attributes plain = {{"activation", std::string("none")}};
+    return infer_matmul({turned, {}, plain});
+  };
+  row.flops = [](const OpContext& node) {
+    const bool trans_a = node.attributes.integer("transA") != 0;
+    return 2 * node.outputs[0].elements() * swapped_last(node.inputs[kA].shape, trans_a).back();
+  };
+  return row;
+}
+
 }  // namespace
 
 std::vector<OpSchema> linear() { return {matmul(), gemm()}; }
 
-std::vector<OpSchema> further_linear() { return {einsum()}; }
+std::vector<OpSchema> further_linear() { return {einsum(), fused_matmul()}; }
 
 }  // namespace reverie::ops

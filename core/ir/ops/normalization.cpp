@@ -56,6 +56,50 @@ OpSchema group_normalization() {
   return row;
 }
 
+/// An operator over the axes from `axis` on.
+OpSchema over_last_axes(std::string name, int inputs, int64_t flops_per_element) {
+  OpSchema row = normalizer(
+      std::move(name), inputs,
+      {{.name = "axis", .fallback = int64_t{-1}}, {.name = "epsilon", .fallback = 1e-5}}, flops_per_element);
+  row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
+    normalize_axis_attribute(attributes, "axis", inputs[0].rank());
+  };
+  return row;
+}
+
+/// Mean of squares (2), quotient, scale.
+OpSchema rms_normalization() {
+  OpSchema row = over_last_axes("RMSNormalization", 2, 4);
+  row.infer = [](const OpContext& node) {
+    const TensorType& x = node.inputs[0];
+    require_same_dtype(node);
+    require_floating(x);
+    const int axis = normalize_axis(node.attributes.integer("axis"), x.rank());
+    require_broadcasts_to(node.inputs[1], Shape(x.shape.begin() + axis, x.shape.end()), "the scale");
+    return Types{x};
+  };
+  return row;
+}
+
+/// ONNX Runtime's (input, skip, scale, then as many optional vectors): the sum of input, skip and the last of
+/// the vectors, normalised along the last axis, and the sum itself.
+OpSchema skip_normalization(std::string name, int inputs, int64_t flops_per_element) {
+  OpSchema row = normalizer(std::move(name), inputs, {{.name = "epsilon", .fallback = 1e-12}}, flops_per_element);
+  row.min_inputs = 3;
+  row.min_outputs = row.max_outputs = 2;
+  row.infer = [](const OpContext& node) {
+    const TensorType& x = node.inputs[0];
+    require_same_dtype(node);
+    require_floating(x);
+    if (x.rank() < 1) throw InputError("cannot normalise a scalar");
+    require_broadcasts_to(node.inputs[1], x.shape, "the skip");
+    for (size_t i = 2; i < node.inputs.size(); ++i)
+      if (node.has_input(i)) require_shape(node.inputs[i], {x.shape.back()}, "a scale or bias");
+    return Types{x, x};
+  };
+  return row;
+}
+
 /// Square, sum (2), scale, power (2), quotient.
 OpSchema local_response_normalization() {
   OpSchema row = normalizer("LRN", 1,
@@ -99,6 +143,12 @@ OpSchema lp_normalization() {
 std::vector<OpSchema> normalization() {
   return {instance_normalization(), local_response_normalization(), lp_normalization(),
           group_normalization()};
+}
+
+std::vector<OpSchema> further_normalization() {
+  // As RMSNormalization and LayerNormalization have, and two sums.
+  return {rms_normalization(), skip_normalization("SkipLayerNormalization", 5, 10),
+          skip_normalization("SkipSimplifiedLayerNormalization", 4, 6)};
 }
 
 }  // namespace reverie::ops

@@ -27,12 +27,14 @@ using testing::OperatorCase;
 
 class OperatorRoundTrip : public ::testing::TestWithParam<OperatorCase> {};
 
-/// An opset that has every operator of the graph.
+/// An opset that has every operator of the graph, or a file for ONNX Runtime.
 ModelInfo info_with(const Graph& graph) {
   ModelInfo info;
-  for (const NodeId node : graph.nodes())
-    if (graph.is_work(node) && !proto::can_write(graph, node, proto::kNewestInLibrary))
-      info.opset_imports[""] = kNewestOpset;
+  for (const NodeId node : graph.nodes()) {
+    if (!graph.is_work(node) || proto::can_write(graph, node, {proto::kNewestInLibrary})) continue;
+    if (proto::can_write(graph, node, {kNewestOpset})) info.opset_imports[""] = kNewestOpset;
+    else info.for_onnx_runtime = true;
+  }
   return info;
 }
 

@@ -112,12 +112,13 @@ bool SecondOpinion::ask_at(const std::string& where, const Graph& graph, int ops
                            const std::vector<NamedTensor>& inputs) {
   const proto::OpsetRange range = {opset, opset, {}};
   const Graph spelled = proto::spell_out(lower(graph), range, true);
-  if (!proto::find_common_opset(spelled, range)) return false;
+  const auto language = proto::find_common_language(spelled, range);
+  if (!language) return false;
   ModelInfo info;
   info.opset_imports = {{"", opset}};
   info.ir_version = 0;
   const std::filesystem::path file = folder_ / "model.onnx";
-  proto::save(proto::Exporter(spelled, info, opset).run(), file, int64_t{1} << 30);
+  proto::save(proto::Exporter(spelled, info, *language).run(), file, int64_t{1} << 30);
   ask(fmt::format("{} at opset {}", where, opset), file, graph, inputs);
   return true;
 }

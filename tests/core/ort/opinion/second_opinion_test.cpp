@@ -70,9 +70,11 @@ std::optional<Graph> graph_of(const std::filesystem::path& file,
   return std::move(model.graph);
 }
 
+constexpr int kNewestOfRuntime = 21;  // the newest opset that the installed ONNX Runtime takes
+
 /// Whether one of its operators changed at that opset.
 bool has_news(const Graph& graph, int opset) {
-  return opset == kOldestOpset || opset == kNewestOpset ||
+  return opset == proto::kOldestWritten || opset == kNewestOfRuntime ||
          std::ranges::any_of(graph.nodes(), [&](NodeId node) {
            return proto::since_version(graph.op(node).name, opset) == opset;
          });
@@ -94,7 +96,7 @@ TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
       const auto graph = graph_of(file, inputs);
       if (!graph) return;
       opinion_->ask(name, file, inputs);
-      for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+      for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
         if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, opset, inputs);
     });
   }
@@ -107,13 +109,13 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
   for (uint64_t seed = 1; seed <= kGraphs; ++seed) {
     const Graph graph = random_graph(seed, 12);
     const auto inputs = ort::random_inputs(graph, seed);
-    for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+    for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
       try_to(fmt::format("random graph {}", seed), [&] {
         written[opset] +=
             opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
       });
   }
-  for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset)
+  for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
     EXPECT_GE(written[opset], kGraphs / 4) << opset;
   EXPECT_GE(opinion_->compared(), 900);
 }
@@ -121,6 +123,7 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
 TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
   std::vector<NewerNodes> rows = newer_nodes();
   std::ranges::copy(nodes_of_newer_operators(), std::back_inserter(rows));
+  std::erase_if(rows, [](const NewerNodes& row) { return row.opset > kNewestOfRuntime; });
   for (const NewerNodes& row : rows)
     try_to(row.nodes, [&] {
       onnx::ModelProto model = parse(newer_model(row.opset, row.nodes));
@@ -150,7 +153,7 @@ std::optional<onnx::ModelProto> model_of(int opset, const std::string& nodes) {
 TEST_F(SecondOpinionTest, AgreesOnTheFormsOfEveryOpset) {
   int refused = 0, known = 0;
   for (const std::string& nodes : forms_of_operators())
-    for (int opset = kOldestOpset; opset <= kNewestOpset; ++opset) {
+    for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset) {
       const auto model = model_of(opset, nodes);
       ASSERT_TRUE(model) << nodes;
       write_message(*model, folder_ / "model.onnx");
