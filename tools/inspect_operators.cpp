@@ -59,7 +59,7 @@ Json json_of(const OperatorLine& line) {
 std::string text_of(const OperatorLine& line) {
   const auto mark = [](bool has) { return has ? "yes" : "-"; };
   const std::string opsets =
-      line.onnx.names.empty() ? "-" : fmt::format("{}-{}", line.onnx.oldest, line.onnx.newest);
+      line.onnx.oldest == 0 ? "-" : fmt::format("{}-{}", line.onnx.oldest, line.onnx.newest);
   return fmt::format(kLine, line.name, fmt::format("{}", fmt::join(line.onnx.names, ", ")), opsets,
                      mark(line.reference), mark(line.cpu), mark(line.cuda), line.rules);
 }
@@ -70,14 +70,22 @@ std::string inspect_operators(bool json) {
   std::vector<OperatorLine> lines;
   for (const OpSchema& op : all_ops()) lines.push_back(line_of(op));
   std::ranges::sort(lines, {}, &OperatorLine::name);
+  const OtherOperators others = other_operators();
   if (json) {
     Json::Array list;
     for (const OperatorLine& line : lines) list.push_back(json_of(line));
-    return Json{{"kind", "operators"}, {"operators", list}}.dump() + "\n";
+    return Json{{"kind", "operators"},
+                {"operators", list},
+                {"read_as_others", others.read},
+                {"untouched", others.untouched}}
+               .dump() +
+           "\n";
   }
   std::string text =
       fmt::format(kLine, "operator", "in ONNX", "opsets", "reference", "cpu", "cuda", "rules");
   for (const OperatorLine& line : lines) text += text_of(line);
+  text += fmt::format("\nread as others: {}\ncarried through untouched: {}\n", fmt::join(others.read, ", "),
+                      fmt::join(others.untouched, ", "));
   return text;
 }
 

@@ -98,6 +98,13 @@ void check_flags(const Attributes& attributes) {
   }
 }
 
+Converter standard_rule(std::string_view op) {
+  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule, recurrent_rule,
+                            indexing_rule, loss_rule, signal_rule, added_rule})
+    if (const Converter rule = family(op)) return rule;
+  return nullptr;
+}
+
 std::optional<Values> convert(Source& source) {
   check_flags(source.attributes);
   const std::string_view op = source.node.op_type();
@@ -107,10 +114,8 @@ std::optional<Values> convert(Source& source) {
     return std::nullopt;
   }
   if (source.opset < kOldestWritten) return convert_older(source);
-  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule,
-                            recurrent_rule, indexing_rule, added_rule})
-    if (const Converter rule = family(op)) return rule(source);
-  return convert_as_is(source);
+  const Converter rule = standard_rule(op);
+  return rule != nullptr ? rule(source) : convert_as_is(source);
 }
 
 }  // namespace reverie::proto

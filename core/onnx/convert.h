@@ -77,6 +77,8 @@ Converter arithmetic_rule(std::string_view op);
 Converter image_rule(std::string_view op);
 Converter recurrent_rule(std::string_view op);
 Converter indexing_rule(std::string_view op);
+Converter loss_rule(std::string_view op);
+Converter signal_rule(std::string_view op);
 /// Of operators that ONNX Runtime has in the standard's domain, and of those in its own.
 Converter added_rule(std::string_view op);
 Converter runtime_rule(std::string_view op);
@@ -89,6 +91,8 @@ bool are_usual(std::span<const int64_t> numbers, int64_t least);
 /// Extents of the filter, which is input `filter`, without those of channels. Takes out the
 /// attribute `kernel_shape`. InputError when that differs, or there is no filter.
 Shape take_kernel(Source& source, size_t filter = 1);
+/// The rule of an operator of the standard at kOldestWritten or later; nullptr where it needs none.
+Converter standard_rule(std::string_view op);
 /// Operators whose meaning the table shares.
 std::optional<Values> convert_as_is(Source& source);
 

@@ -57,14 +57,19 @@ std::optional<Values> constant_of_shape(Source& source) {
 
 std::optional<Values> identity(Source& source) { return source.inputs; }
 
+/// Where nothing is dropped, the mask is true everywhere.
 std::optional<Values> dropout(Source& source) {
-  if (source.wants_output(1)) return std::nullopt;
+  constexpr int kMaskSettledSince = 12;
+  if (source.wants_output(1) && source.opset < kMaskSettledSince) return std::nullopt;
   if (source.has_input(2)) {
     const auto training = source.constant(2);
     if (!training || training->elements() != 1 || training->to_integers()[0] != 0)
       return std::nullopt;
   }
-  return Values{source.inputs[0]};
+  Values results = {source.inputs[0]};
+  if (source.wants_output(1))
+    results.push_back(source.graph.add_constant(Weight::constant({DType::kBool, source.type(0).shape}, 1)));
+  return results;
 }
 
 std::optional<Values> shape_of(Source& source) {

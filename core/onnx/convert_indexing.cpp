@@ -38,6 +38,8 @@ std::optional<Values> cumulative_sum(Source& source) {
 /// Before opset 11 a negative index was out of range.
 std::optional<Values> one_hot(Source& source) {
   if (source.opset < 11 || source.inputs.size() != 3) return std::nullopt;
+  if (is_floating(source.type(0).dtype))
+    source.inputs[0] = source.add("Cast", {source.inputs[0]}, {{"to", std::string("int64")}})[0];
   if (!take_integer(source, "depth", 1)) return std::nullopt;
   source.inputs.erase(source.inputs.begin() + 1);
   return convert_as_is(source);

@@ -1,6 +1,9 @@
 #include "core/onnx/runtime_forms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -9,7 +12,22 @@
 namespace reverie::proto {
 namespace {
 
-bool is_exact(const Attributes& attributes) { return attributes.text("approximate") == "none"; }
+/// Where there are two, the second approximates by tanh.
+std::span<const RuntimeForm> forms_of(const OpSchema& op) {
+  static const RuntimeForm fast_gelu = {kRuntimeDomain, "FastGelu", {"approximate"}, {0}};
+  static const std::unordered_map<std::string_view, std::vector<RuntimeForm>> forms = {
+      {"LayerNormalization", {{"", "LayerNormalization", {}, {0}}}},
+      {"RMSNormalization", {{"", "SimplifiedLayerNormalization", {}, {0}}}},
+      {"FusedMatMul", {{kRuntimeDomain, "FusedMatMul", {}, {0}}}},
+      {"Gelu", {{kRuntimeDomain, "Gelu", {"approximate"}, {0}}, fast_gelu}},
+      {"BiasGelu", {{kRuntimeDomain, "BiasGelu", {"approximate"}, {0}}, fast_gelu}},
+      {"Swish", {{kRuntimeDomain, "QuickGelu", {}, {0}}}},
+      {"SkipLayerNormalization", {{kRuntimeDomain, "SkipLayerNormalization", {}, {0, 3}}}},
+      {"SkipSimplifiedLayerNormalization", {{kRuntimeDomain, "SkipSimplifiedLayerNormalization", {}, {0, 3}}}},
+  };
+  const auto at = forms.find(op.name);
+  return at == forms.end() ? std::span<const RuntimeForm>() : std::span(at->second);
+}
 
 }  // namespace
 
@@ -34,21 +52,16 @@ bool speaks_runtime(const onnx::NodeProto& node, int opset) {
 }
 
 const RuntimeForm* runtime_form(const OpSchema& op, const Attributes& attributes) {
-  static const RuntimeForm gelu = {kRuntimeDomain, "Gelu", {"approximate"}, {0}};
-  static const RuntimeForm bias_gelu = {kRuntimeDomain, "BiasGelu", {"approximate"}, {0}};
-  static const RuntimeForm fast_gelu = {kRuntimeDomain, "FastGelu", {"approximate"}, {0}};
-  static const std::unordered_map<std::string_view, RuntimeForm> others = {
-      {"LayerNormalization", {"", "LayerNormalization", {}, {0}}},
-      {"RMSNormalization", {"", "SimplifiedLayerNormalization", {}, {0}}},
-      {"FusedMatMul", {kRuntimeDomain, "FusedMatMul", {}, {0}}},
-      {"Swish", {kRuntimeDomain, "QuickGelu", {}, {0}}},
-      {"SkipLayerNormalization", {kRuntimeDomain, "SkipLayerNormalization", {}, {0, 3}}},
-      {"SkipSimplifiedLayerNormalization", {kRuntimeDomain, "SkipSimplifiedLayerNormalization", {}, {0, 3}}},
-  };
-  if (op.is("Gelu")) return is_exact(attributes) ? &gelu : &fast_gelu;
-  if (op.is("BiasGelu")) return is_exact(attributes) ? &bias_gelu : &fast_gelu;
-  const auto at = others.find(op.name);
-  return at == others.end() ? nullptr : &at->second;
+  const auto forms = forms_of(op);
+  const bool takes_second = forms.size() > 1 && attributes.text("approximate") == "tanh";
+  return forms.empty() ? nullptr : &forms[takes_second ? 1 : 0];
+}
+
+std::vector<std::string> runtime_names(const OpSchema& op) {
+  std::vector<std::string> names;
+  for (const RuntimeForm& form : forms_of(op))
+    names.push_back(fmt::format("{}{}{}", form.domain, form.domain.empty() ? "" : "::", form.name));
+  return names;
 }
 
 }  // namespace reverie::proto

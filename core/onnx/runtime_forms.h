@@ -37,4 +37,7 @@ struct RuntimeForm {
 /// nullptr where ONNX Runtime has no such operator beyond the standard.
 const RuntimeForm* runtime_form(const OpSchema& op, const Attributes& attributes);
 
+/// All names that ONNX Runtime has for the row beyond the standard: "com.microsoft::Gelu".
+std::vector<std::string> runtime_names(const OpSchema& op);
+
 }  // namespace reverie::proto

@@ -48,7 +48,8 @@ struct Case {
 
 /// Index of the first input that the table has as an attribute; -1 where all are values.
 inline int first_shaping_input(const std::string& op) {
-  static const std::set<std::string> from_first = {"ConstantOfShape", "Range", "NonZero"};
+  static const std::set<std::string> from_first = {"ConstantOfShape", "Range",          "NonZero",        "HannWindow",
+                                                   "HammingWindow",   "BlackmanWindow", "MelWeightMatrix"};
   static const std::set<std::string> from_second = {
       "Reshape",  "Expand", "Slice",     "Pad",       "Clip",    "Split",
       "Squeeze",  "Tile",   "Unsqueeze", "ReduceSum", "Dropout", "Resize",
@@ -64,11 +65,14 @@ inline void bake_shaping_inputs(Case* test) {
     const int first = first_shaping_input(node.op_type());
     for (int i = first; first >= 0 && i < node.input_size(); ++i) baked.insert(node.input(i));
   }
+  const auto& nodes = test->model.graph().node();
+  const bool counts = std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Range"; });
   std::vector<onnx::TensorProto> kept;
   for (int i = 0; i < test->model.graph().input_size(); ++i) {
     const std::string& name = test->model.graph().input(i).name();
     onnx::TensorProto tensor = test->inputs.at(static_cast<size_t>(i));
     tensor.set_name(name);
+    if (counts && tensor.dims_size() == 0) baked.insert(name);
     if (baked.contains(name))
       *test->model.mutable_graph()->add_initializer() = tensor;
     else
