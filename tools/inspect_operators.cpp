@@ -84,8 +84,8 @@ std::string inspect_operators(bool json) {
   std::string text =
       fmt::format(kLine, "operator", "in ONNX", "opsets", "reference", "cpu", "cuda", "rules");
   for (const OperatorLine& line : lines) text += text_of(line);
-  text += fmt::format("\nread as others: {}\ncarried through untouched: {}\n", fmt::join(others.read, ", "),
-                      fmt::join(others.untouched, ", "));
+  text += fmt::format("\nread as others: {}\ncarried through untouched: {}\n",
+                      fmt::join(others.read, ", "), fmt::join(others.untouched, ", "));
   return text;
 }
 

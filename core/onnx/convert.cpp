@@ -99,8 +99,8 @@ void check_flags(const Attributes& attributes) {
 }
 
 Converter standard_rule(std::string_view op) {
-  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule, recurrent_rule,
-                            indexing_rule, loss_rule, signal_rule, added_rule})
+  for (const auto family : {constant_rule, shape_rule, window_rule, arithmetic_rule, image_rule,
+                            recurrent_rule, indexing_rule, loss_rule, signal_rule, added_rule})
     if (const Converter rule = family(op)) return rule;
   return nullptr;
 }

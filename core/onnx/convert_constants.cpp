@@ -68,7 +68,8 @@ std::optional<Values> dropout(Source& source) {
   }
   Values results = {source.inputs[0]};
   if (source.wants_output(1))
-    results.push_back(source.graph.add_constant(Weight::constant({DType::kBool, source.type(0).shape}, 1)));
+    results.push_back(
+        source.graph.add_constant(Weight::constant({DType::kBool, source.type(0).shape}, 1)));
   return results;
 }
 

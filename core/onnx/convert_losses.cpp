@@ -27,9 +27,11 @@ ValueId loss_of(Source& source, ValueId log_probabilities) {
   }
   const Attributes channel = {{"axes", std::vector<int64_t>{1}}};
   const ValueId places = source.add("Unsqueeze", {target}, channel)[0];
-  const ValueId picked = source.add("GatherElements", {log_probabilities, places}, {{"axis", int64_t{1}}})[0];
+  const ValueId picked =
+      source.add("GatherElements", {log_probabilities, places}, {{"axis", int64_t{1}}})[0];
   ValueId loss = source.add("Neg", {source.add("Squeeze", {picked}, channel)[0]})[0];
-  if (source.has_input(2)) factor = source.add("Gather", {source.inputs[2], target}, {{"axis", int64_t{0}}})[0];
+  if (source.has_input(2))
+    factor = source.add("Gather", {source.inputs[2], target}, {{"axis", int64_t{0}}})[0];
   if (ignores) {
     const ValueId others = factor.valid() ? factor : scalar(source, 1, dtype);
     factor = source.add("Where", {ignored, scalar(source, 0, dtype), others})[0];

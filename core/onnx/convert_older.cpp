@@ -18,7 +18,8 @@ void align_second(Source& source, int64_t axis) {
   const Shape& shape = source.type(0).shape;
   Shape aligned = source.type(1).shape;
   const auto at = static_cast<size_t>(normalize_axis(axis, source.type(0).rank()));
-  if (at + aligned.size() > shape.size()) throw InputError("axis {} has no room for {}", axis, to_string(aligned));
+  if (at + aligned.size() > shape.size())
+    throw InputError("axis {} has no room for {}", axis, to_string(aligned));
   const size_t missing = shape.size() - at - aligned.size();
   aligned.insert(aligned.end(), missing, 1);
   if (missing > 0) reshape_second(source, aligned);
@@ -26,7 +27,8 @@ void align_second(Source& source, int64_t axis) {
 
 /// The second was broadcast to the first where `broadcast` was set, at `axis` or at the end.
 bool binary(Source& source) {
-  const bool is_placed = source.attributes.integer("broadcast", 0) != 0 && source.attributes.has("axis");
+  const bool is_placed =
+      source.attributes.integer("broadcast", 0) != 0 && source.attributes.has("axis");
   const int64_t axis = source.attributes.integer("axis", 0);
   for (const char* name : {"broadcast", "axis"}) source.attributes.erase(name);
   if (!source.has_input(0) || !source.has_input(1)) return true;
@@ -37,7 +39,8 @@ bool binary(Source& source) {
 
 /// A slope for each channel had no trailing extents.
 bool parametric_relu(Source& source) {
-  const bool by_channel = source.has_input(1) && source.type(1).elements() != 1 && source.type(1).rank() == 1;
+  const bool by_channel =
+      source.has_input(1) && source.type(1).elements() != 1 && source.type(1).rank() == 1;
   if (by_channel && source.type(0).rank() > 1) align_second(source, 1);
   return true;
 }
@@ -55,7 +58,8 @@ bool in_inference(Source& source) {
 
 bool concat(Source& source) {
   constexpr int kAxisRequiredSince = 4;
-  if (source.opset < kAxisRequiredSince && !source.attributes.has("axis")) source.attributes.set("axis", int64_t{1});
+  if (source.opset < kAxisRequiredSince && !source.attributes.has("axis"))
+    source.attributes.set("axis", int64_t{1});
   return true;
 }
 
@@ -97,7 +101,8 @@ bool upsample(Source& source) {
                                       source.attributes.number("width_scale")};
   for (const char* name : {"height_scale", "width_scale"}) source.attributes.erase(name);
   source.attributes.set("scales", scales);
-  if (source.attributes.text("mode", "nearest") == "bilinear") source.attributes.set("mode", std::string("linear"));
+  if (source.attributes.text("mode", "nearest") == "bilinear")
+    source.attributes.set("mode", std::string("linear"));
   return true;
 }
 
@@ -107,7 +112,8 @@ bool cast(Source& source) {
   const auto* name = given == nullptr ? nullptr : std::get_if<std::string>(given);
   if (name == nullptr) return true;
   onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
-  if (!onnx::TensorProto::DataType_Parse(*name, &type)) throw InputError("there is no element type '{}'", *name);
+  if (!onnx::TensorProto::DataType_Parse(*name, &type))
+    throw InputError("there is no element type '{}'", *name);
   source.attributes.set("to", static_cast<int64_t>(type));
   return true;
 }
@@ -131,9 +137,11 @@ bool tile(Source& source) {
   if (source.opset >= kRepeatsAllAxesSince) return true;
   const auto count = source.constant(1), axis = source.constant(2);
   if (!count || !axis) return false;
-  if (count->elements() != 1 || axis->elements() != 1) throw InputError("its counts should be scalars");
+  if (count->elements() != 1 || axis->elements() != 1)
+    throw InputError("its counts should be scalars");
   Shape repeats(source.type(0).shape.size(), 1);
-  const auto at = normalize_axis(static_cast<int64_t>(axis->to_doubles()[0]), source.type(0).rank());
+  const auto at =
+      normalize_axis(static_cast<int64_t>(axis->to_doubles()[0]), source.type(0).rank());
   repeats[static_cast<size_t>(at)] = static_cast<int64_t>(count->to_doubles()[0]);
   set_list_input(source, repeats);
   return true;
@@ -153,20 +161,34 @@ using Step = bool (*)(Source&);
 
 Step step_of(std::string_view op) {
   static const std::unordered_map<std::string_view, Step> steps = {
-      {"Add", binary},          {"And", binary},
-      {"Div", binary},          {"Equal", binary},
-      {"Greater", binary},      {"Less", binary},
-      {"Mul", binary},          {"Or", binary},
-      {"Pow", binary},          {"Sub", binary},
-      {"Xor", binary},          {"PRelu", parametric_relu},
-      {"Gemm", gemm},           {"BatchNormalization", in_inference},
-      {"Dropout", in_inference}, {"Concat", concat},
-      {"Pad", pad},             {"LpPool", lp_pool},
-      {"GlobalLpPool", lp_pool}, {"Selu", selu},
-      {"LSTM", recurrence},     {"GRU", recurrence},
-      {"RNN", recurrence},      {"Upsample", upsample},
-      {"Cast", cast},           {"Reshape", reshape},
-      {"Tile", tile},           {"Split", split}};
+      {"Add", binary},
+      {"And", binary},
+      {"Div", binary},
+      {"Equal", binary},
+      {"Greater", binary},
+      {"Less", binary},
+      {"Mul", binary},
+      {"Or", binary},
+      {"Pow", binary},
+      {"Sub", binary},
+      {"Xor", binary},
+      {"PRelu", parametric_relu},
+      {"Gemm", gemm},
+      {"BatchNormalization", in_inference},
+      {"Dropout", in_inference},
+      {"Concat", concat},
+      {"Pad", pad},
+      {"LpPool", lp_pool},
+      {"GlobalLpPool", lp_pool},
+      {"Selu", selu},
+      {"LSTM", recurrence},
+      {"GRU", recurrence},
+      {"RNN", recurrence},
+      {"Upsample", upsample},
+      {"Cast", cast},
+      {"Reshape", reshape},
+      {"Tile", tile},
+      {"Split", split}};
   const auto at = steps.find(op);
   return at == steps.end() ? nullptr : at->second;
 }

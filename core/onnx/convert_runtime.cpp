@@ -25,8 +25,8 @@ std::optional<Values> quick_gelu(Source& source) {
 std::optional<Values> fused_matmul(Source& source) {
   for (const char* name : {"transBatchA", "transBatchB"}) source.leave_out(name, int64_t{0});
   Attributes& attributes = source.attributes;
-  const bool is_plain = attributes.integer("transA", 0) == 0 && attributes.integer("transB", 0) == 0 &&
-                        attributes.number("alpha", 1) == 1;
+  const bool is_plain = attributes.integer("transA", 0) == 0 &&
+                        attributes.integer("transB", 0) == 0 && attributes.number("alpha", 1) == 1;
   for (const char* name : {"transA", "transB", "alpha"})
     if (is_plain) attributes.erase(name);
   if (is_plain && attributes.empty()) return source.add("MatMul", source.inputs);

@@ -5,7 +5,8 @@
 #include "core/base/error.h"
 #include "core/onnx/convert.h"
 
-/// Operators of signal processing that are constants where their inputs are (ONNX operator specification).
+/// Operators of signal processing that are constants where their inputs are (ONNX operator
+/// specification).
 namespace reverie::proto {
 namespace {
 
@@ -19,10 +20,11 @@ std::optional<double> number_at(const Source& source, size_t input) {
 }
 
 std::optional<Values> known(Source& source, const Tensor& values) {
-  const DType dtype = dtype_of(static_cast<int32_t>(
-      source.attributes.integer("output_datatype", onnx::TensorProto::FLOAT)));
+  const DType dtype = dtype_of(
+      static_cast<int32_t>(source.attributes.integer("output_datatype", onnx::TensorProto::FLOAT)));
   if (size_of(dtype) == 0 || dtype == DType::kBool) return std::nullopt;
-  return Values{source.graph.add_constant(Weight::known(values.cast(dtype), source.node.output(0)))};
+  return Values{
+      source.graph.add_constant(Weight::known(values.cast(dtype), source.node.output(0)))};
 }
 
 /// a0 - a1 cos(2 pi n / period) + a2 cos(4 pi n / period).
@@ -41,7 +43,9 @@ std::optional<Values> window(Source& source, double a0, double a1, double a2) {
 }
 
 std::optional<Values> hann(Source& source) { return window(source, 0.5, 0.5, 0); }
-std::optional<Values> hamming(Source& source) { return window(source, 25.0 / 46, 1 - 25.0 / 46, 0); }
+std::optional<Values> hamming(Source& source) {
+  return window(source, 25.0 / 46, 1 - 25.0 / 46, 0);
+}
 std::optional<Values> blackman(Source& source) { return window(source, 0.42, 0.5, 0.08); }
 
 double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
@@ -68,16 +72,22 @@ std::optional<Values> mel_weights(Source& source) {
   const auto bands = static_cast<int64_t>(numbers[0]);
   const int64_t rows = static_cast<int64_t>(numbers[1]) / 2 + 1;
   if (bands < 0 || rows < 1 || bands > kMostPoints / rows) return std::nullopt;
-  const std::vector<int64_t> edges = mel_edges(bands, numbers[1], numbers[2], numbers[3], numbers[4]);
+  const std::vector<int64_t> edges =
+      mel_edges(bands, numbers[1], numbers[2], numbers[3], numbers[4]);
   if (!are_usual(edges, 0) || edges.back() > rows) return std::nullopt;
   std::vector<double> values(static_cast<size_t>(rows * bands));
   for (int64_t band = 0; band < bands; ++band) {
     const auto at = static_cast<size_t>(band);
     const int64_t low = edges[at], middle = edges[at + 1], high = edges[at + 2];
-    const auto set = [&](int64_t row, double value) { values[static_cast<size_t>(row * bands + band)] = value; };
-    const auto share = [](int64_t part, int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); };
+    const auto set = [&](int64_t row, double value) {
+      values[static_cast<size_t>(row * bands + band)] = value;
+    };
+    const auto share = [](int64_t part, int64_t whole) {
+      return static_cast<double>(part) / static_cast<double>(whole);
+    };
     if (middle >= rows) return std::nullopt;
-    for (int64_t row = low; row <= middle; ++row) set(row, low == middle ? 1 : share(row - low, middle - low));
+    for (int64_t row = low; row <= middle; ++row)
+      set(row, low == middle ? 1 : share(row - low, middle - low));
     for (int64_t row = middle; row < high; ++row) set(row, share(high - row, high - middle));
   }
   return known(source, Tensor::of<double>({rows, bands}, values));
@@ -87,7 +97,10 @@ std::optional<Values> mel_weights(Source& source) {
 
 Converter signal_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
-      {"HannWindow", hann}, {"HammingWindow", hamming}, {"BlackmanWindow", blackman}, {"MelWeightMatrix", mel_weights}};
+      {"HannWindow", hann},
+      {"HammingWindow", hamming},
+      {"BlackmanWindow", blackman},
+      {"MelWeightMatrix", mel_weights}};
   const auto at = rules.find(op);
   return at == rules.end() ? nullptr : at->second;
 }

@@ -71,6 +71,8 @@ constexpr int kNewestOpset = 24;
 ///  - inputs that are initializers too are constants; from IR version 4 on, where that is a default value that a
 ///    caller may replace, a warning names them.
 ///
+/// Some operators of ONNX Runtime's are read, too, and what it adds to the standard
+/// (core/onnx/runtime_forms.h).
 /// Model-local functions are inlined (core/onnx/inline_functions.h). What the table cannot express (other
 /// operators, custom domains, functions for another opset, strings, control flow, shapes that are not
 /// constant) becomes an Opaque node, whose `proto` attribute holds the serialised node with canonical names and

@@ -187,7 +187,8 @@ std::string Importer::reason_against(const onnx::NodeProto& node) const {
   const bool is_standard = is_standard_domain(node.domain());
   if (!is_standard && node.domain() != kRuntimeDomain) return kNone;
   for (const auto& function : model_.functions()) {
-    const bool is_its = is_standard ? is_standard_domain(function.domain()) : function.domain() == kRuntimeDomain;
+    const bool is_its =
+        is_standard ? is_standard_domain(function.domain()) : function.domain() == kRuntimeDomain;
     if (is_its && function.name() == node.op_type()) return kNone;
   }
   if (is_standard) require_well_formed(node, opset_);
@@ -395,7 +396,8 @@ ModelInfo Importer::model_info() const {
         import.version();
   info.opset_imports.try_emplace("", opset_);
   info.for_onnx_runtime = std::ranges::any_of(
-      model_.graph().node(), [&](const onnx::NodeProto& node) { return speaks_runtime(node, opset_); });
+      model_.graph().node(),
+      [&](const onnx::NodeProto& node) { return speaks_runtime(node, opset_); });
   info.producer_name = model_.producer_name();
   info.producer_version = model_.producer_version();
   info.domain = model_.domain();

@@ -23,7 +23,9 @@ Dim dim_of(int64_t extent) {
 Dim sum(const Dim& a, const Dim& b) {
   return has_extent(a) && has_extent(b) ? dim_of(a.dim_value() + b.dim_value()) : Dim();
 }
-Dim multiple(const Dim& a, int64_t factor) { return has_extent(a) ? dim_of(a.dim_value() * factor) : Dim(); }
+Dim multiple(const Dim& a, int64_t factor) {
+  return has_extent(a) ? dim_of(a.dim_value() * factor) : Dim();
+}
 Dim part(const Dim& a, int64_t count) {
   const bool divides = has_extent(a) && count > 0 && a.dim_value() % count == 0;
   return divides ? dim_of(a.dim_value() / count) : Dim();
@@ -32,7 +34,8 @@ Dim part(const Dim& a, int64_t count) {
 /// A node, what is known of its inputs, and its outputs to be.
 class Call {
  public:
-  Call(const onnx::NodeProto& node, const std::vector<onnx::TypeProto>& inputs, std::vector<onnx::TypeProto>* outputs)
+  Call(const onnx::NodeProto& node, const std::vector<onnx::TypeProto>& inputs,
+       std::vector<onnx::TypeProto>* outputs)
       : node_(node), inputs_(inputs), outputs_(*outputs) {}
 
   std::string_view op() const { return node_.op_type(); }
@@ -40,10 +43,13 @@ class Call {
     return input < inputs_.size() && inputs_[input].tensor_type().has_shape();
   }
   int rank(size_t input) const { return has(input) ? shape(input).dim_size() : -1; }
-  Dim dim(size_t input, int axis) const { return shape(input).dim(axis < 0 ? axis + rank(input) : axis); }
+  Dim dim(size_t input, int axis) const {
+    return shape(input).dim(axis < 0 ? axis + rank(input) : axis);
+  }
   Dims dims(size_t input) const { return {shape(input).dim().begin(), shape(input).dim().end()}; }
   int32_t element(size_t input) const {
-    return input < inputs_.size() ? inputs_[input].tensor_type().elem_type() : onnx::TensorProto::UNDEFINED;
+    return input < inputs_.size() ? inputs_[input].tensor_type().elem_type()
+                                  : onnx::TensorProto::UNDEFINED;
   }
 
   const onnx::AttributeProto* attribute(std::string_view name) const {
@@ -68,7 +74,9 @@ class Call {
   }
 
  private:
-  const onnx::TensorShapeProto& shape(size_t input) const { return inputs_[input].tensor_type().shape(); }
+  const onnx::TensorShapeProto& shape(size_t input) const {
+    return inputs_[input].tensor_type().shape();
+  }
 
   const onnx::NodeProto& node_;
   const std::vector<onnx::TypeProto>& inputs_;
@@ -131,7 +139,8 @@ void product_with_blocks(Call& call) {
 }
 
 void quantized_binary(Call& call) {
-  if (call.has(0) && call.has(3)) call.set(0, call.element(0), broadcast(call.dims(0), call.dims(3)));
+  if (call.has(0) && call.has(3))
+    call.set(0, call.element(0), broadcast(call.dims(0), call.dims(3)));
 }
 
 /// ONNX Runtime's, with one input and one weight for queries, keys and values.
@@ -144,7 +153,8 @@ void joint_attention(Call& call) {
   call.set(0, call.element(0), {batch, length, hidden});
   const int64_t heads = call.integer("num_heads");
   const Dim total = call.rank(4) == 5 ? sum(call.dim(4, 3), length) : length;
-  if (!has_sizes) call.set(1, call.element(0), {dim_of(2), batch, dim_of(heads), total, part(hidden, heads)});
+  if (!has_sizes)
+    call.set(1, call.element(0), {dim_of(2), batch, dim_of(heads), total, part(hidden, heads)});
 }
 
 /// Keys or values [batch, heads, length, size], or [batch, length, heads * size].
@@ -168,8 +178,9 @@ void multi_head_attention(Call& call) {
   const int64_t heads = call.integer("num_heads");
   const bool is_packed = call.rank(1) == 5;
   if (!is_packed && call.rank(2) < 3) return;
-  const Dim hidden = is_packed ? call.dim(0, 2)
-                     : call.rank(2) == 4 ? multiple(call.dim(2, 3), heads) : call.dim(2, 2);
+  const Dim hidden = is_packed           ? call.dim(0, 2)
+                     : call.rank(2) == 4 ? multiple(call.dim(2, 3), heads)
+                                         : call.dim(2, 2);
   call.set(0, call.element(0), {call.dim(0, 0), call.dim(0, 1), hidden});
   if (is_packed) return;
   call.set(1, call.element(0), after_past(call, by_heads(call, 1, heads), 6));
@@ -179,7 +190,8 @@ void multi_head_attention(Call& call) {
 void group_query_attention(Call& call) {
   if (call.rank(0) != 3) return;
   const int64_t heads = call.integer("num_heads"), kv_heads = call.integer("kv_num_heads");
-  const Dim size = call.has(1) ? part(call.dim(0, 2), heads) : part(call.dim(0, 2), heads + 2 * kv_heads);
+  const Dim size =
+      call.has(1) ? part(call.dim(0, 2), heads) : part(call.dim(0, 2), heads + 2 * kv_heads);
   call.set(0, call.element(0), {call.dim(0, 0), call.dim(0, 1), multiple(size, heads)});
   for (const int output : {1, 2})  // the cache may be as long as it was, or grow
     call.set(output, call.element(0), {call.dim(0, 0), dim_of(kv_heads), Dim(), size});
@@ -193,7 +205,8 @@ void embedding(Call& call) {
   call.set(2, call.element(2), dims);
 }
 
-/// ONNX operator specification, Attention (opset 23): three axes, with the heads inside of the last, or four.
+/// ONNX operator specification, Attention (opset 23): three axes, with the heads inside of the
+/// last, or four.
 void attention(Call& call) {
   for (const size_t input : {0, 1, 2})
     if (call.rank(input) != call.rank(0) || (call.rank(0) != 3 && call.rank(0) != 4)) return;
@@ -203,7 +216,8 @@ void attention(Call& call) {
   const Dims k = after_past(call, by_heads(call, 1, kv_heads), 4);
   const Dims v = after_past(call, by_heads(call, 2, kv_heads), 5);
   const int32_t type = call.element(0);
-  call.set(0, type, is_flat ? Dims{q[0], q[2], multiple(v[3], q_heads)} : Dims{q[0], q[1], q[2], v[3]});
+  call.set(0, type,
+           is_flat ? Dims{q[0], q[2], multiple(v[3], q_heads)} : Dims{q[0], q[1], q[2], v[3]});
   call.set(1, call.element(1), k);
   call.set(2, call.element(2), v);
   call.set(3, type, {q[0], q[1], q[2], k[2]});
@@ -213,7 +227,8 @@ void attention(Call& call) {
 void set_typed(Call& call, size_t like, int32_t otherwise) {
   if (!call.has(0)) return;
   const auto given = static_cast<int32_t>(call.integer("output_dtype"));
-  const int32_t by_input = call.element(like) == onnx::TensorProto::UNDEFINED ? otherwise : call.element(like);
+  const int32_t by_input =
+      call.element(like) == onnx::TensorProto::UNDEFINED ? otherwise : call.element(like);
   call.set(0, given != onnx::TensorProto::UNDEFINED ? given : by_input, call.dims(0));
 }
 
@@ -252,32 +267,32 @@ const Rules& standard_rules() {
                                    {"Cast", cast},
                                    {"CastLike", cast_like},
                                    {"Constant", constant}},
-                                  {"RotaryEmbedding", "TensorScatter", "Swish", "Affine", "ImageScaler",
-                                   "ParametricSoftplus", "Scale", "ScaledTanh"},
+                                  {"RotaryEmbedding", "TensorScatter", "Swish", "Affine",
+                                   "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"},
                                   as_first);
   return rules;
 }
 
 const Rules& runtime_rules() {
-  static const Rules rules = with({{"SkipLayerNormalization", skip_normalization},
-                                   {"SkipSimplifiedLayerNormalization", skip_normalization},
-                                   {"FusedMatMul", product_of_floats},
-                                   {"TransposeMatMul", product_of_floats},
-                                   {"DynamicQuantizeMatMul", product_of_floats},
-                                   {"MatMulIntegerToFloat", product_of_integers},
-                                   {"MatMulNBits", product_with_blocks},
-                                   {"QLinearAdd", quantized_binary},
-                                   {"QLinearMul", quantized_binary},
-                                   {"Attention", joint_attention},
-                                   {"MultiHeadAttention", multi_head_attention},
-                                   {"GroupQueryAttention", group_query_attention},
-                                   {"EmbedLayerNormalization", embedding},
-                                   {"QuantizeLinear", quantize},
-                                   {"DequantizeLinear", dequantize}},
-                                  {"BiasAdd", "BiasGelu", "FastGelu", "Gelu", "GroupNorm", "Inverse",
-                                   "QLinearLeakyRelu", "QLinearSigmoid", "QLinearSoftmax", "QuickGelu",
-                                   "RotaryEmbedding", "Trilu"},
-                                  as_first);
+  static const Rules rules =
+      with({{"SkipLayerNormalization", skip_normalization},
+            {"SkipSimplifiedLayerNormalization", skip_normalization},
+            {"FusedMatMul", product_of_floats},
+            {"TransposeMatMul", product_of_floats},
+            {"DynamicQuantizeMatMul", product_of_floats},
+            {"MatMulIntegerToFloat", product_of_integers},
+            {"MatMulNBits", product_with_blocks},
+            {"QLinearAdd", quantized_binary},
+            {"QLinearMul", quantized_binary},
+            {"Attention", joint_attention},
+            {"MultiHeadAttention", multi_head_attention},
+            {"GroupQueryAttention", group_query_attention},
+            {"EmbedLayerNormalization", embedding},
+            {"QuantizeLinear", quantize},
+            {"DequantizeLinear", dequantize}},
+           {"BiasAdd", "BiasGelu", "FastGelu", "Gelu", "GroupNorm", "Inverse", "QLinearLeakyRelu",
+            "QLinearSigmoid", "QLinearSoftmax", "QuickGelu", "RotaryEmbedding", "Trilu"},
+           as_first);
   return rules;
 }
 

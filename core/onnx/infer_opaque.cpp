@@ -47,7 +47,8 @@ onnx::ModelProto model_of_one_node(const onnx::NodeProto& node,
 }
 
 /// By the place of the node's own inputs; not set for one that is absent.
-std::vector<onnx::TypeProto> own_types(const onnx::NodeProto& node, const std::vector<KnownValue>& inputs) {
+std::vector<onnx::TypeProto> own_types(const onnx::NodeProto& node,
+                                       const std::vector<KnownValue>& inputs) {
   std::vector<onnx::TypeProto> types(static_cast<size_t>(node.input_size()));
   for (size_t i = 0; i < types.size(); ++i)
     for (const KnownValue& input : inputs)

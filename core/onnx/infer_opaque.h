@@ -15,9 +15,10 @@ struct KnownValue {
   const onnx::TensorProto* value = nullptr;  ///< a small constant
 };
 
-/// Types of the node's outputs by ONNX's own inference from its inputs (captured values included), and by
-/// infer_further; one that neither can tell is not set. `strict`: InputError when ONNX finds the node wrong.
-/// LibraryCrash when the inference crashes on a node whose inputs are all known: it is wrong, too.
+/// Types of the node's outputs by ONNX's own inference from its inputs (captured values included),
+/// and by infer_further; one that neither can tell is not set. `strict`: InputError when ONNX finds
+/// the node wrong. LibraryCrash when the inference crashes on a node whose inputs are all known: it
+/// is wrong, too.
 std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
                                            const std::vector<KnownValue>& inputs,
                                            const onnx::ModelProto& model, bool strict);

@@ -213,7 +213,8 @@ class Restatement {
 
   /// False when it is to be hidden.
   bool restate_node(onnx::NodeProto* node) const {
-    if (is_added_by_runtime(node->op_type()) && since_version(node->op_type(), opset_) == 0) return false;
+    if (is_added_by_runtime(node->op_type()) && since_version(node->op_type(), opset_) == 0)
+      return false;
     return opset_ <= kNewestInLibrary || (!holds_narrow_tensor(*node) && restate_form(node));
   }
 
@@ -239,7 +240,8 @@ class Restatement {
   ElementTypes types_;
 };
 
-/// The opset that the imports had. Where the library does not know it, they then import the newest that it knows.
+/// The opset that the imports had. Where the library does not know it, they then import the newest
+/// that it knows.
 int restate_imports(google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>* imports) {
   int opset = kNewestInLibrary;
   for (auto& import : *imports) {
@@ -266,13 +268,42 @@ bool takes_newer_type(std::string_view op, int opset, DType dtype) {
                                                                          {"IsInf", 20},
                                                                          {"IsNaN", 20},
                                                                          {"QLinearMatMul", 21}};
-  static const std::unordered_set<std::string_view> brief_since_22 = {
-      "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "AveragePool", "Conv", "ConvTranspose", "Cos", "Cosh",
-      "Elu", "GRU", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool", "GridSample", "HardSigmoid", "HardSwish",
-      "InstanceNormalization", "LSTM", "LpNormalization", "LpPool", "MaxPool", "RNN", "Round", "Selu", "Sin",
-      "Sinh", "Softplus", "Softsign", "Tan", "ThresholdedRelu"};
+  static const std::unordered_set<std::string_view> brief_since_22 = {"Acos",
+                                                                      "Acosh",
+                                                                      "Asin",
+                                                                      "Asinh",
+                                                                      "Atan",
+                                                                      "Atanh",
+                                                                      "AveragePool",
+                                                                      "Conv",
+                                                                      "ConvTranspose",
+                                                                      "Cos",
+                                                                      "Cosh",
+                                                                      "Elu",
+                                                                      "GRU",
+                                                                      "GlobalAveragePool",
+                                                                      "GlobalLpPool",
+                                                                      "GlobalMaxPool",
+                                                                      "GridSample",
+                                                                      "HardSigmoid",
+                                                                      "HardSwish",
+                                                                      "InstanceNormalization",
+                                                                      "LSTM",
+                                                                      "LpNormalization",
+                                                                      "LpPool",
+                                                                      "MaxPool",
+                                                                      "RNN",
+                                                                      "Round",
+                                                                      "Selu",
+                                                                      "Sin",
+                                                                      "Sinh",
+                                                                      "Softplus",
+                                                                      "Softsign",
+                                                                      "Tan",
+                                                                      "ThresholdedRelu"};
   const bool is_brief = dtype == DType::kBFloat16;
-  if (is_brief && ((opset >= 22 && brief_since_22.contains(op)) || (opset >= 24 && op == "TopK"))) return true;
+  if (is_brief && ((opset >= 22 && brief_since_22.contains(op)) || (opset >= 24 && op == "TopK")))
+    return true;
   const auto since = halves_since.find(op);
   const bool is_half = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   return is_half && since != halves_since.end() && opset >= since->second;
@@ -299,7 +330,8 @@ int since_version(const std::string& op, int opset) {
 
 void restate_for_library(onnx::ModelProto* model) {
   for (auto& function : *model->mutable_functions())
-    Restatement(restate_imports(function.mutable_opset_import()), {}).restate_nodes(function.mutable_node());
+    Restatement(restate_imports(function.mutable_opset_import()), {})
+        .restate_nodes(function.mutable_node());
   ElementTypes types = element_types(model->graph());
   Restatement(restate_imports(model->mutable_opset_import()), std::move(types))
       .restate_graph(model->mutable_graph());

@@ -35,8 +35,9 @@ int since_version(const std::string& op, int opset);
 /// shape inference: names and shapes of values are those of the model, values are not. What has a
 /// node of the same shapes there becomes that (Gelu: Sigmoid); other nodes that are new or have a
 /// new form move to a domain that the library does not know, and tensors of its unknown element
-/// types become bytes. At any opset, so do operators that ONNX Runtime adds (core/onnx/runtime_forms.h).
-/// Subgraphs and functions included, each function by the opset that it imports.
+/// types become bytes. At any opset, so do operators that ONNX Runtime adds
+/// (core/onnx/runtime_forms.h). Subgraphs and functions included, each function by the opset that
+/// it imports.
 void restate_for_library(onnx::ModelProto* model);
 
 }  // namespace reverie::proto

@@ -62,7 +62,8 @@ ModelInfo info_for(const Graph& graph) {
   }
   ModelInfo info;
   for (const auto& [domain, version] : versions)
-    info.opset_imports[domain] = domain.empty() ? std::max<int64_t>(version, proto::kOldestWritten) : version;
+    info.opset_imports[domain] =
+        domain.empty() ? std::max<int64_t>(version, proto::kOldestWritten) : version;
   info.for_onnx_runtime = true;
   return info;
 }

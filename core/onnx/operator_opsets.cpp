@@ -23,7 +23,8 @@ OperatorOpsets opsets_of(const OpSchema& op) {
     result.newest = opset;
   }
   for (std::string& name : proto::runtime_names(op))
-    if (std::ranges::find(result.names, name) == result.names.end()) result.names.push_back(std::move(name));
+    if (std::ranges::find(result.names, name) == result.names.end())
+      result.names.push_back(std::move(name));
   return result;
 }
 

@@ -19,11 +19,13 @@ OperatorOpsets opsets_of(const OpSchema& op);
 
 /// Operators that no row of the table is called after.
 struct OtherOperators {
-  std::vector<std::string> read;       ///< as other operators, or as constants, at least in some of their forms
+  std::vector<std::string>
+      read;  ///< as other operators, or as constants, at least in some of their forms
   std::vector<std::string> untouched;  ///< carried through
 };
 
-/// Of the standard at the newest opset that the ONNX library knows, and of ONNX Runtime as far as they are read.
+/// Of the standard at the newest opset that the ONNX library knows, and of ONNX Runtime as far as
+/// they are read.
 OtherOperators other_operators();
 
 }  // namespace reverie

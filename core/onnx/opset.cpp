@@ -75,7 +75,8 @@ OpsetRange opset_range(const Graph& graph, const ModelInfo& info) {
   const auto imported = info.opset_imports.find("");
   const auto original = static_cast<int>(
       imported != info.opset_imports.end() ? imported->second : ModelInfo().opset_imports.at(""));
-  OpsetRange range = {original, original, {}, info.for_onnx_runtime ? Dialect::kRuntime : Dialect::kStandard};
+  OpsetRange range = {
+      original, original, {}, info.for_onnx_runtime ? Dialect::kRuntime : Dialect::kStandard};
   const std::vector<onnx::NodeProto> nodes = untouched_nodes(graph, info);
   for (; range.newest < kNewestInLibrary; ++range.newest) {
     range.fixed_by = changed_operator(nodes, original, range.newest + 1);
@@ -88,16 +89,19 @@ OpsetRange opset_range(const Graph& graph, const ModelInfo& info) {
 std::optional<Language> find_common_language(const Graph& graph, const OpsetRange& range) {
   for (const Dialect dialect : {Dialect::kStandard, Dialect::kExtended, Dialect::kRuntime})
     for (int opset = range.oldest; dialect <= range.most && opset <= range.newest; ++opset)
-      if (const Language language = {opset, dialect}; obstacle_in(graph, language).empty()) return language;
+      if (const Language language = {opset, dialect}; obstacle_in(graph, language).empty())
+        return language;
   return std::nullopt;
 }
 
 Language common_language(const Graph& graph, const OpsetRange& range) {
   if (const std::optional<Language> language = find_common_language(graph, range)) return *language;
   if (range.newest < kOldestWritten)
-    throw InputError("files are written from opset {} on, where an untouched {} means something else; convert the model "
-                     "to a newer opset first",
-                     kOldestWritten, range.fixed_by);
+    throw InputError(
+        "files are written from opset {} on, where an untouched {} means something else; convert "
+        "the model "
+        "to a newer opset first",
+        kOldestWritten, range.fixed_by);
   const std::string obstacle = obstacle_in(graph, {range.newest, range.most});
   if (range.fixed_by.empty())
     throw InputError("{} cannot be written for any opset up to {}", obstacle, range.newest);

@@ -30,12 +30,14 @@ struct OpsetRange {
   Dialect most = Dialect::kStandard;
 };
 
-/// From the original's opset, at least kOldestWritten, up to the newest at which opaque standard nodes, and those of the
-/// model's functions, mean what they mean at the original's. It does not go beyond kNewestInLibrary, for
-/// which any node of the table can be written, unless the original does.
+/// From the original's opset, at least kOldestWritten, up to the newest at which opaque standard
+/// nodes, and those of the model's functions, mean what they mean at the original's. It does not go
+/// beyond kNewestInLibrary, for which any node of the table can be written, unless the original
+/// does.
 OpsetRange opset_range(const Graph& graph, const ModelInfo& info);
 
-/// The first dialect and the oldest opset of the range with which every node of a lowered graph can be written.
+/// The first dialect and the oldest opset of the range with which every node of a lowered graph can
+/// be written.
 std::optional<Language> find_common_language(const Graph& graph, const OpsetRange& range);
 /// The same; InputError that names the obstacle when there is none.
 Language common_language(const Graph& graph, const OpsetRange& range);

@@ -23,7 +23,8 @@ std::span<const RuntimeForm> forms_of(const OpSchema& op) {
       {"BiasGelu", {{kRuntimeDomain, "BiasGelu", {"approximate"}, {0}}, fast_gelu}},
       {"Swish", {{kRuntimeDomain, "QuickGelu", {}, {0}}}},
       {"SkipLayerNormalization", {{kRuntimeDomain, "SkipLayerNormalization", {}, {0, 3}}}},
-      {"SkipSimplifiedLayerNormalization", {{kRuntimeDomain, "SkipSimplifiedLayerNormalization", {}, {0, 3}}}},
+      {"SkipSimplifiedLayerNormalization",
+       {{kRuntimeDomain, "SkipSimplifiedLayerNormalization", {}, {0, 3}}}},
   };
   const auto at = forms.find(op.name);
   return at == forms.end() ? std::span<const RuntimeForm>() : std::span(at->second);
@@ -32,9 +33,17 @@ std::span<const RuntimeForm> forms_of(const OpSchema& op) {
 }  // namespace
 
 bool is_added_by_runtime(std::string_view op) {
-  static const std::unordered_set<std::string_view> known = {
-      "LayerNormalization", "SimplifiedLayerNormalization", "Affine", "Crop", "DynamicSlice", "GivenTensorFill",
-      "GRUUnit", "ImageScaler", "ParametricSoftplus", "Scale", "ScaledTanh"};
+  static const std::unordered_set<std::string_view> known = {"LayerNormalization",
+                                                             "SimplifiedLayerNormalization",
+                                                             "Affine",
+                                                             "Crop",
+                                                             "DynamicSlice",
+                                                             "GivenTensorFill",
+                                                             "GRUUnit",
+                                                             "ImageScaler",
+                                                             "ParametricSoftplus",
+                                                             "Scale",
+                                                             "ScaledTanh"};
   return known.contains(op);
 }
 
@@ -44,7 +53,8 @@ bool speaks_runtime(const onnx::NodeProto& node, int opset) {
       since_version(node.op_type(), opset) == 0)
     return true;
   const auto any_in = [&](const onnx::GraphProto& graph) {
-    return std::ranges::any_of(graph.node(), [&](const auto& inner) { return speaks_runtime(inner, opset); });
+    return std::ranges::any_of(graph.node(),
+                               [&](const auto& inner) { return speaks_runtime(inner, opset); });
   };
   return std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
     return any_in(attribute.g()) || std::ranges::any_of(attribute.graphs(), any_in);

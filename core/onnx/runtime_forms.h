@@ -7,7 +7,8 @@
 #include "core/ir/schema.h"
 #include "core/onnx/proto.h"
 
-/// Operators of ONNX Runtime's that the standard does not have, or not at every opset. Exporters write them.
+/// Operators of ONNX Runtime's that the standard does not have, or not at every opset. Exporters
+/// write them.
 namespace reverie::proto {
 
 inline constexpr char kRuntimeDomain[] = "com.microsoft";
@@ -16,18 +17,20 @@ inline constexpr char kRuntimeDomain[] = "com.microsoft";
 enum class Dialect {
   kStandard,  ///< operators of the standard alone
   kExtended,  ///< and those of ONNX Runtime's own domain
-  kRuntime,   ///< and those that ONNX Runtime adds to the standard's domain, which ONNX's checker refuses
+  kRuntime,   ///< and those that ONNX Runtime adds to the standard's domain, which ONNX's checker
+              ///< refuses
 };
 
-/// Whether ONNX Runtime has the operator in the standard's domain, where ONNX has no such operator, or has it
-/// from a later opset on.
+/// Whether ONNX Runtime has the operator in the standard's domain, where ONNX has no such operator,
+/// or has it from a later opset on.
 bool is_added_by_runtime(std::string_view op);
 
-/// Whether the node or one in its subgraphs is an operator of ONNX Runtime's in a model of that opset.
+/// Whether the node or one in its subgraphs is an operator of ONNX Runtime's in a model of that
+/// opset.
 bool speaks_runtime(const onnx::NodeProto& node, int opset);
 
-/// What ONNX Runtime calls a row of the operator table; its attributes are those of the row, but for those in
-/// `said`. It takes any floating-point elements.
+/// What ONNX Runtime calls a row of the operator table; its attributes are those of the row, but
+/// for those in `said`. It takes any floating-point elements.
 struct RuntimeForm {
   std::string_view domain, name;
   std::vector<std::string_view> said;  ///< by the name

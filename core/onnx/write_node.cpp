@@ -373,16 +373,17 @@ bool can_write(const Graph& graph, NodeId node, const Language& language) {
   return form != nullptr && language.dialect >= dialect_of(*form);
 }
 
-
 void write_node(const Graph& graph, NodeId id, const std::string& name,
-                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs, Target& target) {
+                const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                Target& target) {
   onnx::NodeProto node;
   node.set_name(name);
   for (const std::string& input : inputs) node.add_input(input);
   if (in_standard(graph, id, target.language.opset))
     write_standard_form(graph, id, outputs, &node, target);
   else
-    write_runtime_form(graph, id, *runtime_form(graph.op(id), graph.attributes(id)), outputs, &node);
+    write_runtime_form(graph, id, *runtime_form(graph.op(id), graph.attributes(id)), outputs,
+                       &node);
   *target.graph->add_node() = std::move(node);
 }
 

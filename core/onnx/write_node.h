@@ -28,8 +28,8 @@ struct Target {
 /// What the standard calls the operator at that opset.
 std::string name_at(const OpSchema& op, int opset);
 
-/// Whether a node of a lowered graph, not opaque, can be written in that language: the operator exists
-/// there, takes these element types and can say what the attributes mean.
+/// Whether a node of a lowered graph, not opaque, can be written in that language: the operator
+/// exists there, takes these element types and can say what the attributes mean.
 bool can_write(const Graph& graph, NodeId node, const Language& language);
 
 /// Writes it; attributes that are inputs in ONNX become initializers.

@@ -31,7 +31,7 @@ class WrittenCosts : public CostModel {
       if (signature.op == &opaque_op()) return costs_->cost(signature);
       Graph graph = single_operator(signature);
       return proto::replace_newer(graph, {opset_}) ? graph_cost(*costs_, graph)
-                                                 : costs_->cost(signature);
+                                                   : costs_->cost(signature);
     });
   }
 

@@ -132,19 +132,25 @@ inline const std::vector<NewerNodes>& nodes_of_newer_operators() {
       {21, four + "y = GroupNormalization <num_groups = 2, stash_type = 1> (x, g, b)",
        four + grouped + constant("p", "float[2]", "1, 1") + constant("z", "float[2]", "0, 0") +
            list("c", "4, 1, 1", 3) +
-           "n = InstanceNormalization(r, p, z) o = Reshape(n, f) k = Reshape(g, c) l = Reshape(b, c) "
+           "n = InstanceNormalization(r, p, z) o = Reshape(n, f) k = Reshape(g, c) l = Reshape(b, "
+           "c) "
            "m = Mul(o, k) y = Add(m, l)"},
       {18, at + "y = ScatterElements <axis = 1, reduction = \"max\"> (x, i, u)",
-       at + "e = GatherElements <axis = 1> (x, i) m = Max(e, u) y = ScatterElements <axis = 1> (x, i, m)"},
+       at + "e = GatherElements <axis = 1> (x, i) m = Max(e, u) y = ScatterElements <axis = 1> (x, "
+            "i, m)"},
       {18, at + "y = ScatterElements <axis = 1, reduction = \"min\"> (x, i, u)",
-       at + "e = GatherElements <axis = 1> (x, i) m = Min(e, u) y = ScatterElements <axis = 1> (x, i, m)"},
+       at + "e = GatherElements <axis = 1> (x, i) m = Min(e, u) y = ScatterElements <axis = 1> (x, "
+            "i, m)"},
       {19, at_tuples + "y = ScatterND <reduction = \"max\"> (x, i, u)",
        at_tuples + "e = GatherND(x, i) m = Max(e, u) y = ScatterND(x, i, m)"},
       {21, at_tuples + "y = ScatterND <reduction = \"min\"> (x, i, u)",
        at_tuples + "e = GatherND(x, i) m = Min(e, u) y = ScatterND(x, i, m)"},
-      {23, constant("g", "float[5]", "1, 2, 3, 4, 5") + "y = RMSNormalization <axis = 3, epsilon = 0.1> (x, g)",
+      {23,
+       constant("g", "float[5]", "1, 2, 3, 4, 5") +
+           "y = RMSNormalization <axis = 3, epsilon = 0.1> (x, g)",
        constant("g", "float[5]", "1, 2, 3, 4, 5") + constant("e", "float", "0.1") +
-           "q = Mul(x, x) m = ReduceMean <axes = [3]> (q) a = Add(m, e) r = Sqrt(a) n = Div(x, r) y = Mul(n, g)"},
+           "q = Mul(x, x) m = ReduceMean <axes = [3]> (q) a = Add(m, e) r = Sqrt(a) n = Div(x, r) "
+           "y = Mul(n, g)"},
       {24, "y = Swish <alpha = 0.5> (x)", half + "a = Mul(x, h) s = Sigmoid(a) y = Mul(x, s)"},
   };
   return rows;
@@ -165,7 +171,8 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
        list("s", "3, 3", 2) +
            "y = Resize <axes = [2, 3], antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3", false},
-      {23, constant("c", "float[9, 2]", "0") + list("p", "1") + "y = RotaryEmbedding(x, c, c)", "2, 4, 5, 5"},
+      {23, constant("c", "float[9, 2]", "0") + list("p", "1") + "y = RotaryEmbedding(x, c, c)",
+       "2, 4, 5, 5"},
       {24, "y = Attention(x, x, x)", "2, 4, 5, 5"},
       {23, "p, k, y = Attention(x, x, x, , x, x)", "2, 4, 10, 5"},
       {24, list("p", "0, 2", 2) + "y = TensorScatter(x, x, p)", "2, 4, 5, 5"},

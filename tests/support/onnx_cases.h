@@ -48,8 +48,9 @@ struct Case {
 
 /// Index of the first input that the table has as an attribute; -1 where all are values.
 inline int first_shaping_input(const std::string& op) {
-  static const std::set<std::string> from_first = {"ConstantOfShape", "Range",          "NonZero",        "HannWindow",
-                                                   "HammingWindow",   "BlackmanWindow", "MelWeightMatrix"};
+  static const std::set<std::string> from_first = {
+      "ConstantOfShape", "Range",          "NonZero",        "HannWindow",
+      "HammingWindow",   "BlackmanWindow", "MelWeightMatrix"};
   static const std::set<std::string> from_second = {
       "Reshape",  "Expand", "Slice",     "Pad",       "Clip",    "Split",
       "Squeeze",  "Tile",   "Unsqueeze", "ReduceSum", "Dropout", "Resize",
@@ -66,7 +67,8 @@ inline void bake_shaping_inputs(Case* test) {
     for (int i = first; first >= 0 && i < node.input_size(); ++i) baked.insert(node.input(i));
   }
   const auto& nodes = test->model.graph().node();
-  const bool counts = std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Range"; });
+  const bool counts =
+      std::ranges::any_of(nodes, [](const auto& node) { return node.op_type() == "Range"; });
   std::vector<onnx::TensorProto> kept;
   for (int i = 0; i < test->model.graph().input_size(); ++i) {
     const std::string& name = test->model.graph().input(i).name();

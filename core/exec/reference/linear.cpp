@@ -43,17 +43,24 @@ Tensor multiply(const KernelCall& call, const Reading& reading = {}) {
   Shape b = call.inputs[kB].shape();
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
-  const auto last = [](const Shape& shape, bool other) { return shape[shape.size() - (other ? 2 : 1)]; };
+  const auto last = [](const Shape& shape, bool other) {
+    return shape[shape.size() - (other ? 2 : 1)];
+  };
   const int64_t rows = last(a, !reading.trans_a);
   const int64_t inner = last(a, reading.trans_a);
   const int64_t columns = last(b, reading.trans_b);
   const Shape batch_a(a.begin(), a.end() - 2);
   const Shape batch_b(b.begin(), b.end() - 2);
   const Shape batch = broadcast(batch_a, batch_b);
-  const Gemm sizes{.rows = rows, .columns = columns, .inner = inner,
-                   .trans_a = reading.trans_a, .trans_b = reading.trans_b,
-                   .lda = std::max<int64_t>(a.back(), 1), .ldb = std::max<int64_t>(b.back(), 1),
-                   .ldc = std::max<int64_t>(columns, 1), .alpha = reading.alpha};
+  const Gemm sizes{.rows = rows,
+                   .columns = columns,
+                   .inner = inner,
+                   .trans_a = reading.trans_a,
+                   .trans_b = reading.trans_b,
+                   .lda = std::max<int64_t>(a.back(), 1),
+                   .ldb = std::max<int64_t>(b.back(), 1),
+                   .ldc = std::max<int64_t>(columns, 1),
+                   .alpha = reading.alpha};
   const T* left = call.inputs[kA].data<T>().data();
   const T* right = call.inputs[kB].data<T>().data();
   T* out = result.data<T>().data();
@@ -158,7 +165,9 @@ std::vector<Tensor> einsum(const KernelCall& call) {
 }  // namespace
 
 std::vector<KernelRow> linear_kernels() {
-  return {{"MatMul", matmul}, {"Gemm", general_product}, {"Einsum", einsum},
+  return {{"MatMul", matmul},
+          {"Gemm", general_product},
+          {"Einsum", einsum},
           {"FusedMatMul", fused_matmul}};
 }
 

@@ -101,9 +101,10 @@ std::vector<double> broadcast_to(const Tensor& value, const Shape& shape) {
   return result;
 }
 
-/// Each run of `scale.size()` elements on its own, as RMSNormalization or as LayerNormalization does.
-void normalize_runs(std::span<double> data, std::span<const double> scale, std::span<const double> bias,
-                    double epsilon, bool centred) {
+/// Each run of `scale.size()` elements on its own, as RMSNormalization or as LayerNormalization
+/// does.
+void normalize_runs(std::span<double> data, std::span<const double> scale,
+                    std::span<const double> bias, double epsilon, bool centred) {
   const size_t size = scale.size();
   const auto count = static_cast<double>(size);
   for (size_t at = 0; size > 0 && at < data.size(); at += size) {
@@ -145,7 +146,8 @@ std::vector<Tensor> skip_normalization(const KernelCall& call, size_t bias, bool
   const auto scale = call.inputs[2].data<double>();
   const auto in = call.inputs[0].data<double>();
   for (size_t i = 0; i < in.size(); ++i) {
-    const double added = call.has_input(bias) ? call.inputs[bias].data<double>()[i % scale.size()] : 0;
+    const double added =
+        call.has_input(bias) ? call.inputs[bias].data<double>()[i % scale.size()] : 0;
     sum.data<double>()[i] = in[i] + skip[i] + added;
   }
   std::ranges::copy(sum.data<double>(), result.data<double>().begin());

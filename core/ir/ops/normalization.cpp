@@ -58,9 +58,10 @@ OpSchema group_normalization() {
 
 /// An operator over the axes from `axis` on.
 OpSchema over_last_axes(std::string name, int inputs, int64_t flops_per_element) {
-  OpSchema row = normalizer(
-      std::move(name), inputs,
-      {{.name = "axis", .fallback = int64_t{-1}}, {.name = "epsilon", .fallback = 1e-5}}, flops_per_element);
+  OpSchema row =
+      normalizer(std::move(name), inputs,
+                 {{.name = "axis", .fallback = int64_t{-1}}, {.name = "epsilon", .fallback = 1e-5}},
+                 flops_per_element);
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
     normalize_axis_attribute(attributes, "axis", inputs[0].rank());
   };
@@ -75,16 +76,18 @@ OpSchema rms_normalization() {
     require_same_dtype(node);
     require_floating(x);
     const int axis = normalize_axis(node.attributes.integer("axis"), x.rank());
-    require_broadcasts_to(node.inputs[1], Shape(x.shape.begin() + axis, x.shape.end()), "the scale");
+    require_broadcasts_to(node.inputs[1], Shape(x.shape.begin() + axis, x.shape.end()),
+                          "the scale");
     return Types{x};
   };
   return row;
 }
 
-/// ONNX Runtime's (input, skip, scale, then as many optional vectors): the sum of input, skip and the last of
-/// the vectors, normalised along the last axis, and the sum itself.
+/// ONNX Runtime's (input, skip, scale, then as many optional vectors): the sum of input, skip and
+/// the last of the vectors, normalised along the last axis, and the sum itself.
 OpSchema skip_normalization(std::string name, int inputs, int64_t flops_per_element) {
-  OpSchema row = normalizer(std::move(name), inputs, {{.name = "epsilon", .fallback = 1e-12}}, flops_per_element);
+  OpSchema row = normalizer(std::move(name), inputs, {{.name = "epsilon", .fallback = 1e-12}},
+                            flops_per_element);
   row.min_inputs = 3;
   row.min_outputs = row.max_outputs = 2;
   row.infer = [](const OpContext& node) {

@@ -453,29 +453,44 @@ inline std::vector<OperatorCase> transformer_cases() {
   return {
       CaseBuilder("RMSNormalization", {f32({2, 5, 24}), f32({24})}),
       CaseBuilder("RMSNormalization", {f32({2, 5, 6}), f32({1, 6})})
-          .with("axis", int64_t{1}).with("epsilon", 0.1).named("two_axes"),
+          .with("axis", int64_t{1})
+          .with("epsilon", 0.1)
+          .named("two_axes"),
       CaseBuilder("SkipLayerNormalization", {f32({2, 5, 8}), f32({2, 5, 8}), f32({8})}),
-      CaseBuilder("SkipLayerNormalization", {f32({2, 5, 8}), f32({5, 8}), f32({8}), f32({8}), f32({8})})
-          .with("epsilon", 0.01).named("biases"),
-      CaseBuilder("SkipLayerNormalization", {f32({5, 8}), f32({1, 8}), f32({8}), {}, f32({8})}).named("matrix"),
-      CaseBuilder("SkipSimplifiedLayerNormalization", {f32({2, 5, 8}), f32({1, 5, 8}), f32({8}), f32({8})}),
+      CaseBuilder("SkipLayerNormalization",
+                  {f32({2, 5, 8}), f32({5, 8}), f32({8}), f32({8}), f32({8})})
+          .with("epsilon", 0.01)
+          .named("biases"),
+      CaseBuilder("SkipLayerNormalization", {f32({5, 8}), f32({1, 8}), f32({8}), {}, f32({8})})
+          .named("matrix"),
+      CaseBuilder("SkipSimplifiedLayerNormalization",
+                  {f32({2, 5, 8}), f32({1, 5, 8}), f32({8}), f32({8})}),
       CaseBuilder("Swish", {f32({2, 16, 3, 5})}).with("alpha", 1.702).within(-4, 4),
       CaseBuilder("BiasGelu", {f32({4, 3, 16}), f32({16})}).within(-4, 4),
       CaseBuilder("BiasGelu", {f32({4, 16}), f32({16})})
-          .constant(1).with("approximate", std::string("tanh")).named("tanh"),
+          .constant(1)
+          .with("approximate", std::string("tanh"))
+          .named("tanh"),
       CaseBuilder("FusedMatMul", {f32({2, 3, 4}), f32({4, 5})}).with("alpha", 0.125),
       CaseBuilder("FusedMatMul", {f32({2, 4, 3}), f32({2, 5, 4})})
-          .with("transA", int64_t{1}).with("transB", int64_t{1}).named("turned"),
-      CaseBuilder("FusedMatMul", {f32({3, 4}), f32({5, 4})}).constant(1).with("transB", int64_t{1}).named("weight"),
-      CaseBuilder("FusedMatMul", {f32({4}), f32({2, 5, 4})}).with("transB", int64_t{1}).named("vector"),
+          .with("transA", int64_t{1})
+          .with("transB", int64_t{1})
+          .named("turned"),
+      CaseBuilder("FusedMatMul", {f32({3, 4}), f32({5, 4})})
+          .constant(1)
+          .with("transB", int64_t{1})
+          .named("weight"),
+      CaseBuilder("FusedMatMul", {f32({4}), f32({2, 5, 4})})
+          .with("transB", int64_t{1})
+          .named("vector"),
   };
 }
 
 inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
-  for (auto family : {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases,
-                      image_cases, recurrent_cases, quantized_cases, uncommon_cases,
-                      transformer_cases})
+  for (auto family :
+       {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases,
+        image_cases, recurrent_cases, quantized_cases, uncommon_cases, transformer_cases})
     for (OperatorCase& one : family()) all.push_back(std::move(one));
   return all;
 }

@@ -66,7 +66,10 @@ TEST_F(NewerOpsets, ModelsAreWrittenAtTheirOwn) {
     SCOPED_TRACE(fmt::format("opset {}: {}", row.opset, row.nodes));
     const onnx::ModelProto copy = written(import_nodes(row.opset, row.nodes));
     EXPECT_EQ(copy.opset_import(0).version(), row.opset);
-    EXPECT_EQ(copy.ir_version(), row.opset <= 18 ? 8 : row.opset <= 20 ? 9 : row.opset <= 22 ? 10 : row.opset - 12);
+    EXPECT_EQ(copy.ir_version(), row.opset <= 18   ? 8
+                                 : row.opset <= 20 ? 9
+                                 : row.opset <= 22 ? 10
+                                                   : row.opset - 12);
     for (const auto& node : copy.graph().node())
       for (const auto& attribute : node.attribute())
         EXPECT_NE(attribute.name(), "axes") << node.op_type();

@@ -28,7 +28,8 @@ using testing::read_message;
 using testing::tensor_of;
 
 /// Empty when result and expectation agree.
-std::string difference(const Tensor& result, const Tensor& expected, double single_tolerance = 1e-5) {
+std::string difference(const Tensor& result, const Tensor& expected,
+                       double single_tolerance = 1e-5) {
   if (result.type() != expected.type())
     return to_string(result.type()) + " instead of " + to_string(expected.type());
   const std::vector<double> a = result.to_doubles();
@@ -47,7 +48,8 @@ std::string difference(const Tensor& result, const Tensor& expected, double sing
 /// What is no inference on tensors of numbers: training, strings, sequences and optional values.
 bool is_in_scope(const Case& test) {
   const auto holds_numbers = [](const auto& value) {
-    return value.type().has_tensor_type() && value.type().tensor_type().elem_type() != onnx::TensorProto::STRING;
+    return value.type().has_tensor_type() &&
+           value.type().tensor_type().elem_type() != onnx::TensorProto::STRING;
   };
   const auto& graph = test.model.graph();
   const bool trains = graph.node(0).domain() == "ai.onnx.preview.training" ||
@@ -71,9 +73,11 @@ Result run(const Case& test, const ImportedModel& model) {
       return {Verdict::kSkipped, "its data do not have the types that it declares"};
   const std::vector<Tensor> outputs = ReferenceExecutor().run(model.graph, inputs);
   if (outputs.size() != test.outputs.size()) return {Verdict::kFailed, "number of outputs"};
-  const bool takes_short_pi = test.folder.filename().string().find("window") != std::string::npos;  // 3.1415
+  const bool takes_short_pi =
+      test.folder.filename().string().find("window") != std::string::npos;  // 3.1415
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string reason = difference(outputs[i], tensor_of(test.outputs[i]), takes_short_pi ? 1e-4 : 1e-5);
+    const std::string reason =
+        difference(outputs[i], tensor_of(test.outputs[i]), takes_short_pi ? 1e-4 : 1e-5);
     if (!reason.empty()) return {Verdict::kFailed, reason};
   }
   return {Verdict::kPassed, ""};
@@ -89,7 +93,7 @@ class NodeCases {
 
   int in_scope = 0, passed = 0, read_again = 0;
   std::map<std::string, int> passed_alone;  ///< by operator, in a case of that node alone
-  std::map<std::string, int> rest;          ///< by the first operator that stays untouched, or the reason
+  std::map<std::string, int> rest;  ///< by the first operator that stays untouched, or the reason
 
  private:
   NodeCases() {
@@ -100,7 +104,8 @@ class NodeCases {
       testing::write_message(test.model, scratch_ / "model.onnx");
       const ImportedModel model = import_onnx(scratch_ / "model.onnx");
       if (is_in_scope(test)) add(test, run(test, model));
-      if (test.model.graph().node(0).op_type() == "LayerNormalization") add_without_statistics(std::move(test));
+      if (test.model.graph().node(0).op_type() == "LayerNormalization")
+        add_without_statistics(std::move(test));
       export_onnx(model.graph, model.info, scratch_ / "copy.onnx");
       EXPECT_TRUE(isomorphic(import_onnx(scratch_ / "copy.onnx").graph, lower(model.graph)));
       ++read_again;
@@ -136,14 +141,15 @@ class OnnxNodeCases : public ::testing::Test {
 
 TEST_F(OnnxNodeCases, AgreeAndAreReadAgain) {
   const NodeCases& cases = NodeCases::all();
-  std::cout << cases.passed << " of " << cases.in_scope << " cases passed, " << cases.read_again << " read again\n";
+  std::cout << cases.passed << " of " << cases.in_scope << " cases passed, " << cases.read_again
+            << " read again\n";
   for (const auto& [reason, count] : cases.rest) std::cout << count << " not: " << reason << "\n";
   EXPECT_GE(cases.passed, cases.in_scope * 85 / 100);
   EXPECT_GE(cases.read_again, 930);
 }
 
-/// What `reverie inspect --operators` says of the cases that are not run: operators that stay untouched, and
-/// forms of others.
+/// What `reverie inspect --operators` says of the cases that are not run: operators that stay
+/// untouched, and forms of others.
 TEST_F(OnnxNodeCases, TheRestIsWhatTheListOfOperatorsLeavesOut) {
   const std::set<std::string> forms = {
       "GridSample",          // between sixteen points
@@ -155,15 +161,18 @@ TEST_F(OnnxNodeCases, TheRestIsWhatTheListOfOperatorsLeavesOut) {
       "its data do not have the types that it declares"};
   std::set<std::string> untouched;
   for (const std::string& name : other_operators().untouched) untouched.insert(name);
-  for (const auto& [op, count] : NodeCases::all().rest) EXPECT_TRUE(forms.contains(op) || untouched.contains(op)) << op;
+  for (const auto& [op, count] : NodeCases::all().rest)
+    EXPECT_TRUE(forms.contains(op) || untouched.contains(op)) << op;
 }
 
 TEST_F(OnnxNodeCases, TryEveryOperatorThatIsRead) {
-  const std::set<std::string> without = {"Input", "Constant", "Opaque", "LpPool", "GlobalLpPool", "LpNormalization"};
+  const std::set<std::string> without = {"Input",  "Constant",     "Opaque",
+                                         "LpPool", "GlobalLpPool", "LpNormalization"};
   const auto& passed = NodeCases::all().passed_alone;
   for (const OpSchema& row : all_ops()) {
     const bool is_newer = proto::since_version(row.name, proto::kNewestInLibrary) == 0;
-    if (!is_newer && !without.contains(row.name)) EXPECT_TRUE(passed.contains(row.name)) << row.name;
+    if (!is_newer && !without.contains(row.name))
+      EXPECT_TRUE(passed.contains(row.name)) << row.name;
   }
   for (const std::string& op : other_operators().read) EXPECT_TRUE(passed.contains(op)) << op;
 }

@@ -197,43 +197,57 @@ TEST(OldOpsets, InferenceDropsDropoutAndMomentum) {
 
 TEST(OldOpsets, ElementsBroadcastByAttributes) {
   const std::string two = "b = Constant <value = float[2] {10, 20}> () ";
-  EXPECT_THAT(run(6, "1, 2, 2", two + "y = Add <broadcast = 1, axis = 1> (x, b)"), ElementsAre(10, 11, 22, 23));
-  EXPECT_THAT(run(6, "1, 2, 2", two + "y = Add <broadcast = 1> (x, b)"), ElementsAre(10, 21, 12, 23));
-  EXPECT_THAT(run(1, "1, 2, 2", two + "y = Mul <broadcast = 1, axis = -2, consumed_inputs = [0, 0]> (x, b)"),
+  EXPECT_THAT(run(6, "1, 2, 2", two + "y = Add <broadcast = 1, axis = 1> (x, b)"),
+              ElementsAre(10, 11, 22, 23));
+  EXPECT_THAT(run(6, "1, 2, 2", two + "y = Add <broadcast = 1> (x, b)"),
+              ElementsAre(10, 21, 12, 23));
+  EXPECT_THAT(run(1, "1, 2, 2",
+                  two + "y = Mul <broadcast = 1, axis = -2, consumed_inputs = [0, 0]> (x, b)"),
               ElementsAre(0, 10, 40, 60));
-  EXPECT_THAT(run(6, "2, 2", "b = Constant <value = float {2}> () y = Pow <broadcast = 1, axis = 0> (x, b)"),
+  EXPECT_THAT(run(6, "2, 2",
+                  "b = Constant <value = float {2}> () y = Pow <broadcast = 1, axis = 0> (x, b)"),
               ElementsAre(0, 1, 4, 9));
-  EXPECT_THAT(run(6, "1, 2, 2", two + "g = Greater <broadcast = 1, axis = 1> (x, b) n = Not(g) y = Cast <to = 1> (n)"),
-              ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(
+      run(6, "1, 2, 2",
+          two + "g = Greater <broadcast = 1, axis = 1> (x, b) n = Not(g) y = Cast <to = 1> (n)"),
+      ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(run(6, "1, 2, 2", two + "d = Sub <broadcast = 1, axis = 1> (x, b) y = PRelu(d, b)"),
               ElementsAre(-100, -90, -360, -340));
-  EXPECT_THAT(run(6, "2, 2", two + "y = Gemm <broadcast = 1, transB = 1> (x, x, b)"), ElementsAre(11, 23, 13, 33));
+  EXPECT_THAT(run(6, "2, 2", two + "y = Gemm <broadcast = 1, transB = 1> (x, x, b)"),
+              ElementsAre(11, 23, 13, 33));
 }
 
 TEST(OldOpsets, ListsWereAttributes) {
   EXPECT_THAT(run(4, "2, 2", "y = Reshape <shape = [0, -1, 1]> (x)"), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(run(1, "2", "y = Pad <paddings = [1, 0], value = 5.0> (x)"), ElementsAre(5, 0, 1));
   EXPECT_THAT(run(1, "4", "a, y = Split <axis = 0, split = [1, 3]> (x)"), ElementsAre(1, 2, 3));
-  EXPECT_THAT(run(1, "4", "s = Constant <value = int64[2] {1, 3}> () a, y = Split <axis = 0> (x, s)"),
-              ElementsAre(1, 2, 3));
+  EXPECT_THAT(
+      run(1, "4", "s = Constant <value = int64[2] {1, 3}> () a, y = Split <axis = 0> (x, s)"),
+      ElementsAre(1, 2, 3));
   EXPECT_THAT(run(1, "1, 2", R"(
-                  n = Constant <value = int64 {2}> () a = Constant <value = int64 {1}> () y = Tile(x, n, a))"),
+                  n = Constant <value = int64 {2}> ()
+                  a = Constant <value = int64 {1}> ()
+                  y = Tile(x, n, a))"),
               ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(run(5, "2", "i = Cast <to = \"INT32\"> (x) y = Cast <to = \"FLOAT\"> (i)"), ElementsAre(0, 1));
+  EXPECT_THAT(run(5, "2", "i = Cast <to = \"INT32\"> (x) y = Cast <to = \"FLOAT\"> (i)"),
+              ElementsAre(0, 1));
 }
 
 TEST(OldOpsets, DefaultsWereOthers) {
   EXPECT_THAT(run(3, "1, 2", "y = Concat(x, x)"), ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(run(1, "1, 1, 2, 2", "y = LpPool <kernel_shape = [2, 2], p = 1.0> (x)"), ElementsAre(6));
+  EXPECT_THAT(run(1, "1, 1, 2, 2", "y = LpPool <kernel_shape = [2, 2], p = 1.0> (x)"),
+              ElementsAre(6));
   EXPECT_NEAR(run(1, "2", "y = Selu(x)")[1], 1.0507, 1e-7);
-  EXPECT_THAT(run(1, "1, 1, 1, 2", "y = Upsample <height_scale = 1.0, width_scale = 2.0, mode = \"bilinear\"> (x)"),
+  EXPECT_THAT(run(1, "1, 1, 1, 2",
+                  "y = Upsample <height_scale = 1.0, width_scale = 2.0, mode = \"bilinear\"> (x)"),
               ElementsAre(0, 0.5, 1, 1));
 }
 
 TEST(OldOpsets, WhatWasDeployedIsNoTraining) {
   EXPECT_THAT(run(6, "2", "y = Dropout <ratio = 0.3, is_test = 1> (x)"), ElementsAre(0, 1));
   EXPECT_THAT(run(6, "1, 2, 1, 1", R"(
-                  s = Constant <value = float[2] {1, 2}> () b = Constant <value = float[2] {0, 1}> ()
+                  s = Constant <value = float[2] {1, 2}> ()
+                  b = Constant <value = float[2] {0, 1}> ()
                   y = BatchNormalization <epsilon = 0.0, is_test = 1> (x, s, b, b, s))"),
               Pointwise(DoubleNear(1e-6), {0.0, 1.0}));
 }

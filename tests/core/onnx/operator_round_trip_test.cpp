@@ -32,8 +32,10 @@ ModelInfo info_with(const Graph& graph) {
   ModelInfo info;
   for (const NodeId node : graph.nodes()) {
     if (!graph.is_work(node) || proto::can_write(graph, node, {proto::kNewestInLibrary})) continue;
-    if (proto::can_write(graph, node, {kNewestOpset})) info.opset_imports[""] = kNewestOpset;
-    else info.for_onnx_runtime = true;
+    if (proto::can_write(graph, node, {kNewestOpset}))
+      info.opset_imports[""] = kNewestOpset;
+    else
+      info.for_onnx_runtime = true;
   }
   return info;
 }

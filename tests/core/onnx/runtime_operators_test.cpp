@@ -26,10 +26,12 @@ class RuntimeOperators : public ::testing::Test {
   }
 
   /// x of float[2, 3, 8], h of float[8], w of float[8, 4]; what comes out may have any shape.
-  ImportedModel import_nodes(int opset, const std::string& nodes, const std::string& outputs = "float[n] y") {
+  ImportedModel import_nodes(int opset, const std::string& nodes,
+                             const std::string& outputs = "float[n] y") {
     onnx::ModelProto model = parse(fmt::format(
         R"(<ir_version: 8, opset_import: ["" : {}, "com.microsoft" : 1]>
-           g (float[2, 3, 8] x, float[2, 3, 8] z, float[8] h, float[8] b, float[4, 8] w) => ({}) {{ {} }})",
+           g (float[2, 3, 8] x, float[2, 3, 8] z, float[8] h, float[8] b, float[4, 8] w)
+           => ({}) {{ {} }})",
         opset, outputs, nodes));
     for (auto& output : *model.mutable_graph()->mutable_output())
       output.mutable_type()->mutable_tensor_type()->clear_shape();
@@ -65,7 +67,8 @@ TEST_F(RuntimeOperators, LayerNormalizationIsReadAtEveryOpset) {
 }
 
 TEST_F(RuntimeOperators, AnOldOpsetThatIsHeldKeepsItsLayerNormalization) {
-  const ImportedModel model = import_nodes(12, "d = Hardmax <axis = 1> (x) y = LayerNormalization(d, h)");
+  const ImportedModel model =
+      import_nodes(12, "d = Hardmax <axis = 1> (x) y = LayerNormalization(d, h)");
   const onnx::ModelProto copy = written(model);
   EXPECT_EQ(copy.opset_import(0).version(), 12);
   EXPECT_THAT(operators_of(copy), ElementsAre("Hardmax", "LayerNormalization"));
@@ -84,13 +87,19 @@ struct RuntimeNode {
 };
 
 const std::string kRoot = "e = Constant <value = float {0.01}> () ";
-const std::string kRms = "q = Mul(s, s) m = ReduceMean <axes = [-1]> (q) f = Add(m, e) r = Sqrt(f) n = Div(s, r) ";
+const std::string kRms =
+    "q = Mul(s, s) m = ReduceMean <axes = [-1]> (q) f = Add(m, e) r = Sqrt(f) n = Div(s, r) ";
 const std::string kExactGelu = R"(
-    t = Constant <value = float {1.4142135}> () o = Constant <value = float {1}> () i = Constant <value = float {0.5}> ()
+    t = Constant <value = float {1.4142135}> ()
+    o = Constant <value = float {1}> ()
+    i = Constant <value = float {0.5}> ()
     d = Div(s, t) e = Erf(d) p = Add(e, o) g = Mul(s, p) y = Mul(g, i))";
 const std::string kGeluByTanh = R"(
-    t = Constant <value = float {0.7978846}> () o = Constant <value = float {1}> () i = Constant <value = float {0.5}> ()
-    k = Constant <value = float {0.044715}> () c = Mul(s, s) v = Mul(c, s) l = Mul(v, k) a = Add(s, l)
+    t = Constant <value = float {0.7978846}> ()
+    o = Constant <value = float {1}> ()
+    i = Constant <value = float {0.5}> ()
+    k = Constant <value = float {0.044715}> ()
+    c = Mul(s, s) v = Mul(c, s) l = Mul(v, k) a = Add(s, l)
     d = Mul(a, t) e = Tanh(d) p = Add(e, o) g = Mul(s, p) y = Mul(g, i))";
 
 const std::vector<RuntimeNode>& runtime_nodes() {
@@ -98,9 +107,12 @@ const std::vector<RuntimeNode>& runtime_nodes() {
       {"y = SimplifiedLayerNormalization <epsilon = 0.01, axis = -1, stash_type = 1> (x, h)",
        kRoot + "s = Identity(x) " + kRms + "y = Mul(n, h)", "SimplifiedLayerNormalization"},
       {"y = com.microsoft.Gelu(x)", "s = Identity(x) " + kExactGelu, "com.microsoft::Gelu"},
-      {"y = com.microsoft.BiasGelu(x, h)", "s = Add(x, h) " + kExactGelu, "com.microsoft::BiasGelu"},
-      {"y = com.microsoft.FastGelu(x)", "s = Identity(x) " + kGeluByTanh, "com.microsoft::FastGelu"},
-      {"y = com.microsoft.FastGelu(x, h)", "s = Add(x, h) " + kGeluByTanh, "com.microsoft::FastGelu"},
+      {"y = com.microsoft.BiasGelu(x, h)", "s = Add(x, h) " + kExactGelu,
+       "com.microsoft::BiasGelu"},
+      {"y = com.microsoft.FastGelu(x)", "s = Identity(x) " + kGeluByTanh,
+       "com.microsoft::FastGelu"},
+      {"y = com.microsoft.FastGelu(x, h)", "s = Add(x, h) " + kGeluByTanh,
+       "com.microsoft::FastGelu"},
       {"y = com.microsoft.QuickGelu(x)",
        "a = Constant <value = float {1.702}> () s = Mul(x, a) g = Sigmoid(s) y = Mul(x, g)",
        "com.microsoft::QuickGelu"},
@@ -109,9 +121,11 @@ const std::vector<RuntimeNode>& runtime_nodes() {
        "com.microsoft::FusedMatMul"},
       {"y = com.microsoft.FusedMatMul <transA = 1> (x, z)",
        "t = Transpose <perm = [0, 2, 1]> (x) y = MatMul(t, z)", "com.microsoft::FusedMatMul"},
-      {"t = Transpose(w) y = com.microsoft.FusedMatMul(x, t)", "t = Transpose(w) y = MatMul(x, t)", "MatMul"},
+      {"t = Transpose(w) y = com.microsoft.FusedMatMul(x, t)", "t = Transpose(w) y = MatMul(x, t)",
+       "MatMul"},
       {"y = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, z, h)",
-       "s = Add(x, z) y = LayerNormalization <epsilon = 0.01> (s, h)", "com.microsoft::SkipLayerNormalization"},
+       "s = Add(x, z) y = LayerNormalization <epsilon = 0.01> (s, h)",
+       "com.microsoft::SkipLayerNormalization"},
       {"y = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, z, h, b, h)",
        "u = Add(x, z) s = Add(u, h) y = LayerNormalization <epsilon = 0.01> (s, h, b)",
        "com.microsoft::SkipLayerNormalization"},
@@ -119,7 +133,8 @@ const std::vector<RuntimeNode>& runtime_nodes() {
        "s = Add(x, z) v = LayerNormalization <epsilon = 0.01> (s, h) y = Add(v, s)",
        "com.microsoft::SkipLayerNormalization"},
       {"y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (x, z, h)",
-       kRoot + "s = Add(x, z) " + kRms + "y = Mul(n, h)", "com.microsoft::SkipSimplifiedLayerNormalization"},
+       kRoot + "s = Add(x, z) " + kRms + "y = Mul(n, h)",
+       "com.microsoft::SkipSimplifiedLayerNormalization"},
       {"y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (x, z, h, b)",
        kRoot + "u = Add(x, z) s = Add(u, b) " + kRms + "y = Mul(n, h)",
        "com.microsoft::SkipSimplifiedLayerNormalization"},
@@ -147,9 +162,10 @@ TEST_F(RuntimeOperators, AreWrittenAsTheyCame) {
 }
 
 TEST_F(RuntimeOperators, OfNewOpsetsAreThoseOfTheStandard) {
-  for (const auto& [opset, node, op] : {std::tuple{20, "y = com.microsoft.Gelu(x)", "Gelu"},
-                                        {23, "y = SimplifiedLayerNormalization(x, h)", "RMSNormalization"},
-                                        {24, "y = com.microsoft.QuickGelu <alpha = 1.0> (x)", "Swish"}})
+  for (const auto& [opset, node, op] :
+       {std::tuple{20, "y = com.microsoft.Gelu(x)", "Gelu"},
+        {23, "y = SimplifiedLayerNormalization(x, h)", "RMSNormalization"},
+        {24, "y = com.microsoft.QuickGelu <alpha = 1.0> (x)", "Swish"}})
     EXPECT_THAT(operators_of(written(import_nodes(opset, node))), ElementsAre(op));
 }
 
@@ -177,7 +193,8 @@ TEST_F(RuntimeOperators, OthersHaveTypesSoThatWhatFollowsIsConverted) {
   };
   for (const TypedNode& row : rows) {
     SCOPED_TRACE(row.node);
-    const ImportedModel model = import_nodes(15, weight + "p = Shape(x) " + row.node + " y = Relu(a)");
+    const ImportedModel model =
+        import_nodes(15, weight + "p = Shape(x) " + row.node + " y = Relu(a)");
     EXPECT_EQ(model.untouched.size(), 1u);
     const ValueId y = model.graph.outputs()[0].value;
     EXPECT_TRUE(model.graph.op(model.graph.producer(y)).is("Relu"));
