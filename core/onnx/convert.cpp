@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/opset.h"
+#include "core/onnx/runtime_forms.h"
 
 namespace reverie::proto {
 

@@ -30,8 +30,9 @@ struct ExportOptions {
   std::filesystem::path original = {};
 };
 
-/// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came). The
-/// opset is the original's, raised where nodes need a newer one. Where that would change what opaque
+/// Writes lower(graph) as an ONNX model of standard operators (opaque nodes as they came), or of
+/// ONNX Runtime's where the original holds some and the standard lacks them. The opset is the
+/// original's, at least 7, raised where nodes need a newer one. Where that would change what opaque
 /// nodes or functions mean, newer operators are spelled out in older ones instead
 /// (LayerNormalization, HardSwish, Softmax along an inner axis, Gemm without a term). The ONNX
 /// checker and full shape inference accept the file before it gets its name, except that they may

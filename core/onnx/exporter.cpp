@@ -6,6 +6,7 @@
 #include "core/ir/formula.h"
 #include "core/onnx/captures.h"
 #include "core/onnx/lower.h"
+#include "core/onnx/runtime_forms.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {

@@ -8,6 +8,7 @@
 #include "core/onnx/convert.h"
 #include "core/onnx/import.h"
 #include "core/onnx/newer_opsets.h"
+#include "core/onnx/runtime_forms.h"
 #include "core/onnx/write_node.h"
 
 namespace reverie {

@@ -4,7 +4,6 @@
 
 #include "core/ir/graph.h"
 #include "core/onnx/model_info.h"
-#include "core/onnx/runtime_forms.h"
 
 namespace reverie::proto {
 
@@ -13,6 +12,14 @@ inline constexpr int kNewestInLibrary = 17;
 
 /// The oldest opset that files are written for: before, elements broadcast by attributes.
 inline constexpr int kOldestWritten = 7;
+
+/// What a file may say. A later one takes what the earlier ones have, too.
+enum class Dialect {
+  kStandard,  ///< operators of the standard alone
+  kExtended,  ///< and those of ONNX Runtime's own domain
+  kRuntime,   ///< and those that ONNX Runtime adds to the standard's domain, which ONNX's checker
+              ///< refuses
+};
 
 /// The standard opset that a file has, and what it may say beside it.
 struct Language {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/ir/schema.h"
+#include "core/onnx/opset.h"
 #include "core/onnx/proto.h"
 
 /// Operators of ONNX Runtime's that the standard does not have, or not at every opset. Exporters
@@ -12,14 +13,6 @@
 namespace reverie::proto {
 
 inline constexpr char kRuntimeDomain[] = "com.microsoft";
-
-/// What a file may say. A later one takes what the earlier ones have, too.
-enum class Dialect {
-  kStandard,  ///< operators of the standard alone
-  kExtended,  ///< and those of ONNX Runtime's own domain
-  kRuntime,   ///< and those that ONNX Runtime adds to the standard's domain, which ONNX's checker
-              ///< refuses
-};
 
 /// Whether ONNX Runtime has the operator in the standard's domain, where ONNX has no such operator,
 /// or has it from a later opset on.

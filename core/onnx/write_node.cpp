@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/onnx/newer_opsets.h"
 #include "core/onnx/older_resize.h"
+#include "core/onnx/runtime_forms.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie::proto {

@@ -108,9 +108,10 @@ void SecondOpinion::ask(const std::string& where, const std::filesystem::path& f
   run_both(where, file, inputs, graph, expected);
 }
 
-bool SecondOpinion::ask_at(const std::string& where, const Graph& graph, int opset,
-                           const std::vector<NamedTensor>& inputs) {
-  const proto::OpsetRange range = {opset, opset, {}};
+bool SecondOpinion::ask_at(const std::string& where, const Graph& graph,
+                           const proto::Language& wanted, const std::vector<NamedTensor>& inputs) {
+  const int opset = wanted.opset;
+  const proto::OpsetRange range = {opset, opset, {}, wanted.dialect};
   const Graph spelled = proto::spell_out(lower(graph), range, true);
   const auto language = proto::find_common_language(spelled, range);
   if (!language) return false;

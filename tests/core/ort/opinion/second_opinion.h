@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/onnx/import.h"
+#include "core/onnx/opset.h"
 #include "core/ort/ort_machine.h"
 #include "tests/support/temporary_directory.h"
 
@@ -24,9 +25,9 @@ class SecondOpinion {
   /// The same for a file that was written from `graph`, which the reference runs, too.
   void ask(const std::string& where, const std::filesystem::path& file, const Graph& graph,
            const std::vector<NamedTensor>& inputs);
-  /// Writes the graph at exactly that opset and asks about that file. False where it cannot be said
-  /// there.
-  bool ask_at(const std::string& where, const Graph& graph, int opset,
+  /// Writes the graph at exactly that opset, in that dialect or an earlier one, and asks about that
+  /// file. False where it cannot be said there.
+  bool ask_at(const std::string& where, const Graph& graph, const proto::Language& language,
               const std::vector<NamedTensor>& inputs);
 
   int compared() const { return compared_; }

@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/onnx/newer_opsets.h"
+#include "tests/core/exec/operator_cases.h"
 #include "tests/core/onnx/onnx_files.h"
 #include "tests/core/ort/opinion/forms.h"
 #include "tests/support/newer_opset_models.h"
@@ -97,7 +98,7 @@ TEST_F(SecondOpinionTest, AgreesOnTheCasesOfOnnx) {
       if (!graph) return;
       opinion_->ask(name, file, inputs);
       for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
-        if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, opset, inputs);
+        if (has_news(*graph, opset)) opinion_->ask_at(name, *graph, {opset}, inputs);
     });
   }
   EXPECT_GE(opinion_->compared(), 6500);
@@ -112,7 +113,7 @@ TEST_F(SecondOpinionTest, AgreesOnRandomGraphsAtEveryOpset) {
     for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
       try_to(fmt::format("random graph {}", seed), [&] {
         written[opset] +=
-            opinion_->ask_at(fmt::format("random graph {}", seed), graph, opset, inputs);
+            opinion_->ask_at(fmt::format("random graph {}", seed), graph, {opset}, inputs);
       });
   }
   for (int opset = proto::kOldestWritten; opset <= kNewestOfRuntime; ++opset)
@@ -136,9 +137,25 @@ TEST_F(SecondOpinionTest, AgreesOnNodesOfNewerOpsets) {
       const std::string where = fmt::format("opset {}: {}", row.opset, row.nodes);
       opinion_->ask(where, folder_ / "model.onnx");
       const Graph graph = import_onnx(folder_ / "model.onnx").graph;
-      EXPECT_TRUE(opinion_->ask_at(where, graph, row.opset, ort::random_inputs(graph))) << where;
+      EXPECT_TRUE(opinion_->ask_at(where, graph, {row.opset}, ort::random_inputs(graph))) << where;
     });
   EXPECT_GE(opinion_->compared(), 4 * static_cast<int>(rows.size()) - 8);
+}
+
+/// Rows that only ONNX Runtime has, or has at older opsets, too.
+TEST_F(SecondOpinionTest, AgreesOnOperatorsThatTheRuntimeAdds) {
+  std::vector<OperatorCase> cases = transformer_cases();
+  for (OperatorCase& one : operator_cases())
+    if (one.name.starts_with("LayerNormalization") || one.name.starts_with("Gelu"))
+      cases.push_back(std::move(one));
+  int asked = 0;
+  for (const OperatorCase& one : cases)
+    for (const int opset : {12, 17})
+      try_to(one.name, [&] {
+        asked += opinion_->ask_at(one.name, one.graph, {opset, proto::Dialect::kRuntime},
+                                  ort::random_inputs(one.graph));
+      });
+  EXPECT_EQ(asked, 2 * static_cast<int>(cases.size()));
 }
 
 /// Whether the text is a model at all; what an opset does not have is refused.
