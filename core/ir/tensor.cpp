@@ -1,12 +1,70 @@
 #include "core/ir/tensor.h"
 
 #include <cstring>
+#include <map>
+#include <memory>
 #include <new>
+
+#include "core/ir/recycled_memory.h"
 
 namespace reverie {
 namespace {
 
 constexpr size_t kAlignment = 64;
+
+std::byte* take(size_t size) {
+  return static_cast<std::byte*>(::operator new(size == 0 ? 1 : size, std::align_val_t{kAlignment}));
+}
+void give(std::byte* memory) { ::operator delete(memory, std::align_val_t{kAlignment}); }
+
+}  // namespace
+
+/// Blocks of memory by size, for one thread.
+class MemoryBlocks {
+ public:
+  static constexpr size_t kSmallest = 1 << 16, kMost = size_t{256} << 20;  // bytes
+
+  ~MemoryBlocks() {
+    for (const auto& [size, memory] : kept_) give(memory);
+  }
+
+  /// Of at least `size` bytes and at most twice as many, which `size` becomes; null where there is none.
+  std::byte* find(size_t& size) {
+    const auto found = kept_.lower_bound(size);
+    if (found == kept_.end() || found->first > 2 * size) return nullptr;
+    std::byte* memory = found->second;
+    size = found->first;
+    bytes_ -= size;
+    kept_.erase(found);
+    return memory;
+  }
+
+  /// Smaller ones make room.
+  void keep(std::byte* memory, size_t size) {
+    for (; !kept_.empty() && bytes_ + size > kMost; kept_.erase(kept_.begin())) {
+      bytes_ -= kept_.begin()->first;
+      give(kept_.begin()->second);
+    }
+    if (bytes_ + size > kMost) return give(memory);
+    bytes_ += size;
+    kept_.emplace(size, memory);
+  }
+
+ private:
+  std::multimap<size_t, std::byte*> kept_;
+  size_t bytes_ = 0;
+};
+
+namespace {
+
+thread_local MemoryBlocks* recycled = nullptr;
+
+std::shared_ptr<std::byte[]> memory_of(size_t size) {
+  if (size < MemoryBlocks::kSmallest || recycled == nullptr) return {take(size), give};
+  std::byte* memory = recycled->find(size);
+  if (memory == nullptr) memory = take(size);
+  return {memory, [size](std::byte* freed) { recycled == nullptr ? give(freed) : recycled->keep(freed, size); }};
+}
 
 /// Calls `visit` with a value of the C++ type that `dtype` stands for.
 template <typename Visit>
@@ -41,12 +99,14 @@ std::vector<Result> converted(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor::Tensor(TensorType type) : type_(std::move(type)) {
-  const size_t size = static_cast<size_t>(type_.bytes());
-  auto* memory = static_cast<std::byte*>(
-      ::operator new(size == 0 ? 1 : size, std::align_val_t{kAlignment}));
-  data_ = std::shared_ptr<std::byte[]>(
-      memory, [](std::byte* p) { ::operator delete(p, std::align_val_t{kAlignment}); });
+Tensor::Tensor(TensorType type) : type_(std::move(type)), data_(memory_of(static_cast<size_t>(type_.bytes()))) {}
+
+RecycledMemory::RecycledMemory() {
+  if (recycled == nullptr) recycled = (blocks_ = std::make_unique<MemoryBlocks>()).get();
+}
+
+RecycledMemory::~RecycledMemory() {
+  if (blocks_ != nullptr) recycled = nullptr;
 }
 
 Tensor Tensor::clone() const {

@@ -87,10 +87,11 @@ std::vector<Tensor> batch_normalization(const KernelCall& call) {
   const double epsilon = call.attributes.number("epsilon");
   const size_t channels = parameter(1).size();
   const size_t size = in.empty() ? 0 : in.size() / channels / static_cast<size_t>(result.shape()[0]);
-  for (size_t i = 0; i < in.size(); ++i) {
-    const size_t c = i / size % channels;
-    const double normal = (in[i] - parameter(3)[c]) / std::sqrt(parameter(4)[c] + epsilon);
-    out[i] = normal * parameter(1)[c] + parameter(2)[c];
+  for (size_t first = 0, plane = 0; first < in.size(); first += size, ++plane) {
+    const size_t c = plane % channels;
+    const double mean = parameter(3)[c], shift = parameter(2)[c];
+    const double factor = parameter(1)[c] / std::sqrt(parameter(4)[c] + epsilon);
+    for (size_t i = first; i < first + size; ++i) out[i] = (in[i] - mean) * factor + shift;
   }
   return {result};
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <functional>
 #include <limits>
+#include <span>
+#include <type_traits>
 
 #include "core/exec/reference/kernels.h"
 #include "core/exec/reference/window.h"
@@ -12,9 +13,23 @@ namespace {
 
 /// Rows (depth, height) of output positions that are unfolded together, to bound the buffer.
 int64_t rows_per_block(const Window& window, int64_t channels) {
-  constexpr int64_t kBufferElements = int64_t{1} << 22;
+  constexpr int64_t kBufferElements = int64_t{1} << 17;  // stays in the cache
   const int64_t row = std::max<int64_t>(1, channels * window.taps() * window.out[2]);
   return std::clamp<int64_t>(kBufferElements / row, 1, window.out[0] * window.out[1]);
+}
+
+/// Positions [from, to) along an axis at which a tap reads within the input, the first of them at `at`.
+struct Reach {
+  int64_t from, to, at;
+};
+
+Reach reach_of(const Window& w, size_t axis, int64_t tap) {
+  const int64_t stride = w.stride[axis], shift = w.at(axis, 0, tap);
+  const auto first_at_least = [&](int64_t place) {  // position that reads there or behind it
+    return std::clamp<int64_t>(place <= shift ? 0 : (place - shift + stride - 1) / stride, 0, w.out[axis]);
+  };
+  const int64_t from = first_at_least(0);
+  return {from, std::max(from, first_at_least(w.in[axis])), shift + from * stride};
 }
 
 /// columns[(channel, tap), position]: what each tap reads, for `rows` rows of positions from
@@ -25,16 +40,18 @@ void unfold(const Window& w, const double* x, int64_t channels, int64_t first_ro
     for (int64_t tap = 0; tap < w.taps(); ++tap) {
       const int64_t tap_d = tap / (w.kernel[1] * w.kernel[2]);
       const int64_t tap_h = tap / w.kernel[2] % w.kernel[1];
-      const int64_t tap_w = tap % w.kernel[2];
-      for (int64_t row = first_row; row < first_row + rows; ++row) {
+      const Reach reach = reach_of(w, 2, tap % w.kernel[2]);
+      for (int64_t row = first_row; row < first_row + rows; ++row, columns += w.out[2]) {
         const int64_t d = w.at(0, row / w.out[1], tap_d);
         const int64_t h = w.at(1, row % w.out[1], tap_h);
-        const bool inside = d >= 0 && d < w.in[0] && h >= 0 && h < w.in[1];
-        const double* line = x + (d * w.in[1] + h) * w.in[2];
-        for (int64_t i = 0; i < w.out[2]; ++i) {
-          const int64_t at = w.at(2, i, tap_w);
-          *columns++ = inside && at >= 0 && at < w.in[2] ? line[at] : 0.0;
+        if (d < 0 || d >= w.in[0] || h < 0 || h >= w.in[1] || reach.from == reach.to) {
+          std::fill_n(columns, w.out[2], 0.0);
+          continue;
         }
+        const double* line = x + (d * w.in[1] + h) * w.in[2] + reach.at;
+        std::fill(columns, columns + reach.from, 0.0);
+        for (int64_t i = reach.from; i < reach.to; ++i) columns[i] = line[(i - reach.from) * w.stride[2]];
+        std::fill(columns + reach.to, columns + w.out[2], 0.0);
       }
     }
 }
@@ -45,9 +62,76 @@ bool is_pointwise(const Window& w) {
   return w.kernel == ones && w.stride == ones && w.pad_begin == noughts && w.pad_end == noughts;
 }
 
+/// What one tap adds to a row of outputs: weight * from[i * stride], for i where it reaches.
+struct Line {
+  double weight;
+  const double* from;  // of output 0; may lie outside
+  Reach reach;
+};
+
+/// The outputs of a row that all lines reach, eight at a time in registers.
+void add_inside(std::span<const Line> lines, int64_t stride, int64_t first, int64_t last, double* out) {
+  constexpr int64_t kAtOnce = 8;
+  const auto add = [&](int64_t i, auto count, auto step) {
+    double sums[kAtOnce];
+    for (int64_t j = 0; j < count; ++j) sums[j] = out[i + j];
+    for (const Line& line : lines) {
+      const double* from = line.from + i * step;
+      for (int64_t j = 0; j < count; ++j) sums[j] += line.weight * from[j * step];
+    }
+    for (int64_t j = 0; j < count; ++j) out[i + j] = sums[j];
+  };
+  constexpr std::integral_constant<int64_t, kAtOnce> kMany;
+  constexpr std::integral_constant<int64_t, 1> kOne;
+  for (; first + kAtOnce <= last; first += kAtOnce) stride == 1 ? add(first, kMany, kOne) : add(first, kMany, stride);
+  for (; first < last; ++first) add(first, kOne, stride);
+}
+
+void add_lines(std::span<const Line> lines, int64_t stride, int64_t count, double* out) {
+  int64_t first = 0, last = count;
+  for (const Line& line : lines) {
+    first = std::max(first, line.reach.from);
+    last = std::min(last, line.reach.to);
+  }
+  if (first >= last) first = last = count;
+  for (const Line& line : lines) {
+    const auto add = [&](int64_t from, int64_t to) {
+      for (int64_t i = from; i < to; ++i) out[i] += line.weight * line.from[i * stride];
+    };
+    add(line.reach.from, std::min(line.reach.to, first));
+    add(std::max(line.reach.from, last), line.reach.to);
+  }
+  add_inside(lines, stride, first, last, out);
+}
+
+/// The same as `convolve` tap by tap: for few filters, to which a product of matrices would be no help.
+void convolve_directly(const Window& w, const double* x, const double* filter, double* out, int64_t channels,
+                       int64_t filters) {
+  std::vector<Reach> reaches;
+  for (int64_t tap = 0; tap < w.kernel[2]; ++tap) reaches.push_back(reach_of(w, 2, tap));
+  std::vector<Line> lines;
+  for (int64_t row = 0; row < w.out[0] * w.out[1]; ++row)
+    for (int64_t f = 0; f < filters; ++f) {
+      lines.clear();
+      const double* weight = filter + f * channels * w.taps();
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t tap = 0; tap < w.taps(); ++tap, ++weight) {
+          const int64_t d = w.at(0, row / w.out[1], tap / (w.kernel[1] * w.kernel[2]));
+          const int64_t h = w.at(1, row % w.out[1], tap / w.kernel[2] % w.kernel[1]);
+          const Reach& reach = reaches[static_cast<size_t>(tap % w.kernel[2])];
+          if (d < 0 || d >= w.in[0] || h < 0 || h >= w.in[1] || reach.from == reach.to) continue;
+          const double* from = x + ((c * w.in[0] + d) * w.in[1] + h) * w.in[2] + reach.at - reach.from * w.stride[2];
+          lines.push_back({*weight, from, reach});
+        }
+      add_lines(lines, w.stride[2], w.out[2], out + f * w.out_size() + row * w.out[2]);
+    }
+}
+
 /// One group of one image: out[filters, positions] += filter * unfolded x.
 void convolve(const Window& w, const double* x, const double* filter, double* out,
               int64_t channels, int64_t filters, std::vector<double>& buffer) {
+  constexpr int64_t kFewFilters = 4;
+  if (filters < kFewFilters) return convolve_directly(w, x, filter, out, channels, filters);
   const int64_t inner = channels * w.taps();
   if (is_pointwise(w)) {
     gemm({.rows = filters, .columns = w.out_size(), .inner = inner, .lda = inner,
@@ -78,8 +162,9 @@ void initialise(const KernelCall& call, Tensor& result, int64_t positions) {
   }
   if (!call.has_input(2)) return;
   const auto bias = call.inputs[2].data<double>();
-  for (size_t i = 0; i < out.size(); ++i)
-    out[i] += bias[i / static_cast<size_t>(positions) % bias.size()];
+  const auto plane = static_cast<size_t>(positions);
+  for (size_t first = 0, channel = 0; first < out.size(); first += plane, ++channel)
+    for (double& x : out.subspan(first, plane)) x += bias[channel % bias.size()];
 }
 
 std::vector<Tensor> conv(const KernelCall& call) {
@@ -108,20 +193,31 @@ std::vector<Tensor> conv(const KernelCall& call) {
 
 // --- Pooling ----------------------------------------------------------------------------------
 
-/// reduce(plane, taps within the input, taps within the padded input) -> element, for every window.
+/// reduce(plane, taps within the input, taps within the padded input) -> element, for every window. Taps are listed
+/// for a row of windows at a time, for all planes.
 template <typename T, typename Reduce>
 Tensor pooled(const KernelCall& call, Reduce&& reduce) {
+  struct Place {
+    std::vector<Tap> inside;
+    int64_t padded;
+  };
   Tensor result = call.new_output();
   const Window w = window_of(call.inputs[0].shape(), result.shape(), call.attributes,
                              call.attributes.integers("kernel_shape"));
   const T* in = call.inputs[0].data<T>().data();
   T* out = result.data<T>().data();
   const int64_t planes = call.inputs[0].shape()[0] * call.inputs[0].shape()[1];
-  std::vector<Tap> inside;
-  for (int64_t at = 0; at < w.out_size(); ++at) {
-    const int64_t padded = taps_at(w, at, inside);
+  std::vector<Place> row(static_cast<size_t>(w.out[2]));
+  for (int64_t first = 0; first < w.out_size(); first += w.out[2]) {
+    for (int64_t i = 0; i < w.out[2]; ++i) {
+      Place& place = row[static_cast<size_t>(i)];
+      place.padded = taps_at(w, first + i, place.inside);
+    }
     for (int64_t plane = 0; plane < planes; ++plane)
-      out[plane * w.out_size() + at] = reduce(in + plane * w.in_size(), inside, padded);
+      for (int64_t i = 0; i < w.out[2]; ++i) {
+        const Place& place = row[static_cast<size_t>(i)];
+        out[plane * w.out_size() + first + i] = reduce(in + plane * w.in_size(), place.inside, place.padded);
+      }
   }
   return result;
 }
