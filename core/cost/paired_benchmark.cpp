@@ -1,6 +1,7 @@
 #include "core/cost/paired_benchmark.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -31,53 +32,92 @@ class PairedBenchmark {
         ratios_(static_cast<size_t>(contestants)) {}
 
   BenchmarkResult run() {
-    std::vector<int> alive(times_.size());
-    std::iota(alive.begin(), alive.end(), 0);
-    if (alive.size() == 1) return alone();
-    screen(alive);
-    hold_final(alive);
-    return result(alive);
+    const std::vector<int> finalists = admitted(screened());
+    if (finalists.empty()) return alone();
+    hold_final(finalists);
+    return result(finalists);
   }
 
  private:
   /// Its time is told all the same.
   BenchmarkResult alone() {
-    for (int i = 0; i < options_.screening; ++i) play_round({0});
-    return {{{.median = median(times_[0]), .ratio = {1, 1, 1, 0}, .finalist = true}}, 0, fallbacks_};
+    if (times_[0].empty())
+      for (int i = 0; i < options_.screening && (i == 0 || !out_of_time()); ++i) play_round({0});
+    ratios_[0].clear();
+    BenchmarkResult found = result({});
+    found.contestants[0].ratio = {1, 1, 1, 0};
+    found.contestants[0].finalist = true;
+    return found;
   }
 
-  /// `alive` always begins with contestant 0.
-  void screen(std::vector<int>& alive) {
+  /// All but contestant 0, the one that looks fastest first as far as more are left than finalists.
+  std::vector<int> screened() {
+    std::vector<int> ranked(times_.size() - 1);
+    std::iota(ranked.begin(), ranked.end(), 1);
     const auto finalists = static_cast<size_t>(options_.finalists);
-    while (alive.size() - 1 > finalists) {
-      for (int i = 0; i < options_.screening && !out_of_time(); ++i) play_round(alive);
+    for (size_t left = ranked.size(); left > finalists; left = std::max(finalists, left / 2)) {
+      const std::vector<int> alive = beside_first({ranked.begin(), ranked.begin() + static_cast<int64_t>(left)});
+      for (int i = 0; i < options_.screening && !out_of_screening_time(); ++i) play_round(alive);
       if (ratios_[static_cast<size_t>(alive[1])].empty()) play_round(alive);
-      std::stable_sort(alive.begin() + 1, alive.end(),
+      std::stable_sort(ranked.begin(), ranked.begin() + static_cast<int64_t>(left),
                        [&](int a, int b) { return ratio(a) < ratio(b); });
-      alive.resize(1 + std::max(finalists, (alive.size() - 1) / 2));
     }
+    return ranked;
+  }
+
+  std::vector<int> admitted(const std::vector<int>& ranked) {
+    const Stopwatch watch;
+    std::vector<int> finalists;
+    for (const int contestant : ranked)
+      if (std::ssize(finalists) < options_.finalists && !options_.stop.requested() &&
+          (!options_.admit || options_.admit(contestant)))
+        finalists.push_back(contestant);
+    if (options_.admit) seconds_ += watch.seconds();
+    return finalists;
+  }
+
+  static std::vector<int> beside_first(std::vector<int> others) {
+    others.insert(others.begin(), 0);
+    return others;
   }
 
   void hold_final(const std::vector<int>& finalists) {
-    for (const int finalist : finalists) ratios_[static_cast<size_t>(finalist)].clear();
-    for (int rounds = 0; rounds < options_.max_rounds; ++rounds) {
+    const std::vector<int> alive = beside_first(finalists);
+    for (const int contestant : alive) ratios_[static_cast<size_t>(contestant)].clear();
+    int look = options_.max_rounds;
+    for (int rounds = 0;; ++rounds) {
       if (rounds >= kFewestRounds && out_of_time()) return;
       if (rounds > 0 && options_.stop.requested()) return;
       if (rounds >= options_.min_rounds && narrow(finalists)) return;
-      play_round(finalists);
+      if (rounds >= look) {
+        if (!undecided(finalists)) return;
+        look *= 2;
+      }
+      play_round(alive);
     }
   }
 
+  MedianInterval interval(int contestant) const {
+    return median_interval(ratios_[static_cast<size_t>(contestant)]);
+  }
+
+  bool undecided(const std::vector<int>& finalists) const {
+    return std::ranges::any_of(finalists, [&](int finalist) {
+      const MedianInterval found = interval(finalist);
+      return found.low < 1 && found.high >= 1;
+    });
+  }
+
   bool narrow(const std::vector<int>& finalists) const {
-    return std::all_of(finalists.begin(), finalists.end(), [&](int finalist) {
-      return median_interval(ratios_[static_cast<size_t>(finalist)]).spread() <=
-             options_.target_spread;
+    return std::ranges::all_of(finalists, [&](int finalist) {
+      return interval(finalist).spread() <= options_.target_spread;
     });
   }
 
   bool out_of_time() const {
     return seconds_ >= options_.max_seconds || options_.stop.requested();
   }
+  bool out_of_screening_time() const { return seconds_ >= options_.screening_seconds || out_of_time(); }
   double ratio(int contestant) const { return median(ratios_[static_cast<size_t>(contestant)]); }
 
   std::vector<int> shuffled(std::vector<int> order) {
@@ -118,17 +158,27 @@ class PairedBenchmark {
     times_[contestant].insert(times_[contestant].end(), own.begin(), own.end());
   }
 
+  ContestantResult result_of(size_t contestant, bool finalist) const {
+    const std::vector<double>& ratios = ratios_[contestant];
+    ContestantResult result{.median = times_[contestant].empty() ? 0 : median(times_[contestant]),
+                            .ratio = {1, 0, std::numeric_limits<double>::infinity(), 0},
+                            .finalist = finalist};
+    if (ratios.empty()) return result;
+    const MedianInterval found = median_interval(ratios);
+    result.ratio = finalist ? found : MedianInterval{found.median, result.ratio.low, result.ratio.high, found.samples};
+    result.quartiles = {quartile(ratios, 1), quartile(ratios, 3)};
+    return result;
+  }
+
   BenchmarkResult result(const std::vector<int>& finalists) const {
     BenchmarkResult result{.contestants = {}, .winner = 0, .fallbacks = fallbacks_};
     for (size_t i = 0; i < times_.size(); ++i)
-      result.contestants.push_back({median(times_[i]), median_interval(ratios_[i]),
-                                    {quartile(ratios_[i], 1), quartile(ratios_[i], 3)}});
+      result.contestants.push_back(
+          result_of(i, i == 0 || std::ranges::count(finalists, static_cast<int>(i)) > 0));
     for (const int i : finalists) {
-      ContestantResult& timed = result.contestants[static_cast<size_t>(i)];
-      timed.finalist = true;
+      const MedianInterval& ratio = result.contestants[static_cast<size_t>(i)].ratio;
       const ContestantResult& best = result.contestants[static_cast<size_t>(result.winner)];
-      if (i != 0 && timed.ratio.high < 1 && timed.ratio.median < best.ratio.median)
-        result.winner = i;
+      if (ratio.high < 1 && ratio.median < best.ratio.median) result.winner = i;
     }
     return result;
   }

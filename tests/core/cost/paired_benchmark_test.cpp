@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -15,6 +16,7 @@ namespace reverie {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
@@ -107,7 +109,7 @@ TEST(PairedBenchmark, EndsOnceIntervalsAreNarrowOrTheTimeIsOver) {
   FakeMachine exact{.seconds = {1, 0.9}, .noise = 0, .shift = 0};
   run_paired_benchmark(2, exact.round_maker(), quick());
   EXPECT_THAT(exact.rounds, SizeIs(quick().min_rounds));
-  FakeMachine rough{.seconds = {1, 0.9}, .noise = 0.5, .shift = 0.5};
+  FakeMachine rough{.seconds = {1, 0.3}, .noise = 0.5, .shift = 0.2};
   BenchmarkOptions options = quick();
   run_paired_benchmark(2, rough.round_maker(), options);
   EXPECT_THAT(rough.rounds, SizeIs(options.max_rounds));
@@ -115,6 +117,50 @@ TEST(PairedBenchmark, EndsOnceIntervalsAreNarrowOrTheTimeIsOver) {
   options.max_seconds = 60;
   run_paired_benchmark(2, slow.round_maker(), options);
   EXPECT_THAT(slow.rounds, SizeIs(6));
+}
+
+TEST(PairedBenchmark, GoesOnWhileAnIntervalHoldsOne) {
+  FakeMachine machine{.seconds = {1, 0.95}, .noise = 0.02, .shift = 0.15};
+  BenchmarkOptions options = quick();
+  options.max_rounds = options.min_rounds;
+  const BenchmarkResult result = run_paired_benchmark(2, machine.round_maker(), options);
+  EXPECT_GT(machine.rounds.size(), static_cast<size_t>(options.max_rounds)) << "nine rounds show nothing";
+  EXPECT_EQ(machine.rounds.size() % static_cast<size_t>(options.max_rounds), 0u) << "it looks after doublings alone";
+  EXPECT_EQ(result.winner, 1);
+  FakeMachine slow{.seconds = {100, 95}, .noise = 0.02, .shift = 0.15};
+  options.max_seconds = 60;
+  run_paired_benchmark(2, slow.round_maker(), options);
+  EXPECT_THAT(slow.rounds, SizeIs(6)) << "not when the time is over";
+}
+
+TEST(PairedBenchmark, TheNextTakesThePlaceOfOneThatIsNotAdmitted) {
+  FakeMachine machine{.seconds = {1, 0.97, 0.8, 1.2, 0.9}};
+  BenchmarkOptions options = quick();
+  options.finalists = 1;
+  std::vector<int> asked;
+  options.admit = [&](int contestant) {
+    asked.push_back(contestant);
+    return contestant == 4;
+  };
+  const BenchmarkResult result = run_paired_benchmark(5, machine.round_maker(), options);
+  EXPECT_EQ(result.winner, 4);
+  EXPECT_THAT(asked, ElementsAre(2, 4));
+  EXPECT_FALSE(result.contestants[2].finalist);
+  options.admit = [](int) { return false; };
+  const BenchmarkResult none = run_paired_benchmark(5, machine.round_maker(), options);
+  EXPECT_EQ(none.winner, 0);
+  EXPECT_EQ(none.contestants[0].ratio.samples, 0);
+}
+
+TEST(PairedBenchmark, WhatWasOnlyScreenedHasNoInterval) {
+  FakeMachine machine{.seconds = {1, 0.5, 0.6, 0.9}};
+  const BenchmarkResult result = run_paired_benchmark(4, machine.round_maker(), quick());
+  const MedianInterval screened = result.contestants[3].ratio, kept = result.contestants[1].ratio;
+  EXPECT_NEAR(screened.median, 0.9, 0.1);
+  EXPECT_EQ(screened.low, 0);
+  EXPECT_TRUE(std::isinf(screened.high));
+  EXPECT_GT(kept.low, 0.4);
+  EXPECT_LT(kept.high, 0.6);
 }
 
 /// Runs of a worker process: what goes on around a run takes longer than the run.
