@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -16,9 +17,12 @@
 #include "core/base/fast_start.h"
 #include "core/base/hash.h"
 #include "core/base/random.h"
+#include "core/base/stopwatch.h"
 #include "core/exec/cut.h"
 #include "core/exec/draw.h"
 #include "core/exec/reference/reference.h"
+#include "core/ir/recycled_memory.h"
+#include "core/ir/structural_hash.h"
 
 namespace reverie {
 namespace {
@@ -71,11 +75,13 @@ struct Refusal {
   std::string why;
 };
 
-/// How to run both sides once.
+/// How to run both sides once. With extremes, numbers are of the declared types, and weights the model's own.
 struct Round {
   int number = 0;
   Precision precision = Precision::kDouble;
   Extremes extremes = Extremes::kNone;
+
+  bool declared() const { return extremes != Extremes::kNone; }
 };
 
 Tensor input_of(const std::string& name, const TensorType& type, const DrawPlan& plan,
@@ -84,7 +90,7 @@ Tensor input_of(const std::string& name, const TensorType& type, const DrawPlan&
       given != options.given.end() && given->second.type() == type)
     return given->second;
   Tensor drawn = draw(type, plan.input(name), rng.fork(hash_combine(1, hash_string(name))), round.extremes);
-  return round.precision == Precision::kDouble ? drawn : drawn.cast(type.dtype);
+  return round.declared() ? drawn.cast(type.dtype) : drawn;
 }
 
 /// The node whose turn comes after `done` of them did their work.
@@ -103,7 +109,7 @@ Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& opti
     inputs.push_back(input_of(graph.input_name(input), graph.type(graph.output(input)), plan, options, rng,
                               round));
   const bool redraw = options.redraw_weights;
-  const bool declared = round.precision == Precision::kDeclared;
+  const bool declared = round.declared();
   const auto weights = [&](const Weight& weight) {
     if (weight.is_small() || !redraw || (declared && !weight.is_fill())) return weight.materialize();
     const Tensor drawn = draw(weight.type(), plan.weight(weight.identity()),
@@ -170,6 +176,9 @@ struct Error {
   bool checked = false;  // some element of the reference is finite
 };
 
+constexpr char kNothingChecked[] = "nothing was checked: ";
+constexpr char kNoTime[] = "no time was left";
+
 Error error_between(const Tensor& reference, const Tensor& other) {
   Error error;
   double scale = 0;     // largest of the elements that are no masks
@@ -192,23 +201,65 @@ Error error_between(const Tensor& reference, const Tensor& other) {
   return error;
 }
 
+/// By output that has elements: whether one of them was finite in some set of inputs.
+using Checked = std::map<std::string, bool>;
+
 /// Adds what one set of inputs shows; false as soon as the graphs disagree.
-bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result) {
+bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result, Checked& checked) {
   for (const auto& [name, tensor] : reference) {
     const Error error = error_between(tensor, other.at(name));
     result.max_abs_error = std::max(result.max_abs_error, error.absolute);
     result.max_rel_error = std::max(result.max_rel_error, error.relative);
+    result.compared = result.compared || error.checked;
+    if (tensor.elements() > 0) checked[name] |= error.checked;
     const bool is_number = is_floating(tensor.type().dtype);
     if (!is_number && !std::ranges::equal(tensor.bytes(), other.at(name).bytes()))
       result.reason = fmt::format("'{}' holds other integers", name);
-    else if (!error.checked && tensor.elements() > 0)
-      result.reason = fmt::format("'{}' holds no finite number, so nothing was checked", name);
     else if (error.relative > tolerance)
       result.reason = fmt::format("'{}' differs by {:.3g} of its largest element (tolerance {:.3g})",
                                   name, error.relative, tolerance);
     if (!result.reason.empty()) return false;
   }
   return true;
+}
+
+/// The nodes that compute one output, with that output alone.
+Graph part_for(const Graph& graph, const std::string& output) {
+  const ValueId wanted =
+      std::ranges::find(graph.outputs(), output, [](const GraphOutput& known) { return known.name; })->value;
+  Graph part;
+  std::vector<ValueId> moved(static_cast<size_t>(graph.value_capacity()));
+  const auto at = [&](ValueId value) -> ValueId& { return moved[static_cast<size_t>(value.index)]; };
+  for (const NodeId node : graph.topological_order({&wanted, 1})) {
+    if (&graph.op(node) == &input_op()) {
+      at(graph.output(node)) = part.add_input(graph.input_name(node), graph.type(graph.output(node)));
+    } else if (graph.weight(node) != nullptr) {
+      at(graph.output(node)) = part.add_constant(graph.weight(node));
+    } else {
+      std::vector<ValueId> inputs;
+      for (const ValueId input : graph.inputs(node)) inputs.push_back(input.valid() ? at(input) : ValueId{});
+      const NodeId added =
+          part.add_node(graph.op(node), inputs, graph.shared_attributes(node), output_types(graph, node));
+      for (size_t i = 0; i < graph.outputs(node).size(); ++i)
+        at(graph.outputs(node)[i]) = part.output(added, static_cast<int>(i));
+    }
+  }
+  part.add_output(output, at(wanted));
+  return part;
+}
+
+/// What cannot be compared has to be computed as it was.
+void judge_unchecked(const Graph& original, const Graph& candidate, const Checked& checked, Agreement& result) {
+  for (const auto& [name, is_checked] : checked) {
+    if (is_checked) continue;
+    result.left_out.push_back(fmt::format("output '{}' holds no finite number", name));
+    if (!result.compared) {
+      result.reason = kNothingChecked + result.left_out.front();
+    } else if (!isomorphic(part_for(original, name), part_for(candidate, name))) {
+      result.reason =
+          fmt::format("'{}' holds no finite number, so that what was rewritten there can't be checked", name);
+    }
+  }
 }
 
 /// Whether rounding may decide what comes out: a float is cut off, compared or ordered.
@@ -232,20 +283,49 @@ bool has_narrow_values(const Graph& graph) {
   });
 }
 
-/// What is wrong with one output where the original is finite; empty: nothing.
-std::string extreme_difference(const Tensor& reference, const Tensor& other, double tolerance) {
+/// The largest size among elements that are no masks.
+double scale_of(const std::vector<double>& elements) {
+  double scale = 0;
+  for (const double x : elements)
+    if (const double size = std::fabs(x); size < CompareOptions::kMask) scale = std::max(scale, size);
+  return scale;
+}
+
+std::string_view name_of(Extremes extremes) {
+  return extremes == Extremes::kZeros ? "zeros" : "large numbers";
+}
+
+/// What is wrong with one output where the original is finite; empty: nothing. `exact` is what double precision makes of
+/// it, where the original's own is no reference.
+std::string extreme_difference(const Tensor& reference, const Tensor& other, double tolerance, const Tensor* exact) {
   const std::vector<double> a = reference.to_doubles(), b = other.to_doubles();
-  double scale = 0, apart = 0;
+  const std::vector<double> e = exact == nullptr ? std::vector<double>() : exact->to_doubles();
+  const double scale = scale_of(a);
+  double worst = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!(std::fabs(a[i]) < CompareOptions::kMask)) continue;
     if (!std::isfinite(b[i]))
       return fmt::format("is {} at element {}, where the original is {:.6g}",
                          std::isnan(b[i]) ? "NaN" : "infinite", i, a[i]);
-    scale = std::max(scale, std::fabs(a[i]));
-    apart = std::max(apart, std::fabs(a[i] - b[i]));
+    const double apart = std::fabs(a[i] - b[i]);
+    const bool is_closer = exact != nullptr && std::fabs(b[i] - e[i]) <= std::fabs(a[i] - e[i]);
+    if (!is_closer) worst = std::max(worst, apart);
   }
-  if (apart <= tolerance * scale) return {};
-  return fmt::format("differs by {:.3g} of its largest element", apart / scale);
+  return worst <= tolerance * scale ? "" : fmt::format("differs by {:.3g} of its largest element", worst / scale);
+}
+
+/// Whether a number is too large for the type that the graph declares, though it is computed from finite ones.
+bool overflows(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round) {
+  bool found = false;
+  run(graph, plan, options, round, [&](NodeId node, std::vector<Tensor>& results) {
+    for (size_t i = 0; i < results.size() && !found; ++i) {
+      const DType declared = graph.type(graph.outputs(node)[i]).dtype;
+      if (!is_floating(declared) || declared == results[i].type().dtype) continue;
+      const std::vector<double> computed = results[i].to_doubles(), held = results[i].cast(declared).to_doubles();
+      for (size_t at = 0; at < held.size(); ++at) found |= std::isfinite(computed[at]) && !std::isfinite(held[at]);
+    }
+  });
+  return found;
 }
 
 double total_flops(const Graph& graph) {
@@ -255,30 +335,34 @@ double total_flops(const Graph& graph) {
   return total;
 }
 
-/// In the declared types, on zeros and large numbers. False where the graphs disagree.
-bool agree_at_extremes(const Graph& original, const Graph& candidate, DrawPlan& plan,
-                       const CompareOptions& options, Agreement& result) {
-  if (has_steps(original)) return true;
-  const double tolerance = std::max(options.tolerance, has_narrow_values(original) ? 0.25 : 0.01);
-  const bool is_long = total_flops(original) > CompareOptions::kMuchWork;
-  plan.mix_signs(false);
-  for (const Extremes extremes : {Extremes::kZeros, Extremes::kLarge}) {
-    if (is_long && extremes == Extremes::kLarge) continue;
-    const Round round{options.inputs, Precision::kDeclared, extremes};
-    const Outputs reference = run(original, plan, options, round);
-    const auto other = run_candidate(candidate, plan, options, round, result);
-    if (!other) return false;
-    for (const auto& [name, tensor] : reference) {
-      if (!is_floating(tensor.type().dtype)) continue;
-      const std::string difference = extreme_difference(tensor, other->at(name), tolerance);
-      if (difference.empty()) continue;
-      result.reason = fmt::format("on {}, computed in {}, '{}' {}",
-                                  extremes == Extremes::kZeros ? "zeros" : "large numbers",
-                                  name_of(tensor.type().dtype), name, difference);
-      return false;
-    }
+/// The first output that differs, and how; empty: none does.
+std::string extreme_difference(const Outputs& reference, const Outputs& other, double tolerance, const Outputs* exact) {
+  for (const auto& [name, tensor] : reference) {
+    if (!is_floating(tensor.type().dtype)) continue;
+    const std::string difference =
+        extreme_difference(tensor, other.at(name), tolerance, exact == nullptr ? nullptr : &exact->at(name));
+    if (!difference.empty())
+      return fmt::format("computed in {}, '{}' {}", name_of(tensor.type().dtype), name, difference);
   }
-  return true;
+  return {};
+}
+
+/// Both in their declared types, on zeros or large numbers. False where the graphs disagree.
+bool agree_on(Extremes extremes, const Graph& original, const Graph& candidate, const DrawPlan& plan,
+              const CompareOptions& options, Agreement& result) {
+  const double tolerance = std::max(options.tolerance, has_narrow_values(original) ? 0.25 : 0.01);
+  const Round round{options.inputs, Precision::kDeclared, extremes};
+  const Outputs reference = run(original, plan, options, round);
+  const auto other = run_candidate(candidate, plan, options, round, result);
+  if (!other) return false;
+  std::string difference = extreme_difference(reference, *other, tolerance, nullptr);
+  if (!difference.empty() && overflows(original, plan, options, round)) {
+    const Outputs exact = run(original, plan, options, {options.inputs, Precision::kDouble, extremes});
+    difference = extreme_difference(reference, *other, tolerance, &exact);
+  }
+  if (difference.empty()) return true;
+  result.reason = fmt::format("on {}, {}", name_of(extremes), difference);
+  return false;
 }
 
 std::string description(const Graph& graph, NodeId node) {
@@ -303,13 +387,12 @@ void require_memory(const Graph& graph) {
 }
 
 std::string nothing_to_check(const CutGraph& original, const CompareOptions& options) {
-  if (options.inputs < 1) return "no inputs were asked for, so nothing was checked";
-  const auto& outputs = original.graph.outputs();
   const auto has_elements = [&](const GraphOutput& output) {
     return original.graph.type(output.value).elements() > 0;
   };
-  if (std::none_of(outputs.begin(), outputs.end(), has_elements))
-    return "the original has no output that holds numbers, so nothing was checked";
+  if (options.inputs < 1) return fmt::format("{}no inputs were asked for", kNothingChecked);
+  if (std::ranges::none_of(original.graph.outputs(), has_elements))
+    return fmt::format("{}the original has no output that holds numbers", kNothingChecked);
   return {};
 }
 
@@ -334,25 +417,76 @@ std::string described(const Graph& graph, const Refusal& refusal) {
                        : fmt::format("{} ({}): {}", node, fmt::join(facts, ", "), why);
 }
 
+/// Seconds that are left for a comparison.
+class TimeLeft {
+ public:
+  explicit TimeLeft(double seconds) : seconds_(seconds) {}
+  /// Whether what takes as long as the longest yet can still be done; the first always can.
+  bool has_turn() {
+    const double now = watch_.seconds();
+    longest_ = std::max(longest_, now - last_);
+    last_ = now;
+    return seconds_ <= 0 || turns_++ == 0 || now + longest_ <= seconds_;
+  }
+
+ private:
+  double seconds_;
+  double last_ = 0, longest_ = 0;
+  int turns_ = 0;
+  Stopwatch watch_;
+};
+
+/// On random inputs in double precision. False where the graphs disagree.
+bool agree_on_random(const CutGraph& a, const CutGraph& b, DrawPlan& plan, const CompareOptions& options,
+                     TimeLeft& time, Agreement& result) {
+  Checked checked;
+  for (int round = 0; round < options.inputs; ++round) {
+    if (!time.has_turn()) {
+      result.left_out.push_back(
+          fmt::format("{} of {} sets of random inputs ({})", options.inputs - round, options.inputs, kNoTime));
+      break;
+    }
+    const Outputs reference = run_original(a.graph, plan, options, round);
+    const auto other = run_candidate(b.graph, plan, options, {.number = round}, result);
+    ++result.inputs;
+    result.compared = result.compared || !other;
+    if (!other || !judge(reference, *other, options.tolerance, result, checked)) return false;
+  }
+  judge_unchecked(a.graph, b.graph, checked, result);
+  return result.reason.empty();
+}
+
+/// On zeros and large numbers in the declared types. False where the graphs disagree.
+bool agree_at_extremes(const CutGraph& a, const CutGraph& b, DrawPlan& plan, const CompareOptions& options,
+                       TimeLeft& time, Agreement& result) {
+  if (!options.extremes || has_steps(a.graph)) return true;
+  plan.mix_signs(false);
+  for (const Extremes extremes : {Extremes::kZeros, Extremes::kLarge}) {
+    const bool is_long = extremes == Extremes::kLarge && total_flops(a.graph) > CompareOptions::kMuchWork;
+    if (is_long || !time.has_turn())
+      result.left_out.push_back(fmt::format("{} ({})", name_of(extremes), is_long ? "a run takes much work" : kNoTime));
+    else if (!agree_on(extremes, a.graph, b.graph, plan, options, result))
+      return false;
+  }
+  return true;
+}
+
 /// Runs the parts on both sides that are left between cuts.
-void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& options, Agreement& result) {
+void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& options, TimeLeft& time,
+                 Agreement& result) {
   const std::array<const Graph*, 2> sides = {&a.graph, &b.graph};
   for (const Graph* side : sides) require_memory(*side);
   DrawPlan plan(sides);
   for (const auto& [name, range] : options.ranges) plan.give(name, range);
-  for (int round = 0; round < options.inputs; ++round) {
-    const Outputs reference = run_original(a.graph, plan, options, round);
-    const auto other = run_candidate(b.graph, plan, options, {.number = round}, result);
-    ++result.inputs;
-    if (!other || !judge(reference, *other, options.tolerance, result)) return;
-  }
-  result.agree = !options.extremes || agree_at_extremes(a.graph, b.graph, plan, options, result);
+  result.agree = agree_on_random(a, b, plan, options, time, result) &&
+                 agree_at_extremes(a, b, plan, options, time, result);
 }
 
 }  // namespace
 
 Agreement compare(const Graph& original, const Graph& candidate, const CompareOptions& options) {
   give_back_memory();
+  const RecycledMemory recycled;
   std::set<uint64_t> refused;
   std::string first_refusal;
   while (true) {
@@ -362,17 +496,19 @@ Agreement compare(const Graph& original, const Graph& candidate, const CompareOp
     result.unverified_nodes = a.opaque_nodes;
     result.not_run = first_refusal;
     result.reason = difference(a, b);
+    result.compared = !result.reason.empty();
     if (result.reason.empty()) result.reason = nothing_to_check(a, options);
     if (!result.reason.empty()) return result;
     try {
-      compare_cut(a, b, options, result);
+      TimeLeft time(options.seconds);
+      compare_cut(a, b, options, time, result);
       return result;
     } catch (const Refusal& refusal) {
       const bool known = refusal.node.valid();
       if (first_refusal.empty())
         first_refusal = known ? described(a.graph, refusal) : refusal.why;
       if (known && refused.insert(kind_of(a.graph, refusal.node)).second) continue;
-      result.agree = false;
+      result.agree = result.compared = false;
       result.inputs = 0;
       result.not_run = first_refusal;
       result.reason = "not verified: " + first_refusal;

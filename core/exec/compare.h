@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/exec/draw.h"
 #include "core/ir/graph.h"
@@ -23,6 +24,8 @@ struct CompareOptions {
   bool redraw_weights = true;
   /// Run both in their declared types too, on inputs with zeros and with large numbers.
   bool extremes = true;
+  /// What would take longer than so many seconds in all is left out, the first set of inputs excepted; 0: nothing is.
+  double seconds = 0;
   std::map<std::string, InputRange> ranges = {};  ///< of inputs, by name
   /// Inputs as they are, by name, in every set of inputs; where the type is that of the graph's.
   std::map<std::string, Tensor> given = {};
@@ -36,9 +39,13 @@ struct Agreement {
   int unverified_nodes = 0;    ///< opaque nodes and others whose own work cannot be run
   /// Why those others cannot, of the first one: "Gather: index 7 is out of range ...". Empty: none.
   std::string not_run;
+  /// What of the comparison was left out, and why, each one line: sets of inputs that there was no time for, outputs
+  /// without a number to compare.
+  std::vector<std::string> left_out = {};
+  bool compared = false;       ///< some element of an output was compared, or the graphs differ in what they declare
   std::string reason;          ///< why not; empty when they agree
-  /// Whether the graphs were run and differ, rather than that they could not be run.
-  bool disagree() const { return !agree && (not_run.empty() || inputs > 0); }
+  /// Whether the graphs were compared and differ, rather than that there was nothing to compare.
+  bool disagree() const { return !agree && compared; }
 };
 
 /// Runs both graphs in double precision on the same random inputs and compares every output.
@@ -58,7 +65,9 @@ struct Agreement {
 /// fills are drawn): on inputs of which one element in eight is 0, and on some of which one in eight is
 /// large. What the original makes finite there the candidate must make finite too, and equal within 1 %
 /// of the largest (25 % with 16 bits). So infinities and cancellation show, which the policy on values
-/// speaks of (core/rules/LANGUAGE.md, "Values that are kept"). Graphs with steps, at which rounding may
+/// speaks of (core/rules/LANGUAGE.md, "Values that are kept"). Where a value of the original overflows its type on the
+/// way, as squares do in float16, what comes out is no reference: an element is right as well when it is as close to
+/// what double precision makes of the same numbers as the original's. Graphs with steps, at which rounding may
 /// decide everything, are not run so.
 ///
 /// Opaque nodes cannot be run. Both graphs are cut there: the nodes are paired by their attributes,
@@ -67,9 +76,10 @@ struct Agreement {
 /// out of range), and those that do the same. Values of unknown type, and strings, are compared by the pairing.
 ///
 /// The graphs disagree when their inputs or outputs differ in name or type, when an opaque node of
-/// one has no partner, when an output of integers or truth values is not the same, when one holds NaN
-/// or infinity where the other does not, or when nothing was checked: no outputs, no sets of inputs, or
-/// an output without a single finite element.
+/// one has no partner, when an output of integers or truth values is not the same, or when one holds NaN
+/// or infinity where the other does not. An output of which no element is finite can't be compared: both graphs have to
+/// compute it by the same nodes. They do not agree either when nothing was checked: no outputs, no sets of inputs, or
+/// no output with a finite element.
 ///
 /// InputError when a value of either is larger than the memory of the machine.
 Agreement compare(const Graph& original, const Graph& candidate,

@@ -12,7 +12,9 @@
 namespace reverie {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TensorType floats(Shape shape) { return {DType::kFloat32, std::move(shape)}; }
 
@@ -157,7 +159,41 @@ TEST(Compare, CheckingNothingIsNoAgreement) {
   const ValueId minus = nan.add_constant(Weight::dense(Tensor::of<float>({}, {-1}), ""));
   const ValueId below = nan.add("Sub", {minus, nan.add("Abs", {x})});
   nan.add_output("y", nan.add("Sqrt", {below}));
-  EXPECT_THAT(compare(nan, nan).reason, HasSubstr("no finite number"));
+  const Agreement unknown = compare(nan, nan);
+  EXPECT_THAT(unknown.reason, HasSubstr("nothing was checked: output 'y' holds no finite number"));
+  EXPECT_FALSE(unknown.disagree());
+}
+
+/// Outputs log(-1 - |x|), which holds no number, by one of two routes, and factor * x.
+Graph beside_no_number(bool rewritten, float factor) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", floats({4}));
+  const ValueId minus = graph.add_constant(Weight::dense(Tensor::of<float>({}, {-1}), ""));
+  const ValueId scale = graph.add_constant(Weight::dense(Tensor::of<float>({}, {factor}), ""));
+  const ValueId size = graph.add("Abs", {x});
+  const ValueId below = rewritten ? graph.add("Neg", {graph.add("Sub", {size, minus})})
+                                  : graph.add("Sub", {minus, size});
+  graph.add_output("none", graph.add("Log", {below}));
+  graph.add_output("y", graph.add("Mul", {x, scale}));
+  return graph;
+}
+
+TEST(Compare, WhatHoldsNoNumberHasToBeComputedAsItWas) {
+  const Agreement same = compare(beside_no_number(false, 2), beside_no_number(false, 2));
+  EXPECT_TRUE(same.agree) << same.reason;
+  EXPECT_THAT(same.left_out, ElementsAre(HasSubstr("'none' holds no finite number")));
+  const Agreement rewritten = compare(beside_no_number(false, 2), beside_no_number(true, 2));
+  EXPECT_THAT(rewritten.reason, HasSubstr("'none' holds no finite number"));
+  EXPECT_THAT(compare(beside_no_number(false, 2), beside_no_number(false, 3)).reason, HasSubstr("'y' differs"));
+}
+
+TEST(Compare, TheFirstSetOfInputsIsRunWhateverTheTime) {
+  const Agreement result = compare(distributed(false), distributed(true), {.inputs = 3, .seconds = 1e-9});
+  EXPECT_TRUE(result.agree) << result.reason;
+  EXPECT_EQ(result.inputs, 1);
+  EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("2 of 3 sets of random inputs"), HasSubstr("zeros"),
+                                           HasSubstr("large numbers")));
+  EXPECT_THAT(compare(distributed(false), distributed(true)).left_out, IsEmpty());
 }
 
 Graph shifted_abs(double shift) {
@@ -397,6 +433,31 @@ Graph looked_up(const std::string& index, const std::string& factor = "2") {
                      "t = Constant {value=[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]} : float32 5x2\n"
                      "f = Constant {value=[" + factor + "]} : float32 1\n" + index +
                      "\nr = Gather(t, i)\nm = Mul(x, f)\ny = Add(r, m)\noutput y = y\n");
+}
+
+/// Layer normalization in float16, as exporters spelled it and as one operator. A square is infinite from 256 on.
+Graph normalized(bool one_operator, float factor = 1) {
+  const std::string spelled = R"(
+two = Constant {value=[2]} : float16 1
+eps = Constant {value=[0.00001]} : float16 1
+mean = ReduceMean(x) {axes=[1], keepdims=1}
+d = Sub(x, mean)
+p = Pow(d, two)
+v = ReduceMean(p) {axes=[1], keepdims=1}
+ve = Add(v, eps)
+r = Sqrt(ve)
+y = Div(d, r))";
+  const std::string sizes = "x = Input : float16 4x64\n";
+  const std::string scale = fmt::format("\nscale = Constant {{constant={}}} : float16 64\n", factor);
+  return parse_graph(sizes + (one_operator ? scale + "y = LayerNormalization(x, scale) {axis=1, epsilon=0.00001}"
+                                           : spelled) + "\noutput y = y\n");
+}
+
+TEST(Extremes, WhereTheOriginalOverflowsACandidateMayBeCloserToTheTruth) {
+  const Agreement result = compare(normalized(false), normalized(true));
+  EXPECT_TRUE(result.agree) << result.reason;
+  EXPECT_THAT(compare(normalized(true), normalized(false)).reason, HasSubstr("on large numbers"))
+      << "a rewrite that overflows where the original does not";
 }
 
 TEST(Compare, WhatCannotBeRunIsNoDisagreement) {
