@@ -17,13 +17,16 @@ const Cost& cost_of(const Optimized& result, size_t contestant) {
 }
 
 Json to_json(const ContestantResult& timed, const Cost& cost) {
-  return {{"cost_ms", cost.runtime.milliseconds()},
-          {"median_ms", timed.median / kMillisecond},
-          {"ratio", timed.ratio.median},
-          {"ratio_low", timed.ratio.low},
-          {"ratio_high", timed.ratio.high},
-          {"rounds", timed.ratio.samples},
-          {"finalist", timed.finalist}};
+  Json json = {{"cost_ms", cost.runtime.milliseconds()},
+               {"median_ms", timed.median / kMillisecond},
+               {"ratio", timed.ratio.median},
+               {"rounds", timed.ratio.samples},
+               {"finalist", timed.finalist}};
+  if (timed.finalist) {
+    json["ratio_low"] = timed.ratio.low;
+    json["ratio_high"] = timed.ratio.high;
+  }
+  return json;
 }
 
 }  // namespace
@@ -34,11 +37,11 @@ void print_benchmark(const Optimized& result) {
              result.machine.library, "", "sum of costs", "median", "ratio", "95% interval");
   for (size_t i = 0; i < result.benchmark.contestants.size(); ++i) {
     const ContestantResult& timed = result.benchmark.contestants[i];
-    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f}  {:.4f} to {:.4f}{}{}{}\n",
+    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f} {:>18}{}{}\n",
                i == 0 ? "original" : fmt::format("contender {}", i),
-               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond,
-               timed.ratio.median, timed.ratio.low, timed.ratio.high,
-               timed.finalist ? "" : "  screened out",
+               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond, timed.ratio.median,
+               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
+                              : "screened out",
                static_cast<int>(i) == result.benchmark.winner ? "  kept" : "",
                i == 0 || result.contenders[i - 1].rules.empty()
                    ? ""
@@ -67,9 +70,9 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
     const bool is_best = isomorphic(contender.graph, result.search.best);
-    const Agreement agreement =
-        is_best ? result.verified : compare(model.graph, contender.graph, config.verify);
-    if (!agreement.agree) continue;
+    const bool agrees = contender.simplified || (is_best ? result.verified.agree
+                                                         : compare(model.graph, contender.graph, config.verify).agree);
+    if (!agrees || contender.constant_shapes) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
     const std::set<std::string> lost = export_with_symbols(
         original, model, contender.graph, file, config.verify, config.fix_shapes,

@@ -41,6 +41,7 @@ void add_endpoint(const Optimized& result, Json& json) {
   const auto& contestants = result.benchmark.contestants;
   if (contestants.empty()) return;
   const ContestantResult& best = contestants.size() > 1 ? contestants[1] : contestants[0];
+  if (!best.finalist) return;
   json["endpoint_gain_percent"] = gain_percent(best.ratio.median);
   json["endpoint_ratio"] = best.ratio.median;
   json["endpoint_low"] = best.ratio.low;

@@ -1,11 +1,12 @@
 #include "tools/optimize_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
-#include "core/onnx/lower.h"
+#include "core/search/file_cost.h"
 
 namespace reverie {
 namespace {
@@ -71,39 +72,55 @@ Json trace_of(const SearchResult& search) {
 
 }  // namespace
 
-int64_t written_nodes(const Graph& graph) {
-  const Graph lowered = lower(graph, false);
-  const std::vector<NodeId> nodes = lowered.nodes();
-  return std::ranges::count_if(nodes, [&](NodeId node) { return lowered.is_work(node); });
-}
-
 void print_result(const Optimized& result, const ImportedModel& model, const OptimizeConfig& config,
                   const RuleSet& rules) {
   print_table(result, model);
   print_search(result, config, rules);
 }
 
+namespace {
+
+/// Why the model stays as it is.
+std::string why_unchanged(const Optimized& result) {
+  const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
+  if (std::ranges::count_if(result.benchmark.contestants, is_finalist) > 1)
+    return "no graph was faster beyond its interval: ";
+  if (!result.unconfirmed.empty()) return fmt::format("nothing was confirmed ({}): ", result.unconfirmed);
+  if (result.search.stopped_by == StoppedBy::kInterrupt || result.search.stopped_by == StoppedBy::kTimeLimit)
+    return fmt::format("nothing was found before the {}: ",
+                       result.search.stopped_by == StoppedBy::kInterrupt ? "interrupt" : "time limit");
+  return result.objections.empty() ? "nothing to gain: " : "";
+}
+
+void print_left_out(const Agreement& verified) {
+  if (!verified.left_out.empty()) fmt::print("not compared: {}\n", fmt::join(verified.left_out, "; "));
+  if (verified.unverified_nodes > 0)
+    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
+               verified.unverified_nodes);
+  if (!verified.not_run.empty())
+    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n", verified.not_run);
+}
+
+}  // namespace
+
 void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   for (const std::string& objection : result.objections) fmt::print("{}\n", objection);
   if (!result.changed) {
-    if (!result.unconfirmed.empty()) fmt::print("nothing was confirmed: {}\n", result.unconfirmed);
-    fmt::print("{}the model stays as it is\n", result.objections.empty() ? "nothing to gain: " : "");
+    fmt::print("{}the model stays as it is\n", why_unchanged(result));
     return;
   }
-  if (config.verify.inputs == 0) {
+  if (result.simplified)
+    fmt::print("nothing is rewritten: constants and shape code are folded{}\n",
+               result.constant_shapes ? ", and shapes are constant" : "");
+  else if (config.verify.inputs == 0)
     fmt::print("not verified\n");
-    return;
-  }
-  fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
-             "(tolerance {:.0e})\n",
-             result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
+  else
+    fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
+               "(tolerance {:.0e})\n",
+               result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
   if (config.method == kAutomatic && result.benchmark.contestants.empty())
     fmt::print("not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then measures\n");
-  if (result.verified.unverified_nodes > 0)
-    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
-               result.verified.unverified_nodes);
-  if (!result.verified.not_run.empty())
-    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n", result.verified.not_run);
+  print_left_out(result.verified);
 }
 
 Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,

@@ -7,8 +7,6 @@
 
 namespace reverie {
 
-/// Nodes of the file that is written of the graph.
-int64_t written_nodes(const Graph& graph);
 /// What changed by the costs, and what the search did.
 void print_result(const Optimized& result, const ImportedModel& model, const OptimizeConfig& config,
                   const RuleSet& rules);

@@ -5,14 +5,15 @@
 
 #include "core/base/error.h"
 #include "core/onnx/copy.h"
+#include "core/onnx/export.h"
 #include "core/onnx/symbols.h"
 
 namespace reverie {
 
 void require_agreement(const std::string& original, const Agreement& agreement) {
   if (!agreement.agree && !agreement.disagree())
-    throw InputError("{}: not verified: {}; nothing was written (give inputs that the model takes by "
-                     "--range or --inputs)", original, agreement.not_run);
+    throw InputError("{}: {}; nothing was written (give inputs that the model takes by --range or --inputs)", original,
+                     agreement.reason);
   if (!agreement.agree)
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
                      original, agreement.reason);
@@ -35,6 +36,12 @@ void write_rewritten(const std::string& original, const ImportedModel& model, co
                depends_on_data ? fmt::format("extent '{}' depends on data: written without rewrites", symbol)
                                : fmt::format("dimension '{}' is fixed", symbol));
   }
+}
+
+void write_with_constant_shapes(const ImportedModel& model, const Graph& graph, const std::string& out) {
+  export_onnx(graph, model.info, out);
+  for (const auto& [symbol, extent] : bound_extents(model))
+    fmt::print(stderr, "{}: dimension '{}' is fixed at {}\n", out, symbol, extent);
 }
 
 }  // namespace reverie

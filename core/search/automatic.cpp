@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/stopwatch.h"
+#include "core/search/accepted_path.h"
 #include "core/search/file_cost.h"
 #include "core/search/rewrite_problem.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 /// Costs by which starting a kernel is dear, so that what can be merged is.
 constexpr char kFewKernels[] = "roofline:t4";
+/// Costs that know of work and traffic alone, not of what a library happens to be slow at.
+constexpr char kRoofline[] = "roofline:cpu";
 
 /// All rules but those of the groups for which `left_out` holds.
 template <typename Predicate>
@@ -68,12 +71,12 @@ std::vector<Variant> variants_of(const RewriteState& start, bool all) {
                         without_groups(rules, [&](size_t group) { return groups[group].rules[0] != kMergeGroups; }),
                         merge_groups_search, cost});
   variants.push_back({"all rules", rules, rule_list_search, cost});
+  if (cost->name() != kRoofline) {
+    const std::shared_ptr<CostModel> roofline = make_cost_model(kRoofline);
+    variants.push_back({"careful rules by a roofline", careful, rule_list_search, roofline});
+    variants.push_back({"all rules by a roofline", rules, rule_list_search, roofline});
+  }
   return variants;
-}
-
-/// As steps of `whole`: the index of a location depends on its rule and the graph alone.
-void rename_rules(std::vector<RewriteStep>& steps, const RuleSet& own, const RuleSet& whole) {
-  for (RewriteStep& step : steps) step.rule = whole.find(own.name(step.rule));
 }
 
 bool is_new(const std::vector<Candidate>& known, const Graph& graph) {

@@ -69,21 +69,33 @@ std::vector<Contender> contenders_of(const RewriteState& start, const SearchResu
 /// Where contenders are written to, as contender 1 to `1.onnx` and so on.
 class Contestants::Files {
  public:
+  explicit Files(const Subject& subject) : model_(*subject.model) {}
+
   std::filesystem::path of(size_t contender) const {
     return folder_.path() / fmt::format("{}.onnx", contender + 1);
   }
+  void write(const Contender& contender, size_t number) const {
+    if (contender.constant_shapes) export_onnx(contender.graph, model_.info, of(number));
+    else export_untried(model_, contender.graph, of(number));
+  }
+  std::filesystem::path trial_of(const Graph& graph) const {
+    const std::filesystem::path path = folder_.path() / "trial.onnx";
+    export_untried(model_, graph, path);
+    return path;
+  }
 
  private:
+  const ImportedModel& model_;
   ScratchFolder folder_;
 };
 
 Contestants::Contestants(const Subject& subject, std::vector<Contender>& contenders, Machine& machine)
     : subject_(subject), contenders_(contenders), machine_(machine) {
   if (!machine.runs_files() || subject.model == nullptr) return;
-  files_ = std::make_unique<Files>();
+  files_ = std::make_unique<Files>(subject);
   std::vector<Contender> written;
   for (Contender& contender : contenders) try {
-      export_untried(*subject.model, contender.graph, files_->of(written.size()));
+      files_->write(contender, written.size());
       written.push_back(std::move(contender));
     } catch (const InputError&) {
       continue;
@@ -100,11 +112,22 @@ std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
   return machine_.ready(contestant == 0 ? subject_.graph : contenders_[contender].graph);
 }
 
-double Contestants::difference(int contestant) {
-  if (files_ == nullptr) return 0;
+void Contestants::renew(int contestant) {
   const auto contender = static_cast<size_t>(contestant - 1);
-  return worst_error(machine_.outputs_of_file(subject_.file, subject_.graph),
-                     machine_.outputs_of_file(files_->of(contender), subject_.graph));
+  if (files_ != nullptr) files_->write(contenders_[contender], contender);
+}
+
+double Contestants::difference(int contestant) {
+  return files_ == nullptr ? 0 : difference_of_file(files_->of(static_cast<size_t>(contestant - 1)));
+}
+
+double Contestants::difference(const Graph& graph) {
+  return files_ == nullptr ? 0 : difference_of_file(files_->trial_of(graph));
+}
+
+double Contestants::difference_of_file(const std::filesystem::path& file) {
+  if (original_outputs_.empty()) original_outputs_ = machine_.outputs_of_file(subject_.file, subject_.graph);
+  return worst_error(original_outputs_, machine_.outputs_of_file(file, subject_.graph));
 }
 
 BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options) {

@@ -15,6 +15,10 @@ struct Contender {
   Cost cost;
   std::vector<RewriteStep> rewrites;
   std::string rules = {};  ///< that found it, where several sets of rules were tried
+  /// Nothing is rewritten: the file of the graph as it was read, with constants and shape code folded.
+  bool simplified = false;
+  /// Its file has the extents that the model was imported with in the place of symbolic dimensions.
+  bool constant_shapes = false;
 };
 
 /// Graphs made ready on a machine. One that runs files runs the subject's own, and what is written of the
@@ -26,16 +30,22 @@ class Contestants {
   ~Contestants();
   /// Contestant 0 is the original, i + 1 contender i. InputError where it cannot be run.
   std::unique_ptr<ReadyGraph> ready(int contestant);
-  /// The largest max|a-b| / max|a| of an output that the machine computes, a being the original's; 0 on a machine
-  /// that runs no files.
+  /// A contender was changed.
+  void renew(int contestant);
+  /// The largest max|a-b| / max|a| of an output that the machine computes of a contender, or of a file of the graph, a
+  /// being the original's; 0 on a machine that runs no files.
   double difference(int contestant);
+  double difference(const Graph& graph);
 
  private:
   class Files;
   Subject subject_;
   const std::vector<Contender>& contenders_;
   Machine& machine_;
+  double difference_of_file(const std::filesystem::path& file);
+
   std::unique_ptr<Files> files_;
+  std::vector<NamedTensor> original_outputs_;
 };
 
 /// At most `count` distinct graphs of a search: its best first, then those of its trace, spread evenly

@@ -29,6 +29,12 @@ bool same_in_a_file(const Graph& a, const Graph& b) {
   return isomorphic(lower(a, kFold), lower(b, kFold));
 }
 
+int64_t written_nodes(const Graph& graph) {
+  const Graph lowered = lower(graph, false);
+  const std::vector<NodeId> nodes = lowered.nodes();
+  return std::ranges::count_if(nodes, [&](NodeId node) { return lowered.is_work(node); });
+}
+
 RuleSet fusions_among(const RuleSet& rules) {
   RuleSet fusions;
   for (int i = 0; i < rules.size(); ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "core/cost/cost_model.h"
@@ -22,6 +23,9 @@ class FileCosts {
   std::shared_ptr<const RuleSet> fusions_;
   std::shared_ptr<CostModel> cost_;
 };
+
+/// Nodes of the file that is written of the graph.
+int64_t written_nodes(const Graph& graph);
 
 /// Whether both are written as the same file, but for names.
 bool same_in_a_file(const Graph& a, const Graph& b);

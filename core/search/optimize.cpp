@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <optional>
+#include <deque>
 #include <utility>
 
 #include "core/base/error.h"
@@ -12,6 +12,8 @@
 #include "core/base/stopwatch.h"
 #include "core/onnx/symbols.h"
 #include "core/onnx/unfold.h"
+#include "core/ir/structural_hash.h"
+#include "core/search/accepted_path.h"
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
 #include "core/search/keep_symbols.h"
@@ -97,59 +99,6 @@ class SymbolKeeper {
   ScratchFolder scratch_;
 };
 
-/// One optimization from its first look at costs to its verification.
-class Optimization {
- public:
-  Optimization(const Subject& subject, std::shared_ptr<const RuleSet> rules,
-               std::shared_ptr<CostModel> cost, const OptimizeConfig& config)
-      : subject_(subject),
-        config_(config),
-        cost_(std::move(cost)),
-        before_(cost_->counters()),
-        start_(subject.graph, std::move(rules), cost_),
-        symbols_(subject, config) {}
-
-  const RewriteState& start() const { return start_; }
-  const SymbolKeeper& symbols() const { return symbols_; }
-  double seconds_left(double limit) const { return left_of(limit, watch_); }
-
-  void finish(Optimized& result) const {
-    result.cost_source = cost_->name();
-    result.cost_lookups = cost_->counters().lookups - before_.lookups;
-    result.measurements = cost_->counters().measurements - before_.measurements;
-    result.estimates = cost_->counters().estimates - before_.estimates;
-    result.operators = cost_->counters().operators - before_.operators;
-    const FileCosts costs(start_.rules(), cost_);
-    result.file_before = costs.of(subject_.graph);
-    result.changed = !same_in_a_file(subject_.graph, result.search.best);
-    result.file_after = result.changed ? costs.of(result.search.best) : result.file_before;
-    result.weight_bytes_before = subject_.graph.weight_bytes();
-    const int64_t most = most_weight_bytes(subject_.graph, config_.search.max_weight_growth);
-    result.weight_bytes_after =
-        result.changed ? bytes_in_a_file(result.search.best, most) : result.weight_bytes_before;
-  }
-
-  Agreement verify(const Graph& candidate) const {
-    return config_.verify.inputs > 0 ? compare(subject_.graph, candidate, config_.verify) : Agreement();
-  }
-
- private:
-  const Subject& subject_;
-  const OptimizeConfig& config_;
-  std::shared_ptr<CostModel> cost_;
-  CostModel::Counters before_;
-  Stopwatch watch_;
-  RewriteState start_;
-  SymbolKeeper symbols_;
-};
-
-/// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and warms up.
-constexpr double kRounds = 6;
-constexpr double kWarmUpTurns = 2;
-/// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
-/// the luckiest.
-constexpr int kFinalists = 1;
-
 /// On outputs in the runtime, which computes in the declared types.
 double runtime_tolerance(const Graph& graph) {
   constexpr double kSingle = 1e-4, kHalf = 1e-2;
@@ -162,22 +111,195 @@ double runtime_tolerance(const Graph& graph) {
   return std::ranges::any_of(nodes, is_half) ? kHalf : kSingle;
 }
 
-/// Turns so that the final takes half of `seconds` and the screening ends in time for it; less than one where that
-/// cannot be. `run` and `ready`: seconds that one contestant takes.
-BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double run, double ready) {
+/// Of the time that a person gave, what is done beside the search: verification above all.
+constexpr double kChecksShare = 0.2;
+
+/// Says what speaks against graphs, each once, and for how long it did so.
+class Judge {
+ public:
+  Judge(const Subject& subject, const OptimizeConfig& config, const SymbolKeeper& symbols)
+      : subject_(subject), config_(config), symbols_(symbols) {}
+
+  /// From now on outputs that a runtime computes are compared as well.
+  void ask(Contestants& contestants) { contestants_ = &contestants; }
+
+  /// Empty: nothing does.
+  const std::string& objection_to(const Graph& graph) { return verdict_on(graph).objection; }
+  /// The same to the file of a contender that is rewritten nowhere, which the contestants hold.
+  std::string objection_to_file(int contestant) const {
+    const double error = contestants_->difference(contestant);
+    if (!(error <= runtime_tolerance(subject_.graph))) return differs_in_runtime(error);
+    if (config_.fix_shapes) return {};
+    const ScratchFolder scratch;
+    const std::set<std::string> lost =
+        lost_symbols(subject_.file, *subject_.model, subject_.graph, scratch.path() / "trial.onnx", config_.verify);
+    return lost.empty() ? "" : fmt::format("its file fixes dimension '{}'", fmt::join(lost, "', '"));
+  }
+  /// How a graph was compared.
+  const Agreement& agreement_of(const Graph& graph) { return verdict_on(graph).agreement; }
+
+  /// 0: no limit.
+  double seconds_left() const {
+    const double limit = kChecksShare * config_.search.time_limit;
+    return limit > 0 ? std::max(limit - spent_, 1e-9) : 0;
+  }
+
+ private:
+  struct Verdict {
+    Graph graph;
+    std::string objection;
+    Agreement agreement;
+  };
+
+  const Verdict& verdict_on(const Graph& graph) {
+    for (const Verdict& known : verdicts_)
+      if (isomorphic(known.graph, graph)) return known;
+    const Stopwatch watch;
+    Verdict verdict{graph, {}, {}};
+    if (!same_in_a_file(subject_.graph, graph)) judge(verdict);
+    spent_ += watch.seconds();
+    verdicts_.push_back(std::move(verdict));
+    return verdicts_.back();
+  }
+
+  void judge(Verdict& verdict) const {
+    verdict.objection = objection_in_runtime(verdict.graph);
+    if (verdict.objection.empty()) verdict.objection = symbols_.objection_to(verdict.graph);
+    if (!verdict.objection.empty() || config_.verify.inputs == 0) return;
+    CompareOptions options = config_.verify;
+    options.seconds = seconds_left();
+    verdict.agreement = compare(subject_.graph, verdict.graph, options);
+    if (!verdict.agreement.agree) verdict.objection = verdict.agreement.reason;
+  }
+
+  std::string objection_in_runtime(const Graph& graph) const {
+    if (contestants_ == nullptr) return {};
+    const double error = contestants_->difference(graph);
+    return error <= runtime_tolerance(graph) ? "" : differs_in_runtime(error);
+  }
+
+  static std::string differs_in_runtime(double error) {
+    return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
+  }
+
+  const Subject& subject_;
+  const OptimizeConfig& config_;
+  const SymbolKeeper& symbols_;
+  Contestants* contestants_ = nullptr;
+  std::deque<Verdict> verdicts_;
+  double spent_ = 0;
+};
+
+/// One optimization from its first look at costs to its verification.
+class Optimization {
+ public:
+  Optimization(const Subject& subject, std::shared_ptr<const RuleSet> rules,
+               std::shared_ptr<CostModel> cost, const OptimizeConfig& config)
+      : subject_(subject),
+        config_(config),
+        cost_(std::move(cost)),
+        before_(cost_->counters()),
+        start_(subject.graph, std::move(rules), cost_),
+        symbols_(subject, config),
+        judge_(subject, config, symbols_) {}
+
+  const RewriteState& start() const { return start_; }
+  Judge& judge() { return judge_; }
+  /// Makes contenders ready, which outlive this; from now on the machine's outputs count, too.
+  Contestants& measure(std::vector<Contender>& contenders, Machine& machine) {
+    contestants_ = std::make_unique<Contestants>(subject_, contenders, machine);
+    judge_.ask(*contestants_);
+    return *contestants_;
+  }
+  double seconds_left(double limit) const { return left_of(limit, watch_); }
+
+  /// Leaves out of `found` what is to blame for an objection, with a line for each in `objections`. Whether anything was
+  /// left out.
+  bool accept(Contender& found, std::vector<std::string>& objections) {
+    if (judge_.objection_to(found.graph).empty()) return false;
+    SearchOptions options = config_.search;
+    options.time_limit = judge_.seconds_left();
+    if (found.rewrites.empty()) {
+      objections.push_back(fmt::format("greedy search's result instead: {}", judge_.objection_to(found.graph)));
+      SearchOptions greedy;
+      greedy.max_weight_growth = options.max_weight_growth;
+      found.rewrites = greedy_search(start_, greedy).rewrites;
+    }
+    AcceptedPath accepted = accepted_path(
+        start_, std::move(found.rewrites), [&](const Graph& graph) { return judge_.objection_to(graph); }, options);
+    found.graph = std::move(accepted.graph);
+    found.cost = accepted.cost;
+    found.rewrites = std::move(accepted.rewrites);
+    for (std::string& line : accepted.left_out)
+      if (std::ranges::find(objections, line) == objections.end()) objections.push_back(std::move(line));
+    return true;
+  }
+
+  /// The same for the result of a search, which costs no more than the start.
+  void accept(SearchResult& result, std::vector<std::string>& objections) {
+    Contender found{result.best, result.best_cost, result.rewrites};
+    if (!accept(found, objections)) return;
+    result.improvements.clear();
+    result.optimal = false;
+    take_winner(subject_.graph, {found}, found.cost.runtime < result.initial_cost.runtime ? 1 : 0, result);
+  }
+
+  void finish(Optimized& result) {
+    result.cost_source = cost_->name();
+    result.cost_lookups = cost_->counters().lookups - before_.lookups;
+    result.measurements = cost_->counters().measurements - before_.measurements;
+    result.estimates = cost_->counters().estimates - before_.estimates;
+    result.operators = cost_->counters().operators - before_.operators;
+    const FileCosts costs(start_.rules(), cost_);
+    const bool rewritten = !same_in_a_file(subject_.graph, result.search.best);
+    if (rewritten) result.verified = judge_.agreement_of(result.search.best);
+    result.file_before = costs.of(subject_.graph);
+    result.changed = rewritten || result.simplified || result.constant_shapes;
+    result.file_after = rewritten ? costs.of(result.search.best) : result.file_before;
+    result.weight_bytes_before = subject_.graph.weight_bytes();
+    const int64_t most = most_weight_bytes(subject_.graph, config_.search.max_weight_growth);
+    result.weight_bytes_after =
+        result.changed ? bytes_in_a_file(result.search.best, most) : result.weight_bytes_before;
+  }
+
+ private:
+  const Subject& subject_;
+  const OptimizeConfig& config_;
+  std::shared_ptr<CostModel> cost_;
+  CostModel::Counters before_;
+  Stopwatch watch_;
+  RewriteState start_;
+  SymbolKeeper symbols_;
+  Judge judge_;
+  std::unique_ptr<Contestants> contestants_;
+};
+
+/// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and warms up.
+constexpr double kRounds = 6;
+constexpr double kWarmUpTurns = 2;
+/// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
+/// the luckiest.
+constexpr int kFinalists = 1;
+
+/// Turns so that the final takes half of `seconds` and the screening ends in time for it and for checks; less than one
+/// where that cannot be. `run` and `ready`: seconds that one contestant takes.
+BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double checks, double run, double ready) {
   constexpr double kRuns = kRounds * (kFinalists + 1);
+  const double both = seconds - checks;
   options.finalists = kFinalists;
-  const double turns = (seconds / 2 / kRuns - ready) / run - kWarmUpTurns;
+  const double turns = (both / 2 / kRuns - ready) / run - kWarmUpTurns;
   options.turns = static_cast<int>(std::clamp<double>(turns, 0, options.turns));
-  options.round_seconds = std::min(options.round_seconds, seconds / 2 / kRounds);
+  options.round_seconds = std::min(options.round_seconds, both / 2 / kRounds);
   const double final = kRuns * (ready + (options.turns + kWarmUpTurns) * run);
-  options.max_seconds = std::max(seconds - std::max(final, kRounds * options.round_seconds), 1e-9);
+  options.screening_seconds = std::max(both - std::max(final, kRounds * options.round_seconds), 1e-9);
+  options.max_seconds = std::max(seconds, 1e-9);
   return options;
 }
 
-/// Runs the benchmark within `seconds`; who won it. `result.unconfirmed` says why there was none.
+/// Runs the benchmark within `seconds`; who won it. `result.unconfirmed` says why there was none. `checks`: seconds
+/// that `admit` may take.
 int confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config, double seconds,
-                   Optimized& result) {
+                   double checks, std::function<bool(int)> admit, Optimized& result) {
   if (result.contenders.empty()) return 0;
   try {
     const Stopwatch watch;
@@ -186,11 +308,12 @@ int confirm_within(Contestants& contestants, Machine& machine, const OptimizeCon
     original->seconds_of_run();
     const Stopwatch of_run;
     const double run = std::max(original->seconds_of_run(), of_run.seconds());
-    const BenchmarkOptions options =
-        fitted_to(benchmark_options(config), seconds - watch.seconds(), run, ready);
+    BenchmarkOptions options =
+        fitted_to(benchmark_options(config), seconds - watch.seconds(), checks, run, ready);
     if (options.turns < 1)
       throw InputError("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
-                       "give more by --time-limit", run, seconds);
+                       "give more by --time-limit", run, seconds - checks);
+    options.admit = std::move(admit);
     const BenchmarkResult benchmark =
         confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
     if (options.stop.requested()) throw InputError("interrupted");
@@ -224,6 +347,69 @@ SearchResult sum_of(const std::vector<Candidate>& candidates, double seconds) {
   return total;
 }
 
+/// Contenders in which nothing is rewritten: the file as importing alone makes it, and where that is allowed, files with
+/// constant shapes of it and of the contender that costs least.
+void add_unrewritten(const Subject& subject, const Cost& cost, const Machine& machine, const OptimizeConfig& config,
+                     std::vector<Contender>& contenders) {
+  if (subject.model == nullptr || !machine.runs_files()) return;
+  const Contender simplified{subject.graph, cost, {}, "simplified alone", true};
+  std::vector<Contender> bases = {simplified};
+  if (!contenders.empty()) bases.push_back(*std::ranges::min_element(contenders, {}, [](const Contender& contender) {
+    return contender.cost.runtime.count;
+  }));
+  if (subject.model->nodes != written_nodes(subject.graph)) contenders.push_back(simplified);
+  if (!config.fix_shapes || symbols_of(*subject.model).empty() || !subject.model->info.data_extents.empty()) return;
+  for (Contender& base : bases) {
+    base.rules += ", constant shapes";
+    base.constant_shapes = true;
+    contenders.push_back(std::move(base));
+  }
+}
+
+/// Makes a contender what nothing speaks against. Whether it is another file than the original then.
+bool admitted(const Subject& subject, int contestant, Optimization& optimization, Contestants& contestants,
+              Optimized& result) {
+  Contender& contender = result.contenders[static_cast<size_t>(contestant - 1)];
+  std::string objection;
+  try {
+    if (contender.simplified) objection = optimization.judge().objection_to_file(contestant);
+    if (objection.empty() && optimization.accept(contender, result.objections)) contestants.renew(contestant);
+  } catch (const InputError& error) {
+    objection = error.what();
+  }
+  if (!objection.empty())
+    result.objections.push_back(fmt::format("contender {} is not taken: {}", contestant, objection));
+  return objection.empty() &&
+         (contender.simplified || contender.constant_shapes || !same_in_a_file(subject.graph, contender.graph));
+}
+
+void take(int winner, const Subject& subject, Optimized& result) {
+  take_winner(subject.graph, result.contenders, winner, result.search);
+  result.benchmark.winner = winner;
+  if (winner == 0) return;
+  const Contender& taken = result.contenders[static_cast<size_t>(winner - 1)];
+  result.simplified = taken.simplified || same_in_a_file(subject.graph, taken.graph);
+  result.constant_shapes = taken.constant_shapes;
+}
+
+/// Takes the contender of a search that is fastest end to end, or else the original; neither after an interrupt.
+void confirm(const Subject& subject, Optimization& optimization, Machine& machine, const OptimizeConfig& config,
+             Optimized& result) {
+  add_unrewritten(subject, optimization.start().cost(), machine, config, result.contenders);
+  Contestants& contestants = optimization.measure(result.contenders, machine);
+  std::vector<bool> may_win = {true};
+  for (int i = 1; i <= std::ssize(result.contenders); ++i)
+    may_win.push_back(admitted(subject, i, optimization, contestants, result));
+  BenchmarkOptions options = benchmark_options(config);
+  options.admit = [&](int contestant) { return may_win[static_cast<size_t>(contestant)]; };
+  const BenchmarkResult benchmark =
+      confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
+  if (options.stop.requested()) return;
+  result.benchmark = benchmark;
+  result.machine = machine.info();
+  take(benchmark.winner, subject, result);
+}
+
 }  // namespace
 
 double improvement_percent(const Cost& before, const Cost& after) {
@@ -240,54 +426,29 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   if (machine != nullptr && !machine->runs_files() && has_opaque_node(subject.graph))
     throw InputError("{} cannot run nodes that are carried through untouched, to confirm; machine ort can "
                      "(tools/setup.sh --ort installs it)", machine->name());
-  const Optimization optimization(subject, std::move(rules), std::move(cost), config);
+  Optimized result;  // what is measured stands in there
+  Optimization optimization(subject, std::move(rules), std::move(cost), config);
   SearchOptions options = config.search;
-  options.time_limit = optimization.seconds_left(options.time_limit);
-  Optimized result;
+  options.time_limit = optimization.seconds_left((1 - kChecksShare) * options.time_limit);
   result.search = method(optimization.start(), options);
-  if (std::string left_out = optimization.symbols().keep(optimization.start(), result.search); !left_out.empty())
-    result.objections.push_back(std::move(left_out));
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;
+  optimization.accept(result.search, result.objections);
   result.contenders = contenders_of(optimization.start(), result.search, config.contenders);
-  if (config.confirm && !options.stop.requested()) {
-    Contestants contestants(subject, result.contenders, *machine);
-    const BenchmarkResult benchmark = confirm_end_to_end(
-        contestants, static_cast<int>(result.contenders.size()), benchmark_options(config));
-    if (!options.stop.requested()) {
-      result.benchmark = benchmark;
-      result.machine = machine->info();
-      take_winner(subject.graph, result.contenders, benchmark.winner, result.search);
-    }
-  }
-  result.verified = optimization.verify(result.search.best);
+  if (config.confirm && !options.stop.requested()) confirm(subject, optimization, *machine, config, result);
   optimization.finish(result);
   return result;
-}
-
-/// Why a contender cannot be taken; empty where it can. Sets result.verified.
-std::string objection_to(int winner, const Optimization& optimization, Contestants* contestants,
-                         const OptimizeConfig& config, Optimized& result) {
-  const Graph& graph = result.contenders[static_cast<size_t>(winner - 1)].graph;
-  if (contestants != nullptr)
-    if (const double error = contestants->difference(winner); !(error <= runtime_tolerance(graph)))
-      return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
-  if (std::string objection = optimization.symbols().objection_to(graph); !objection.empty()) return objection;
-  result.verified = optimization.verify(graph);
-  if (config.verify.inputs == 0 || result.verified.agree) return {};
-  return result.verified.disagree() ? result.verified.reason
-                                    : fmt::format("not verified: {}", result.verified.not_run);
 }
 
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                                  std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
                                  const OptimizeConfig& config) {
-  constexpr double kSearchShare = 0.35, kVerifyShare = 0.2;
+  constexpr double kSearchShare = 0.35;
   const double limit = config.search.time_limit;
-  const Optimization optimization(subject, std::move(rules), std::move(cost), config);
+  Optimized result;  // what is measured stands in there
+  Optimization optimization(subject, std::move(rules), std::move(cost), config);
   SearchOptions options = config.search;
   options.time_limit = optimization.seconds_left(kSearchShare * limit);
-  Optimized result;
   {
     const Stopwatch watch;
     std::vector<Candidate> candidates =
@@ -295,25 +456,23 @@ Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const R
     result.search = sum_of(candidates, watch.seconds());
     result.promised = result.search.best_cost;
     result.contenders = changed_contenders(subject.graph, std::move(candidates));
+    if (options.stop.requested()) result.search.stopped_by = StoppedBy::kInterrupt;
   }
   result.peak_memory_bytes = peak_memory_bytes();
-  std::optional<Contestants> contestants;
-  int winner = result.contenders.empty() ? 0 : 1;
   if (confirming != nullptr) {
-    contestants.emplace(subject, result.contenders, *confirming);
-    const double left = optimization.seconds_left((1 - kVerifyShare) * limit);
-    winner = confirm_within(*contestants, *confirming, config, left, result);
+    add_unrewritten(subject, optimization.start().cost(), *confirming, config, result.contenders);
+    Contestants& contestants = optimization.measure(result.contenders, *confirming);
+    const auto admit = [&](int contestant) {
+      return admitted(subject, contestant, optimization, contestants, result);
+    };
+    take(confirm_within(contestants, *confirming, config, optimization.seconds_left(limit),
+                        optimization.judge().seconds_left(), admit, result),
+         subject, result);
+  } else if (result.contenders.empty()) {
+    take(0, subject, result);
+  } else {
+    optimization.accept(result.search, result.objections);
   }
-  if (winner > 0) {
-    const std::string objection =
-        objection_to(winner, optimization, contestants ? &*contestants : nullptr, config, result);
-    if (!objection.empty()) {
-      result.objections.push_back(fmt::format("contender {} is not taken: {}", winner, objection));
-      winner = 0;
-    }
-  }
-  take_winner(subject.graph, result.contenders, winner, result.search);
-  result.benchmark.winner = winner;
   optimization.finish(result);
   return result;
 }

@@ -65,9 +65,12 @@ struct Optimized {
   Cost promised;        ///< of the best graph before anything was confirmed
   /// Of the original and of the best graph as files hold them (core/search/file_cost.h).
   Cost file_before, file_after;
-  bool changed = false;     ///< a file of the best graph differs from one of the original
+  bool changed = false;     ///< the file of the best graph differs from the original's
+  /// The best graph is the original, and its file is that of the graph as it was read, or has constant shapes.
+  bool simplified = false;
+  bool constant_shapes = false;  ///< or has them beside rewrites
   std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
-  /// Why rewrites, or with auto a contender that was faster, were not taken, each one line.
+  /// Why rewrites, or contenders that looked faster, were not taken, each one line.
   std::vector<std::string> objections;
   std::vector<Contender> contenders;
   BenchmarkResult benchmark;  ///< contestant 0: the original, i + 1: contenders[i]; empty: not confirmed, or interrupted
@@ -91,19 +94,22 @@ struct Optimized {
   }
 };
 
-/// Rewrites the graph by `method`, confirms where asked to, and compares the result with the original. The time
-/// limit holds for finding the rewrites of the start and for the search, not for what confirms. A result that
-/// disagrees is returned too: look at `verified.agree` before using it.
+/// Rewrites the graph by `method`, leaves out rewrites to which there is an objection (core/search/accepted_path.h), and
+/// confirms where asked to. An objection is that the graph fixes a symbolic dimension, disagrees with the original, or
+/// cannot be compared with it. The time limit holds for finding the rewrites of the start, for the search and for what
+/// is compared, but not for what confirms. A fifth of it is kept for comparing; what there is no time for is left out, a
+/// first set of inputs excepted, and `verified.left_out` says so.
 Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,
                    const OptimizeConfig& config);
 
-/// What suits a person with a processor: greedy searches with several sets of rules (core/search/automatic.h) make
-/// candidates whose weights grow by at most config.search.max_weight_growth, and the machine `confirming` keeps the
-/// one that is fastest end to end beyond its interval, or else the original. Without such a machine the careful
-/// rules have to do, each rewrite of which gains by the costs. The time limit holds for all of it but the end of
-/// a verification. What fixes a symbolic dimension, disagrees with the original or cannot be verified is not taken:
-/// `objections` say why.
+/// What suits a person with a processor: greedy searches and rule lists with several sets of rules
+/// (core/search/automatic.h) make candidates whose weights grow by at most config.search.max_weight_growth. The file of
+/// the graph as it was read is one more, and with config.fix_shapes files with constant shapes. The machine `confirming`
+/// keeps the one that is fastest end to end beyond its interval, or else the original. Without such a machine the careful
+/// rules have to do, each rewrite of which gains by the costs. Objections are as for `optimize`, that outputs differ in
+/// the machine is one more, and the one that looks fastest is measured without the rewrites that are to blame. The time
+/// limit holds for all of it but the end of a comparison.
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                                  std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
                                  const OptimizeConfig& config);

@@ -252,8 +252,7 @@ Artifact RewriteCase::write(const Solution& solution, const std::string& method,
   const Graph& graph = rewritten(solution).graph;
   const Agreement agreement = compare(model_.graph, graph, options);
   if (!agreement.agree && !agreement.disagree())
-    throw InputError("{}: what {} made of it is not verified: {}", path_, method,
-                     agreement.not_run);
+    throw InputError("{}: of what {} made of it {}", path_, method, agreement.reason);
   if (!agreement.agree)
     throw InputError("{}: what {} made of it disagrees with the original ({}); this is an error of "
                      "a rule, please report it", path_, method, agreement.reason);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 
 #include "core/base/error.h"
@@ -86,6 +87,39 @@ Optimized run(const Graph& graph, std::shared_ptr<Machine> machine) {
   config.verify.inputs = 1;
   return optimize_automatically(graph, builtin(), costs(), std::move(machine), config);
 }
+
+/// Runs files, which take a millisecond for each node and ten for each symbolic dimension of an input.
+class FakeRuntime : public FakeMachine {
+ public:
+  FakeRuntime() : FakeMachine(Graph()) {}
+  bool runs_files() const override { return true; }
+  std::unique_ptr<ReadyGraph> ready_file(const std::filesystem::path& file, const Graph&) override {
+    class Ready : public ReadyGraph {
+     public:
+      explicit Ready(int milliseconds) : seconds_(1e-3 * milliseconds) {}
+      double seconds_of_run() override { return seconds_; }
+      int fallbacks() const override { return 0; }
+
+     private:
+      double seconds_;
+    };
+    onnx::ModelProto model;
+    std::ifstream stream(file, std::ios::binary);
+    EXPECT_TRUE(model.ParseFromIstream(&stream));
+    int milliseconds = model.graph().node_size();
+    for (const onnx::ValueInfoProto& input : model.graph().input())
+      for (const auto& dimension : input.type().tensor_type().shape().dim())
+        milliseconds += dimension.has_dim_param() ? 10 : 0;
+    return std::make_unique<Ready>(milliseconds);
+  }
+  std::vector<NamedTensor> outputs_of_file(const std::filesystem::path&, const Graph&) override {
+    return {{"y", Tensor::of<float>({1}, {different_++ > 0 && differs ? 2.0f : 1.0f})}};
+  }
+  bool differs = false;  ///< from the second file on
+
+ private:
+  int different_ = 0;
+};
 
 TEST(CarefulRules, LeaveOutWhatHindersARuntime) {
   const std::vector<std::string> names = names_of(careful_rules(RuleSet::builtin()));
@@ -223,6 +257,118 @@ TEST_F(FixedDimension, IsNoneWhereItIsAllowed) {
     EXPECT_TRUE(result.changed) << method;
     EXPECT_THAT(result.objections, IsEmpty()) << method;
   }
+}
+
+constexpr char kLie[] = "rule lie\nmatch\n  y = Sigmoid(x)\nreplace\n  y = x\n";
+
+/// A rule that is not true, beside those that are.
+std::shared_ptr<const RuleSet> with_a_lie() {
+  const auto rules = std::make_shared<RuleSet>(RuleSet::builtin());
+  rules->append(RuleSet::parse(kLie, "lie.rules"));
+  return rules;
+}
+
+Graph products_and_sigmoids() {
+  Graph graph = parallel_products();
+  const ValueId x = graph.add_input("v", {DType::kFloat32, {64, 64}});
+  graph.add_output("s", graph.add("Sigmoid", {graph.add("Sigmoid", {x})}));
+  return graph;
+}
+
+std::vector<std::string> rules_of(const Optimized& result, const RuleSet& rules) {
+  std::vector<std::string> names;
+  for (const RewriteStep& step : result.search.rewrites) names.push_back(rules.name(step.rule));
+  return names;
+}
+
+TEST(Optimize, AFailedCheckLeavesOutOneRewriteWhateverTheMethod) {
+  const Graph graph = products_and_sigmoids();
+  const auto rules = with_a_lie();
+  OptimizeConfig config;
+  config.verify.inputs = 1;
+  config.search.budget = 20;
+  for (const std::string name : {"greedy", "taso", "beam", "rulelist", "saturation_greedy"}) {
+    const auto method = std::ranges::find(search_methods(), name, &NamedMethod::name);
+    const Optimized result = optimize(graph, rules, costs(), method->run, config);
+    EXPECT_THAT(rules_of(result, *rules), AllOf(Not(IsEmpty()), Not(Contains("lie")))) << name;
+    EXPECT_TRUE(result.changed) << name;
+    EXPECT_TRUE(result.verified.agree) << name;
+    EXPECT_GT(result.improvement_percent(), 0) << name;
+    EXPECT_THAT(result.objections, Contains(AllOf(HasSubstr("lie"), HasSubstr("'s' differs by")))) << name;
+  }
+}
+
+TEST(Automatic, AFailedCheckLeavesOutOneRewrite) {
+  const Graph graph = products_and_sigmoids();
+  OptimizeConfig config;
+  config.search.time_limit = 60;
+  config.verify.inputs = 1;
+  for (const bool confirmed : {false, true}) {
+    const auto machine = confirmed ? std::make_shared<FakeMachine>(graph) : nullptr;
+    const Optimized result = optimize_automatically(graph, with_a_lie(), costs(), machine, config);
+    EXPECT_TRUE(result.changed);
+    EXPECT_TRUE(result.verified.agree);
+    EXPECT_THAT(rules_of(result, *with_a_lie()), AllOf(Not(IsEmpty()), Not(Contains("lie"))));
+  }
+}
+
+TEST(Optimize, WhatCannotBeCheckedStaysAsItIs) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {0, 16}});
+  graph.add_output("y", graph.add("Sigmoid", {x}));
+  const auto lie = std::make_shared<RuleSet>();
+  lie->append(RuleSet::parse(kLie, "lie.rules"));
+  const Optimized result = optimize(graph, lie, costs(), greedy_search, {});
+  EXPECT_FALSE(result.changed);
+  EXPECT_THAT(result.objections, ElementsAre(HasSubstr("nothing was checked")));
+  const Optimized same = optimize(graph, builtin(), costs(), greedy_search, {});
+  EXPECT_FALSE(same.changed);
+  EXPECT_THAT(same.objections, IsEmpty()) << "nothing was rewritten";
+}
+
+class ContendersFromAFile : public ::testing::Test {
+ protected:
+  Optimized run(const std::string& nodes, bool fix_shapes, bool differs = false) {
+    testing::write_message(testing::parse(R"(
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[batch,24] x) => (float[batch,24] y) {)" + nodes + "}"), file_);
+    model_ = import_onnx(file_);
+    OptimizeConfig config;
+    config.search.time_limit = 60;
+    config.verify.inputs = 1;
+    config.fix_shapes = fix_shapes;
+    const auto machine = std::make_shared<FakeRuntime>();
+    machine->differs = differs;
+    return optimize_automatically({model_, file_}, builtin(), costs(), machine, config);
+  }
+
+  TemporaryDirectory folder_;
+  std::filesystem::path file_ = folder_ / "model.onnx";
+  ImportedModel model_;
+};
+
+TEST_F(ContendersFromAFile, TheSimplifiedOriginalIsOne) {
+  const Optimized result = run("i = Identity(x) y = Exp(i)", false);
+  EXPECT_TRUE(result.simplified);
+  EXPECT_TRUE(result.changed);
+  EXPECT_FALSE(result.constant_shapes);
+  EXPECT_FALSE(run("y = Exp(x)", false).changed) << "nothing is simplified";
+}
+
+TEST_F(ContendersFromAFile, IsNotTakenWhereTheRuntimeComputesSomethingElse) {
+  const Optimized result = run("i = Identity(x) y = Exp(i)", false, true);
+  EXPECT_FALSE(result.changed);
+  EXPECT_THAT(result.objections, ElementsAre(HasSubstr("in the runtime")));
+}
+
+TEST_F(ContendersFromAFile, OneHasConstantShapesWhereThatIsAllowed) {
+  const Optimized result = run("y = Exp(x)", true);
+  EXPECT_TRUE(result.constant_shapes);
+  EXPECT_TRUE(result.changed);
+  const Optimized rewritten = run("m = Relu(x) n = Relu(m) y = Exp(n)", true);
+  EXPECT_TRUE(rewritten.constant_shapes);
+  EXPECT_FALSE(rewritten.simplified);
+  EXPECT_TRUE(rewritten.verified.agree);
 }
 
 TEST(Automatic, TriesMergedGroupsWhateverTheyCost) {
