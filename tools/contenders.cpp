@@ -40,8 +40,9 @@ void print_benchmark(const Optimized& result) {
     fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f} {:>18}{}{}\n",
                i == 0 ? "original" : fmt::format("contender {}", i),
                cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond, timed.ratio.median,
-               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
-                              : "screened out",
+               timed.finalist       ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
+               : timed.median > 0 ? "screened out"
+                                  : "not measured",
                static_cast<int>(i) == result.benchmark.winner ? "  kept" : "",
                i == 0 || result.contenders[i - 1].rules.empty()
                    ? ""

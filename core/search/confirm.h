@@ -30,6 +30,8 @@ class Contestants {
   ~Contestants();
   /// Contestant 0 is the original, i + 1 contender i. InputError where it cannot be run.
   std::unique_ptr<ReadyGraph> ready(int contestant);
+  /// Whether the machine runs files.
+  bool are_files() const { return files_ != nullptr; }
   /// A contender was changed.
   void renew(int contestant);
   /// The largest max|a-b| / max|a| of an output that the machine computes of a contender, or of a file of the graph, a

@@ -156,7 +156,8 @@ class Judge {
       if (isomorphic(known.graph, graph)) return known;
     const Stopwatch watch;
     Verdict verdict{graph, {}, {}};
-    if (!same_in_a_file(subject_.graph, graph)) judge(verdict);
+    verdict.agreement.agree = same_in_a_file(subject_.graph, graph);
+    if (!verdict.agreement.agree) judge(verdict);
     spent_ += watch.seconds();
     verdicts_.push_back(std::move(verdict));
     return verdicts_.back();
@@ -252,7 +253,7 @@ class Optimization {
     result.operators = cost_->counters().operators - before_.operators;
     const FileCosts costs(start_.rules(), cost_);
     const bool rewritten = !same_in_a_file(subject_.graph, result.search.best);
-    if (rewritten) result.verified = judge_.agreement_of(result.search.best);
+    result.verified = judge_.agreement_of(result.search.best);
     result.file_before = costs.of(subject_.graph);
     result.changed = rewritten || result.simplified || result.constant_shapes;
     result.file_after = rewritten ? costs.of(result.search.best) : result.file_before;
@@ -278,8 +279,9 @@ class Optimization {
 constexpr double kRounds = 6;
 constexpr double kWarmUpTurns = 2;
 /// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
-/// the luckiest.
+/// the luckiest; so many rounds of the screening, where there is time, say who that is.
 constexpr int kFinalists = 1;
+constexpr int kScreening = 6;
 
 /// Turns so that the final takes half of `seconds` and the screening ends in time for it and for checks; less than one
 /// where that cannot be. `run` and `ready`: seconds that one contestant takes.
@@ -287,6 +289,7 @@ BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double chec
   constexpr double kRuns = kRounds * (kFinalists + 1);
   const double both = seconds - checks;
   options.finalists = kFinalists;
+  options.screening = kScreening;
   const double turns = (both / 2 / kRuns - ready) / run - kWarmUpTurns;
   options.turns = static_cast<int>(std::clamp<double>(turns, 0, options.turns));
   options.round_seconds = std::min(options.round_seconds, both / 2 / kRounds);
@@ -360,13 +363,13 @@ void add_unrewritten(const Subject& subject, const Cost& cost, const Machine& ma
   if (subject.model->nodes != written_nodes(subject.graph)) contenders.push_back(simplified);
   if (!config.fix_shapes || symbols_of(*subject.model).empty() || !subject.model->info.data_extents.empty()) return;
   for (Contender& base : bases) {
-    base.rules += ", constant shapes";
+    base.rules += base.rules.empty() ? "constant shapes" : ", constant shapes";
     base.constant_shapes = true;
     contenders.push_back(std::move(base));
   }
 }
 
-/// Makes a contender what nothing speaks against. Whether it is another file than the original then.
+/// Makes a contender what nothing speaks against. Whether it is another one than the original then.
 bool admitted(const Subject& subject, int contestant, Optimization& optimization, Contestants& contestants,
               Optimized& result) {
   Contender& contender = result.contenders[static_cast<size_t>(contestant - 1)];
@@ -379,8 +382,10 @@ bool admitted(const Subject& subject, int contestant, Optimization& optimization
   }
   if (!objection.empty())
     result.objections.push_back(fmt::format("contender {} is not taken: {}", contestant, objection));
-  return objection.empty() &&
-         (contender.simplified || contender.constant_shapes || !same_in_a_file(subject.graph, contender.graph));
+  if (!objection.empty()) return false;
+  if (contender.simplified || contender.constant_shapes) return true;
+  return contestants.are_files() ? !same_in_a_file(subject.graph, contender.graph)
+                                 : !isomorphic(subject.graph, contender.graph);
 }
 
 void take(int winner, const Subject& subject, Optimized& result) {
@@ -388,7 +393,7 @@ void take(int winner, const Subject& subject, Optimized& result) {
   result.benchmark.winner = winner;
   if (winner == 0) return;
   const Contender& taken = result.contenders[static_cast<size_t>(winner - 1)];
-  result.simplified = taken.simplified || same_in_a_file(subject.graph, taken.graph);
+  result.simplified = taken.simplified || (taken.constant_shapes && same_in_a_file(subject.graph, taken.graph));
   result.constant_shapes = taken.constant_shapes;
 }
 

@@ -84,7 +84,7 @@ struct Optimized {
   int64_t operators = 0;  ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< see CostModel::Counters
-  Agreement verified;  ///< no agreement where `verify.inputs` is 0
+  Agreement verified;  ///< on no inputs where nothing changed; no agreement where `verify.inputs` is 0
 
   double improvement_percent() const {
     return reverie::improvement_percent(search.initial_cost, search.best_cost);

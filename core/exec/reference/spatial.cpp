@@ -69,22 +69,23 @@ struct Line {
   Reach reach;
 };
 
-/// The outputs of a row that all lines reach, eight at a time in registers.
-void add_inside(std::span<const Line> lines, int64_t stride, int64_t first, int64_t last, double* out) {
-  constexpr int64_t kAtOnce = 8;
-  const auto add = [&](int64_t i, auto count, auto step) {
+/// Outputs [first, last) of a row, kAtOnce of them at a time in registers as far as that goes; returns the next one.
+/// All lines reach them.
+template <int64_t kAtOnce>
+int64_t add_inside(std::span<const Line> lines, int64_t stride, int64_t first, int64_t last, double* out) {
+  for (; first + kAtOnce <= last; first += kAtOnce) {
     double sums[kAtOnce];
-    for (int64_t j = 0; j < count; ++j) sums[j] = out[i + j];
-    for (const Line& line : lines) {
-      const double* from = line.from + i * step;
-      for (int64_t j = 0; j < count; ++j) sums[j] += line.weight * from[j * step];
+    std::copy_n(out + first, kAtOnce, sums);
+    if (stride == 1) {
+      for (const Line& line : lines)
+        for (int64_t j = 0; j < kAtOnce; ++j) sums[j] += line.weight * line.from[first + j];
+    } else {
+      for (const Line& line : lines)
+        for (int64_t j = 0; j < kAtOnce; ++j) sums[j] += line.weight * line.from[(first + j) * stride];
     }
-    for (int64_t j = 0; j < count; ++j) out[i + j] = sums[j];
-  };
-  constexpr std::integral_constant<int64_t, kAtOnce> kMany;
-  constexpr std::integral_constant<int64_t, 1> kOne;
-  for (; first + kAtOnce <= last; first += kAtOnce) stride == 1 ? add(first, kMany, kOne) : add(first, kMany, stride);
-  for (; first < last; ++first) add(first, kOne, stride);
+    std::copy_n(sums, kAtOnce, out + first);
+  }
+  return first;
 }
 
 void add_lines(std::span<const Line> lines, int64_t stride, int64_t count, double* out) {
@@ -101,7 +102,9 @@ void add_lines(std::span<const Line> lines, int64_t stride, int64_t count, doubl
     add(line.reach.from, std::min(line.reach.to, first));
     add(std::max(line.reach.from, last), line.reach.to);
   }
-  add_inside(lines, stride, first, last, out);
+  first = add_inside<16>(lines, stride, first, last, out);
+  first = add_inside<4>(lines, stride, first, last, out);
+  add_inside<1>(lines, stride, first, last, out);
 }
 
 /// The same as `convolve` tap by tap: for few filters, to which a product of matrices would be no help.
@@ -154,17 +157,14 @@ void convolve(const Window& w, const double* x, const double* filter, double* ou
 /// What the products are added to: residual plus bias.
 void initialise(const KernelCall& call, Tensor& result, int64_t positions) {
   const auto out = result.data<double>();
-  if (call.has_input(3)) {
-    const auto residual = call.inputs[3].data<double>();
-    std::copy(residual.begin(), residual.end(), out.begin());
-  } else {
-    std::fill(out.begin(), out.end(), 0.0);
-  }
-  if (!call.has_input(2)) return;
-  const auto bias = call.inputs[2].data<double>();
   const auto plane = static_cast<size_t>(positions);
-  for (size_t first = 0, channel = 0; first < out.size(); first += plane, ++channel)
-    for (double& x : out.subspan(first, plane)) x += bias[channel % bias.size()];
+  const std::span<const double> bias = call.has_input(2) ? call.inputs[2].data<double>() : std::span<const double>();
+  const double* residual = call.has_input(3) ? call.inputs[3].data<double>().data() : nullptr;
+  for (size_t first = 0, channel = 0; first < out.size(); first += plane, ++channel) {
+    const double shift = bias.empty() ? 0 : bias[channel % bias.size()];
+    if (residual == nullptr) std::fill_n(out.begin() + static_cast<int64_t>(first), plane, shift);
+    else for (size_t i = first; i < first + plane; ++i) out[i] = residual[i] + shift;
+  }
 }
 
 std::vector<Tensor> conv(const KernelCall& call) {
