@@ -331,7 +331,7 @@ void register_optimize(CLI::App& app) {
   add_key(*command, options, "--cost", "cost",
           "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
   add_key(*command, options, "--time-limit", "time_limit",
-          "Seconds for measuring operators and for the search; the best so far is kept");
+          "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
   add_key(*command, options, "--threads", "threads",
           "Threads that search; the result is the same for any number");

@@ -80,6 +80,8 @@ void print_result(const Optimized& result, const ImportedModel& model, const Opt
 
 namespace {
 
+constexpr char kNothingToGain[] = "nothing to gain: ";
+
 /// Why the model stays as it is.
 std::string why_unchanged(const Optimized& result) {
   const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
@@ -89,7 +91,7 @@ std::string why_unchanged(const Optimized& result) {
   if (result.search.stopped_by == StoppedBy::kInterrupt || result.search.stopped_by == StoppedBy::kTimeLimit)
     return fmt::format("nothing was found before the {}: ",
                        result.search.stopped_by == StoppedBy::kInterrupt ? "interrupt" : "time limit");
-  return result.objections.empty() ? "nothing to gain: " : "";
+  return result.objections.empty() ? kNothingToGain : "";
 }
 
 void print_left_out(const Agreement& verified) {
@@ -106,7 +108,9 @@ void print_left_out(const Agreement& verified) {
 void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   for (const std::string& objection : result.objections) fmt::print("{}\n", objection);
   if (!result.changed) {
-    fmt::print("{}the model stays as it is\n", why_unchanged(result));
+    const std::string why = why_unchanged(result);
+    fmt::print("{}the model stays as it is{}\n", why,
+               why == kNothingToGain ? " (nothing was checked: nothing is rewritten)" : "");
     return;
   }
   if (result.simplified)

@@ -175,8 +175,12 @@ class Judge {
 
   std::string objection_in_runtime(const Graph& graph) const {
     if (contestants_ == nullptr) return {};
-    const double error = contestants_->difference(graph);
-    return error <= runtime_tolerance(graph) ? "" : differs_in_runtime(error);
+    try {
+      const double error = contestants_->difference(graph);
+      return error <= runtime_tolerance(graph) ? "" : differs_in_runtime(error);
+    } catch (const InputError& error) {  // it refuses the file
+      return error.what();
+    }
   }
 
   static std::string differs_in_runtime(double error) {
