@@ -26,10 +26,11 @@ constexpr double kMillisecond = 1e-3;
 
 void print_row(const ContestantResult& timed, double error, const std::string& file, bool is_winner) {
   if (timed.median > 0)
-    fmt::print("{:>9.4f} ms {:>10.4f} {:>18} {:>9.1e}  {}{}\n", timed.median / kMillisecond, timed.ratio.median,
-               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high) : "screened out",
-               error, file,
-               is_winner ? "  fastest beyond its interval" : "");
+    fmt::print("{:>9.4f} ms {:>10.4f} {:>18} {:>9.1e}  {}{}\n", timed.median / kMillisecond,
+               timed.ratio.median,
+               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
+                              : "screened out",
+               error, file, is_winner ? "  fastest beyond its interval" : "");
   else
     fmt::print("{:>42} {:>9.1e}  {}\n", "disagrees: not timed", error, file);
 }
@@ -46,12 +47,13 @@ Json to_json(const Options& options, const FileComparison& found) {
   Json::Array files;
   for (size_t i = 0; i < options.files.size(); ++i) {
     const ContestantResult& timed = found.benchmark.contestants[i];
-    Json file = {{"file", options.files[i]},
-                 {"max_rel_error", found.errors[i]},
-                 {"median_ms", timed.median / kMillisecond},
-                 {"ratio", timed.ratio.median},
-                 {"ratio_quartiles", std::vector<double>{timed.quartiles.first, timed.quartiles.second}},
-                 {"finalist", timed.finalist}};
+    Json file = {
+        {"file", options.files[i]},
+        {"max_rel_error", found.errors[i]},
+        {"median_ms", timed.median / kMillisecond},
+        {"ratio", timed.ratio.median},
+        {"ratio_quartiles", std::vector<double>{timed.quartiles.first, timed.quartiles.second}},
+        {"finalist", timed.finalist}};
     if (timed.finalist) {
       file["ratio_low"] = timed.ratio.low;
       file["ratio_high"] = timed.ratio.high;

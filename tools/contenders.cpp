@@ -39,8 +39,9 @@ void print_benchmark(const Optimized& result) {
     const ContestantResult& timed = result.benchmark.contestants[i];
     fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f} {:>18}{}{}\n",
                i == 0 ? "original" : fmt::format("contender {}", i),
-               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond, timed.ratio.median,
-               timed.finalist       ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
+               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond,
+               timed.ratio.median,
+               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
                : timed.median > 0 ? "screened out"
                                   : "not measured",
                static_cast<int>(i) == result.benchmark.winner ? "  kept" : "",
@@ -71,8 +72,9 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
   for (size_t i = 0; i < result.contenders.size(); ++i) {
     const Contender& contender = result.contenders[i];
     const bool is_best = isomorphic(contender.graph, result.search.best);
-    const bool agrees = contender.simplified || (is_best ? result.verified.agree
-                                                         : compare(model.graph, contender.graph, config.verify).agree);
+    const bool agrees = contender.simplified ||
+                        (is_best ? result.verified.agree
+                                 : compare(model.graph, contender.graph, config.verify).agree);
     if (!agrees || contender.constant_shapes) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
     const std::set<std::string> lost = export_with_symbols(

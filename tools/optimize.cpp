@@ -1,3 +1,5 @@
+#include "core/search/optimize.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +14,6 @@
 #include "core/onnx/import.h"
 #include "core/ort/ort_machine.h"
 #include "core/search/file_cost.h"
-#include "core/search/optimize.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
 #include "tools/common.h"
@@ -330,8 +331,9 @@ void register_optimize(CLI::App& app) {
       ->type_name("FILE");
   add_key(*command, options, "--cost", "cost",
           "Where costs come from (policy: those that it was trained with): " + known_cost_sources());
-  add_key(*command, options, "--time-limit", "time_limit",
-          "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
+  add_key(
+      *command, options, "--time-limit", "time_limit",
+      "Seconds for measuring operators, for the search and for comparing; the best so far is kept");
   add_key(*command, options, "--seed", "seed", "Seed of the random methods");
   add_key(*command, options, "--threads", "threads",
           "Threads that search; the result is the same for any number");

@@ -87,20 +87,25 @@ std::string why_unchanged(const Optimized& result) {
   const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
   if (std::ranges::count_if(result.benchmark.contestants, is_finalist) > 1)
     return "no graph was faster beyond its interval: ";
-  if (!result.unconfirmed.empty()) return fmt::format("nothing was confirmed ({}): ", result.unconfirmed);
-  if (result.search.stopped_by == StoppedBy::kInterrupt || result.search.stopped_by == StoppedBy::kTimeLimit)
-    return fmt::format("nothing was found before the {}: ",
-                       result.search.stopped_by == StoppedBy::kInterrupt ? "interrupt" : "time limit");
+  if (!result.unconfirmed.empty())
+    return fmt::format("nothing was confirmed ({}): ", result.unconfirmed);
+  if (result.search.stopped_by == StoppedBy::kInterrupt ||
+      result.search.stopped_by == StoppedBy::kTimeLimit)
+    return fmt::format(
+        "nothing was found before the {}: ",
+        result.search.stopped_by == StoppedBy::kInterrupt ? "interrupt" : "time limit");
   return result.objections.empty() ? kNothingToGain : "";
 }
 
 void print_left_out(const Agreement& verified) {
-  if (!verified.left_out.empty()) fmt::print("not compared: {}\n", fmt::join(verified.left_out, "; "));
+  if (!verified.left_out.empty())
+    fmt::print("not compared: {}\n", fmt::join(verified.left_out, "; "));
   if (verified.unverified_nodes > 0)
     fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
                verified.unverified_nodes);
   if (!verified.not_run.empty())
-    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n", verified.not_run);
+    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n",
+               verified.not_run);
 }
 
 }  // namespace
@@ -119,9 +124,10 @@ void print_verdict(const Optimized& result, const OptimizeConfig& config) {
   else if (config.verify.inputs == 0)
     fmt::print("not verified\n");
   else
-    fmt::print("verified on {} random inputs with random weights: largest relative error {:.2g} "
-               "(tolerance {:.0e})\n",
-               result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
+    fmt::print(
+        "verified on {} random inputs with random weights: largest relative error {:.2g} "
+        "(tolerance {:.0e})\n",
+        result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
   if (config.method == kAutomatic && result.benchmark.contestants.empty())
     fmt::print("not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then measures\n");
   print_left_out(result.verified);

@@ -12,8 +12,9 @@ namespace reverie {
 
 void require_agreement(const std::string& original, const Agreement& agreement) {
   if (!agreement.agree && !agreement.disagree())
-    throw InputError("{}: {}; nothing was written (give inputs that the model takes by --range or --inputs)", original,
-                     agreement.reason);
+    throw InputError(
+        "{}: {}; nothing was written (give inputs that the model takes by --range or --inputs)",
+        original, agreement.reason);
   if (!agreement.agree)
     throw InputError("{}: the rewritten graph disagrees with the original ({}); nothing was written",
                      original, agreement.reason);
@@ -38,7 +39,8 @@ void write_rewritten(const std::string& original, const ImportedModel& model, co
   }
 }
 
-void write_with_constant_shapes(const ImportedModel& model, const Graph& graph, const std::string& out) {
+void write_with_constant_shapes(const ImportedModel& model, const Graph& graph,
+                                const std::string& out) {
   export_onnx(graph, model.info, out);
   for (const auto& [symbol, extent] : bound_extents(model))
     fmt::print(stderr, "{}: dimension '{}' is fixed at {}\n", out, symbol, extent);

@@ -19,7 +19,9 @@ void write_rewritten(const std::string& original, const ImportedModel& model, co
                      const std::string& out, const CompareOptions& verify, bool fix_shapes,
                      int64_t max_weight_bytes = std::numeric_limits<int64_t>::max());
 
-/// Writes it with the extents that the model was imported with, and says which dimensions that fixes.
-void write_with_constant_shapes(const ImportedModel& model, const Graph& graph, const std::string& out);
+/// Writes it with the extents that the model was imported with, and says which dimensions that
+/// fixes.
+void write_with_constant_shapes(const ImportedModel& model, const Graph& graph,
+                                const std::string& out);
 
 }  // namespace reverie

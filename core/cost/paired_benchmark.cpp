@@ -56,7 +56,8 @@ class PairedBenchmark {
     std::iota(ranked.begin(), ranked.end(), 1);
     const auto finalists = static_cast<size_t>(options_.finalists);
     for (size_t left = ranked.size(); left > finalists; left = std::max(finalists, left / 2)) {
-      const std::vector<int> alive = beside_first({ranked.begin(), ranked.begin() + static_cast<int64_t>(left)});
+      const std::vector<int> alive =
+          beside_first({ranked.begin(), ranked.begin() + static_cast<int64_t>(left)});
       for (int i = 0; i < options_.screening && !out_of_screening_time(); ++i) play_round(alive);
       if (ratios_[static_cast<size_t>(alive[1])].empty()) play_round(alive);
       std::stable_sort(ranked.begin(), ranked.begin() + static_cast<int64_t>(left),
@@ -117,7 +118,9 @@ class PairedBenchmark {
   bool out_of_time() const {
     return seconds_ >= options_.max_seconds || options_.stop.requested();
   }
-  bool out_of_screening_time() const { return seconds_ >= options_.screening_seconds || out_of_time(); }
+  bool out_of_screening_time() const {
+    return seconds_ >= options_.screening_seconds || out_of_time();
+  }
   double ratio(int contestant) const { return median(ratios_[static_cast<size_t>(contestant)]); }
 
   std::vector<int> shuffled(std::vector<int> order) {
@@ -165,7 +168,9 @@ class PairedBenchmark {
                             .finalist = finalist};
     if (ratios.empty()) return result;
     const MedianInterval found = median_interval(ratios);
-    result.ratio = finalist ? found : MedianInterval{found.median, result.ratio.low, result.ratio.high, found.samples};
+    result.ratio =
+        finalist ? found
+                 : MedianInterval{found.median, result.ratio.low, result.ratio.high, found.samples};
     result.quartiles = {quartile(ratios, 1), quartile(ratios, 3)};
     return result;
   }

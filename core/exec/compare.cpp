@@ -75,7 +75,8 @@ struct Refusal {
   std::string why;
 };
 
-/// How to run both sides once. With extremes, numbers are of the declared types, and weights the model's own.
+/// How to run both sides once. With extremes, numbers are of the declared types, and weights the
+/// model's own.
 struct Round {
   int number = 0;
   Precision precision = Precision::kDouble;
@@ -205,7 +206,8 @@ Error error_between(const Tensor& reference, const Tensor& other) {
 using Checked = std::map<std::string, bool>;
 
 /// Adds what one set of inputs shows; false as soon as the graphs disagree.
-bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result, Checked& checked) {
+bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agreement& result,
+           Checked& checked) {
   for (const auto& [name, tensor] : reference) {
     const Error error = error_between(tensor, other.at(name));
     result.max_abs_error = std::max(result.max_abs_error, error.absolute);
@@ -225,21 +227,26 @@ bool judge(const Outputs& reference, const Outputs& other, double tolerance, Agr
 
 /// The nodes that compute one output, with that output alone.
 Graph part_for(const Graph& graph, const std::string& output) {
-  const ValueId wanted =
-      std::ranges::find(graph.outputs(), output, [](const GraphOutput& known) { return known.name; })->value;
+  const ValueId wanted = std::ranges::find(graph.outputs(), output, [](const GraphOutput& known) {
+                           return known.name;
+                         })->value;
   Graph part;
   std::vector<ValueId> moved(static_cast<size_t>(graph.value_capacity()));
-  const auto at = [&](ValueId value) -> ValueId& { return moved[static_cast<size_t>(value.index)]; };
+  const auto at = [&](ValueId value) -> ValueId& {
+    return moved[static_cast<size_t>(value.index)];
+  };
   for (const NodeId node : graph.topological_order({&wanted, 1})) {
     if (&graph.op(node) == &input_op()) {
-      at(graph.output(node)) = part.add_input(graph.input_name(node), graph.type(graph.output(node)));
+      at(graph.output(node)) =
+          part.add_input(graph.input_name(node), graph.type(graph.output(node)));
     } else if (graph.weight(node) != nullptr) {
       at(graph.output(node)) = part.add_constant(graph.weight(node));
     } else {
       std::vector<ValueId> inputs;
-      for (const ValueId input : graph.inputs(node)) inputs.push_back(input.valid() ? at(input) : ValueId{});
-      const NodeId added =
-          part.add_node(graph.op(node), inputs, graph.shared_attributes(node), output_types(graph, node));
+      for (const ValueId input : graph.inputs(node))
+        inputs.push_back(input.valid() ? at(input) : ValueId{});
+      const NodeId added = part.add_node(graph.op(node), inputs, graph.shared_attributes(node),
+                                         output_types(graph, node));
       for (size_t i = 0; i < graph.outputs(node).size(); ++i)
         at(graph.outputs(node)[i]) = part.output(added, static_cast<int>(i));
     }
@@ -249,15 +256,16 @@ Graph part_for(const Graph& graph, const std::string& output) {
 }
 
 /// What cannot be compared has to be computed as it was.
-void judge_unchecked(const Graph& original, const Graph& candidate, const Checked& checked, Agreement& result) {
+void judge_unchecked(const Graph& original, const Graph& candidate, const Checked& checked,
+                     Agreement& result) {
   for (const auto& [name, is_checked] : checked) {
     if (is_checked) continue;
     result.left_out.push_back(fmt::format("output '{}' holds no finite number", name));
     if (!result.compared) {
       result.reason = kNothingChecked + result.left_out.front();
     } else if (!isomorphic(part_for(original, name), part_for(candidate, name))) {
-      result.reason =
-          fmt::format("'{}' holds no finite number, so that what was rewritten there can't be checked", name);
+      result.reason = fmt::format(
+          "'{}' holds no finite number, so that what was rewritten there can't be checked", name);
     }
   }
 }
@@ -287,7 +295,8 @@ bool has_narrow_values(const Graph& graph) {
 double scale_of(const std::vector<double>& elements) {
   double scale = 0;
   for (const double x : elements)
-    if (const double size = std::fabs(x); size < CompareOptions::kMask) scale = std::max(scale, size);
+    if (const double size = std::fabs(x); size < CompareOptions::kMask)
+      scale = std::max(scale, size);
   return scale;
 }
 
@@ -295,9 +304,10 @@ std::string_view name_of(Extremes extremes) {
   return extremes == Extremes::kZeros ? "zeros" : "large numbers";
 }
 
-/// What is wrong with one output where the original is finite; empty: nothing. `exact` is what double precision makes of
-/// it, where the original's own is no reference.
-std::string extreme_difference(const Tensor& reference, const Tensor& other, double tolerance, const Tensor* exact) {
+/// What is wrong with one output where the original is finite; empty: nothing. `exact` is what
+/// double precision makes of it, where the original's own is no reference.
+std::string extreme_difference(const Tensor& reference, const Tensor& other, double tolerance,
+                               const Tensor* exact) {
   const std::vector<double> a = reference.to_doubles(), b = other.to_doubles();
   const std::vector<double> e = exact == nullptr ? std::vector<double>() : exact->to_doubles();
   const double scale = scale_of(a);
@@ -311,18 +321,24 @@ std::string extreme_difference(const Tensor& reference, const Tensor& other, dou
     const bool is_closer = exact != nullptr && std::fabs(b[i] - e[i]) <= std::fabs(a[i] - e[i]);
     if (!is_closer) worst = std::max(worst, apart);
   }
-  return worst <= tolerance * scale ? "" : fmt::format("differs by {:.3g} of its largest element", worst / scale);
+  return worst <= tolerance * scale
+             ? ""
+             : fmt::format("differs by {:.3g} of its largest element", worst / scale);
 }
 
-/// Whether a number is too large for the type that the graph declares, though it is computed from finite ones.
-bool overflows(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round) {
+/// Whether a number is too large for the type that the graph declares, though it is computed from
+/// finite ones.
+bool overflows(const Graph& graph, const DrawPlan& plan, const CompareOptions& options,
+               const Round& round) {
   bool found = false;
   run(graph, plan, options, round, [&](NodeId node, std::vector<Tensor>& results) {
     for (size_t i = 0; i < results.size() && !found; ++i) {
       const DType declared = graph.type(graph.outputs(node)[i]).dtype;
       if (!is_floating(declared) || declared == results[i].type().dtype) continue;
-      const std::vector<double> computed = results[i].to_doubles(), held = results[i].cast(declared).to_doubles();
-      for (size_t at = 0; at < held.size(); ++at) found |= std::isfinite(computed[at]) && !std::isfinite(held[at]);
+      const std::vector<double> computed = results[i].to_doubles(),
+                                held = results[i].cast(declared).to_doubles();
+      for (size_t at = 0; at < held.size(); ++at)
+        found |= std::isfinite(computed[at]) && !std::isfinite(held[at]);
     }
   });
   return found;
@@ -336,11 +352,12 @@ double total_flops(const Graph& graph) {
 }
 
 /// The first output that differs, and how; empty: none does.
-std::string extreme_difference(const Outputs& reference, const Outputs& other, double tolerance, const Outputs* exact) {
+std::string extreme_difference(const Outputs& reference, const Outputs& other, double tolerance,
+                               const Outputs* exact) {
   for (const auto& [name, tensor] : reference) {
     if (!is_floating(tensor.type().dtype)) continue;
-    const std::string difference =
-        extreme_difference(tensor, other.at(name), tolerance, exact == nullptr ? nullptr : &exact->at(name));
+    const std::string difference = extreme_difference(
+        tensor, other.at(name), tolerance, exact == nullptr ? nullptr : &exact->at(name));
     if (!difference.empty())
       return fmt::format("computed in {}, '{}' {}", name_of(tensor.type().dtype), name, difference);
   }
@@ -348,8 +365,8 @@ std::string extreme_difference(const Outputs& reference, const Outputs& other, d
 }
 
 /// Both in their declared types, on zeros or large numbers. False where the graphs disagree.
-bool agree_on(Extremes extremes, const Graph& original, const Graph& candidate, const DrawPlan& plan,
-              const CompareOptions& options, Agreement& result) {
+bool agree_on(Extremes extremes, const Graph& original, const Graph& candidate,
+              const DrawPlan& plan, const CompareOptions& options, Agreement& result) {
   const double tolerance = std::max(options.tolerance, has_narrow_values(original) ? 0.25 : 0.01);
   const Round round{options.inputs, Precision::kDeclared, extremes};
   const Outputs reference = run(original, plan, options, round);
@@ -357,7 +374,8 @@ bool agree_on(Extremes extremes, const Graph& original, const Graph& candidate, 
   if (!other) return false;
   std::string difference = extreme_difference(reference, *other, tolerance, nullptr);
   if (!difference.empty() && overflows(original, plan, options, round)) {
-    const Outputs exact = run(original, plan, options, {options.inputs, Precision::kDouble, extremes});
+    const Outputs exact =
+        run(original, plan, options, {options.inputs, Precision::kDouble, extremes});
     difference = extreme_difference(reference, *other, tolerance, &exact);
   }
   if (difference.empty()) return true;
@@ -437,13 +455,13 @@ class TimeLeft {
 };
 
 /// On random inputs in double precision. False where the graphs disagree.
-bool agree_on_random(const CutGraph& a, const CutGraph& b, DrawPlan& plan, const CompareOptions& options,
-                     TimeLeft& time, Agreement& result) {
+bool agree_on_random(const CutGraph& a, const CutGraph& b, DrawPlan& plan,
+                     const CompareOptions& options, TimeLeft& time, Agreement& result) {
   Checked checked;
   for (int round = 0; round < options.inputs; ++round) {
     if (!time.has_turn()) {
-      result.left_out.push_back(
-          fmt::format("{} of {} sets of random inputs ({})", options.inputs - round, options.inputs, kNoTime));
+      result.left_out.push_back(fmt::format("{} of {} sets of random inputs ({})",
+                                            options.inputs - round, options.inputs, kNoTime));
       break;
     }
     const Outputs reference = run_original(a.graph, plan, options, round);
@@ -457,14 +475,16 @@ bool agree_on_random(const CutGraph& a, const CutGraph& b, DrawPlan& plan, const
 }
 
 /// On zeros and large numbers in the declared types. False where the graphs disagree.
-bool agree_at_extremes(const CutGraph& a, const CutGraph& b, DrawPlan& plan, const CompareOptions& options,
-                       TimeLeft& time, Agreement& result) {
+bool agree_at_extremes(const CutGraph& a, const CutGraph& b, DrawPlan& plan,
+                       const CompareOptions& options, TimeLeft& time, Agreement& result) {
   if (!options.extremes || has_steps(a.graph)) return true;
   plan.mix_signs(false);
   for (const Extremes extremes : {Extremes::kZeros, Extremes::kLarge}) {
-    const bool is_long = extremes == Extremes::kLarge && total_flops(a.graph) > CompareOptions::kMuchWork;
+    const bool is_long =
+        extremes == Extremes::kLarge && total_flops(a.graph) > CompareOptions::kMuchWork;
     if (is_long || !time.has_turn())
-      result.left_out.push_back(fmt::format("{} ({})", name_of(extremes), is_long ? "a run takes much work" : kNoTime));
+      result.left_out.push_back(
+          fmt::format("{} ({})", name_of(extremes), is_long ? "a run takes much work" : kNoTime));
     else if (!agree_on(extremes, a.graph, b.graph, plan, options, result))
       return false;
   }
@@ -472,8 +492,8 @@ bool agree_at_extremes(const CutGraph& a, const CutGraph& b, DrawPlan& plan, con
 }
 
 /// Runs the parts on both sides that are left between cuts.
-void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& options, TimeLeft& time,
-                 Agreement& result) {
+void compare_cut(const CutGraph& a, const CutGraph& b, const CompareOptions& options,
+                 TimeLeft& time, Agreement& result) {
   const std::array<const Graph*, 2> sides = {&a.graph, &b.graph};
   for (const Graph* side : sides) require_memory(*side);
   DrawPlan plan(sides);

@@ -4,9 +4,9 @@
 
 namespace reverie {
 
-/// While it lives, memory of large tensors that its thread frees is kept, up to a bound, for those that the thread makes
-/// next: to take pages from the system and give them back takes longer than most operators. For one thread; where there
-/// is one already, it does nothing.
+/// While it lives, memory of large tensors that its thread frees is kept, up to a bound, for those
+/// that the thread makes next: to take pages from the system and give them back takes longer than
+/// most operators. For one thread; where there is one already, it does nothing.
 class RecycledMemory {
  public:
   RecycledMemory();

@@ -13,9 +13,10 @@ namespace {
 constexpr size_t kAlignment = 64;
 
 std::byte* take(size_t size) {
-  return static_cast<std::byte*>(::operator new(size == 0 ? 1 : size, std::align_val_t{kAlignment}));
+  return static_cast<std::byte*>(
+      ::operator new (size == 0 ? 1 : size, std::align_val_t{kAlignment}));
 }
-void give(std::byte* memory) { ::operator delete(memory, std::align_val_t{kAlignment}); }
+void give(std::byte* memory) { ::operator delete (memory, std::align_val_t{kAlignment}); }
 
 }  // namespace
 
@@ -28,7 +29,8 @@ class MemoryBlocks {
     for (const auto& [size, memory] : kept_) give(memory);
   }
 
-  /// Of at least `size` bytes and at most twice as many, which `size` becomes; null where there is none.
+  /// Of at least `size` bytes and at most twice as many, which `size` becomes; null where there is
+  /// none.
   std::byte* find(size_t& size) {
     const auto found = kept_.lower_bound(size);
     if (found == kept_.end() || found->first > 2 * size) return nullptr;
@@ -63,7 +65,9 @@ std::shared_ptr<std::byte[]> memory_of(size_t size) {
   if (size < MemoryBlocks::kSmallest || recycled == nullptr) return {take(size), give};
   std::byte* memory = recycled->find(size);
   if (memory == nullptr) memory = take(size);
-  return {memory, [size](std::byte* freed) { recycled == nullptr ? give(freed) : recycled->keep(freed, size); }};
+  return {memory, [size](std::byte* freed) {
+            recycled == nullptr ? give(freed) : recycled->keep(freed, size);
+          }};
 }
 
 /// Calls `visit` with a value of the C++ type that `dtype` stands for.
@@ -99,7 +103,8 @@ std::vector<Result> converted(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor::Tensor(TensorType type) : type_(std::move(type)), data_(memory_of(static_cast<size_t>(type_.bytes()))) {}
+Tensor::Tensor(TensorType type)
+    : type_(std::move(type)), data_(memory_of(static_cast<size_t>(type_.bytes()))) {}
 
 RecycledMemory::RecycledMemory() {
   if (recycled == nullptr) recycled = (blocks_ = std::make_unique<MemoryBlocks>()).get();

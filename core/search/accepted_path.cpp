@@ -12,7 +12,8 @@ namespace {
 
 class Acceptance {
  public:
-  Acceptance(const RewriteState& start, const ObjectionTo& objection_to, const SearchOptions& options)
+  Acceptance(const RewriteState& start, const ObjectionTo& objection_to,
+             const SearchOptions& options)
       : start_(start), objection_to_(objection_to), options_(options) {}
 
   AcceptedPath run(std::vector<RewriteStep> path) {
@@ -35,11 +36,12 @@ class Acceptance {
 
  private:
   bool out_of_time() const {
-    return options_.stop.requested() || (options_.time_limit > 0 && watch_.seconds() > options_.time_limit);
+    return options_.stop.requested() ||
+           (options_.time_limit > 0 && watch_.seconds() > options_.time_limit);
   }
 
-  /// Raises `good`, the number of first rewrites that nothing speaks against, and gives a number of them to which
-  /// `objection` becomes that: one more, unless there is no time.
+  /// Raises `good`, the number of first rewrites that nothing speaks against, and gives a number of
+  /// them to which `objection` becomes that: one more, unless there is no time.
   size_t bisect(std::span<const RewriteStep> path, size_t& good, std::string& objection) const {
     size_t bad = path.size();
     while (bad - good > 1 && !out_of_time()) {
@@ -55,16 +57,20 @@ class Acceptance {
     return bad;
   }
 
-  std::string description(std::span<const RewriteStep> path, size_t good, size_t bad, const std::string& why) const {
+  std::string description(std::span<const RewriteStep> path, size_t good, size_t bad,
+                          const std::string& why) const {
     if (bad - good > 1)
-      return fmt::format("the last {} of {} rewrites are left out, as no time was left to find out which one is to blame: {}",
-                         path.size() - good, path.size(), why);
-    return fmt::format("rewrite {} of {}, by {}, is left out: {}", bad, path.size(), start_.rules().name(path[good].rule),
-                       why);
+      return fmt::format(
+          "the last {} of {} rewrites are left out, as no time was left to find out which one is "
+          "to blame: {}",
+          path.size() - good, path.size(), why);
+    return fmt::format("rewrite {} of {}, by {}, is left out: {}", bad, path.size(),
+                       start_.rules().name(path[good].rule), why);
   }
 
   /// Appends what greedy search finds with the rules of `rest` that are not barred.
-  void go_on(std::vector<RewriteStep>& path, std::span<const RewriteStep> rest, const std::set<int>& barred) const {
+  void go_on(std::vector<RewriteStep>& path, std::span<const RewriteStep> rest,
+             const std::set<int>& barred) const {
     RuleSet allowed;
     std::set<int> seen = barred;
     for (const RewriteStep& step : rest)
@@ -90,8 +96,8 @@ class Acceptance {
 
 }  // namespace
 
-AcceptedPath accepted_path(const RewriteState& start, std::vector<RewriteStep> path, const ObjectionTo& objection_to,
-                           const SearchOptions& options) {
+AcceptedPath accepted_path(const RewriteState& start, std::vector<RewriteStep> path,
+                           const ObjectionTo& objection_to, const SearchOptions& options) {
   return Acceptance(start, objection_to, options).run(std::move(path));
 }
 

@@ -30,10 +30,11 @@ struct Candidate {
   SearchResult result;  ///< its steps name rules of the whole set
 };
 
-/// Greedy search with the careful rules of `start` and, where `all` is set: random rule lists of them, greedy search
-/// for few kernels, rule lists with each of the groups beside them and with all rules, a greedy search from where
-/// groups of convolutions are merged in pairs, whatever that costs, and rule lists of the careful and of all rules by the
-/// costs of a roofline. The time limit of `options` holds for all of them together. Equal ends count once.
+/// Greedy search with the careful rules of `start` and, where `all` is set: random rule lists of
+/// them, greedy search for few kernels, rule lists with each of the groups beside them and with all
+/// rules, a greedy search from where groups of convolutions are merged in pairs, whatever that
+/// costs, and rule lists of the careful and of all rules by the costs of a roofline. The time limit
+/// of `options` holds for all of them together. Equal ends count once.
 std::vector<Candidate> automatic_candidates(const RewriteState& start, const SearchOptions& options, bool all);
 
 }  // namespace reverie

@@ -118,7 +118,8 @@ void Contestants::renew(int contestant) {
 }
 
 double Contestants::difference(int contestant) {
-  return files_ == nullptr ? 0 : difference_of_file(files_->of(static_cast<size_t>(contestant - 1)));
+  return files_ == nullptr ? 0
+                           : difference_of_file(files_->of(static_cast<size_t>(contestant - 1)));
 }
 
 double Contestants::difference(const Graph& graph) {
@@ -126,7 +127,8 @@ double Contestants::difference(const Graph& graph) {
 }
 
 double Contestants::difference_of_file(const std::filesystem::path& file) {
-  if (original_outputs_.empty()) original_outputs_ = machine_.outputs_of_file(subject_.file, subject_.graph);
+  if (original_outputs_.empty())
+    original_outputs_ = machine_.outputs_of_file(subject_.file, subject_.graph);
   return worst_error(original_outputs_, machine_.outputs_of_file(file, subject_.graph));
 }
 

@@ -15,7 +15,8 @@ struct Contender {
   Cost cost;
   std::vector<RewriteStep> rewrites;
   std::string rules = {};  ///< that found it, where several sets of rules were tried
-  /// Nothing is rewritten: the file of the graph as it was read, with constants and shape code folded.
+  /// Nothing is rewritten: the file of the graph as it was read, with constants and shape code
+  /// folded.
   bool simplified = false;
   /// Its file has the extents that the model was imported with in the place of symbolic dimensions.
   bool constant_shapes = false;
@@ -34,8 +35,8 @@ class Contestants {
   bool are_files() const { return files_ != nullptr; }
   /// A contender was changed.
   void renew(int contestant);
-  /// The largest max|a-b| / max|a| of an output that the machine computes of a contender, or of a file of the graph, a
-  /// being the original's; 0 on a machine that runs no files.
+  /// The largest max|a-b| / max|a| of an output that the machine computes of a contender, or of a
+  /// file of the graph, a being the original's; 0 on a machine that runs no files.
   double difference(int contestant);
   double difference(const Graph& graph);
 

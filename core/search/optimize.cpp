@@ -10,9 +10,9 @@
 #include "core/base/error.h"
 #include "core/base/scratch_folder.h"
 #include "core/base/stopwatch.h"
+#include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
 #include "core/onnx/unfold.h"
-#include "core/ir/structural_hash.h"
 #include "core/search/accepted_path.h"
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
@@ -131,9 +131,10 @@ class Judge {
     if (!(error <= runtime_tolerance(subject_.graph))) return differs_in_runtime(error);
     if (config_.fix_shapes) return {};
     const ScratchFolder scratch;
-    const std::set<std::string> lost =
-        lost_symbols(subject_.file, *subject_.model, subject_.graph, scratch.path() / "trial.onnx", config_.verify);
-    return lost.empty() ? "" : fmt::format("its file fixes dimension '{}'", fmt::join(lost, "', '"));
+    const std::set<std::string> lost = lost_symbols(subject_.file, *subject_.model, subject_.graph,
+                                                    scratch.path() / "trial.onnx", config_.verify);
+    return lost.empty() ? ""
+                        : fmt::format("its file fixes dimension '{}'", fmt::join(lost, "', '"));
   }
   /// How a graph was compared.
   const Agreement& agreement_of(const Graph& graph) { return verdict_on(graph).agreement; }
@@ -218,25 +219,28 @@ class Optimization {
   }
   double seconds_left(double limit) const { return left_of(limit, watch_); }
 
-  /// Leaves out of `found` what is to blame for an objection, with a line for each in `objections`. Whether anything was
-  /// left out.
+  /// Leaves out of `found` what is to blame for an objection, with a line for each in `objections`.
+  /// Whether anything was left out.
   bool accept(Contender& found, std::vector<std::string>& objections) {
     if (judge_.objection_to(found.graph).empty()) return false;
     SearchOptions options = config_.search;
     options.time_limit = judge_.seconds_left();
     if (found.rewrites.empty()) {
-      objections.push_back(fmt::format("greedy search's result instead: {}", judge_.objection_to(found.graph)));
+      objections.push_back(
+          fmt::format("greedy search's result instead: {}", judge_.objection_to(found.graph)));
       SearchOptions greedy;
       greedy.max_weight_growth = options.max_weight_growth;
       found.rewrites = greedy_search(start_, greedy).rewrites;
     }
     AcceptedPath accepted = accepted_path(
-        start_, std::move(found.rewrites), [&](const Graph& graph) { return judge_.objection_to(graph); }, options);
+        start_, std::move(found.rewrites),
+        [&](const Graph& graph) { return judge_.objection_to(graph); }, options);
     found.graph = std::move(accepted.graph);
     found.cost = accepted.cost;
     found.rewrites = std::move(accepted.rewrites);
     for (std::string& line : accepted.left_out)
-      if (std::ranges::find(objections, line) == objections.end()) objections.push_back(std::move(line));
+      if (std::ranges::find(objections, line) == objections.end())
+        objections.push_back(std::move(line));
     return true;
   }
 
@@ -246,7 +250,8 @@ class Optimization {
     if (!accept(found, objections)) return;
     result.improvements.clear();
     result.optimal = false;
-    take_winner(subject_.graph, {found}, found.cost.runtime < result.initial_cost.runtime ? 1 : 0, result);
+    take_winner(subject_.graph, {found}, found.cost.runtime < result.initial_cost.runtime ? 1 : 0,
+                result);
   }
 
   void finish(Optimized& result) {
@@ -282,14 +287,17 @@ class Optimization {
 /// A benchmark needs at least so many rounds for an interval (core/cost/paired_benchmark.h), and warms up.
 constexpr double kRounds = 6;
 constexpr double kWarmUpTurns = 2;
-/// Of the final: the original, and the one that looked fastest so far. A choice among several intervals would favour
-/// the luckiest; so many rounds of the screening, where there is time, say who that is.
+/// Of the final: the original, and the one that looked fastest so far. A choice among several
+/// intervals would favour the luckiest; so many rounds of the screening, where there is time, say
+/// who that is.
 constexpr int kFinalists = 1;
 constexpr int kScreening = 6;
 
-/// Turns so that the final takes half of `seconds` and the screening ends in time for it and for checks; less than one
-/// where that cannot be. `run` and `ready`: seconds that one contestant takes.
-BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double checks, double run, double ready) {
+/// Turns so that the final takes half of `seconds` and the screening ends in time for it and for
+/// checks; less than one where that cannot be. `run` and `ready`: seconds that one contestant
+/// takes.
+BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double checks, double run,
+                           double ready) {
   constexpr double kRuns = kRounds * (kFinalists + 1);
   const double both = seconds - checks;
   options.finalists = kFinalists;
@@ -298,15 +306,17 @@ BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double chec
   options.turns = static_cast<int>(std::clamp<double>(turns, 0, options.turns));
   options.round_seconds = std::min(options.round_seconds, both / 2 / kRounds);
   const double final = kRuns * (ready + (options.turns + kWarmUpTurns) * run);
-  options.screening_seconds = std::max(both - std::max(final, kRounds * options.round_seconds), 1e-9);
+  options.screening_seconds =
+      std::max(both - std::max(final, kRounds * options.round_seconds), 1e-9);
   options.max_seconds = std::max(seconds, 1e-9);
   return options;
 }
 
-/// Runs the benchmark within `seconds`; who won it. `result.unconfirmed` says why there was none. `checks`: seconds
-/// that `admit` may take.
-int confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config, double seconds,
-                   double checks, std::function<bool(int)> admit, Optimized& result) {
+/// Runs the benchmark within `seconds`; who won it. `result.unconfirmed` says why there was none.
+/// `checks`: seconds that `admit` may take.
+int confirm_within(Contestants& contestants, Machine& machine, const OptimizeConfig& config,
+                   double seconds, double checks, std::function<bool(int)> admit,
+                   Optimized& result) {
   if (result.contenders.empty()) return 0;
   try {
     const Stopwatch watch;
@@ -318,8 +328,10 @@ int confirm_within(Contestants& contestants, Machine& machine, const OptimizeCon
     BenchmarkOptions options =
         fitted_to(benchmark_options(config), seconds - watch.seconds(), checks, run, ready);
     if (options.turns < 1)
-      throw InputError("a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
-                       "give more by --time-limit", run, seconds - checks);
+      throw InputError(
+          "a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
+          "give more by --time-limit",
+          run, seconds - checks);
     options.admit = std::move(admit);
     const BenchmarkResult benchmark =
         confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);
@@ -354,18 +366,20 @@ SearchResult sum_of(const std::vector<Candidate>& candidates, double seconds) {
   return total;
 }
 
-/// Contenders in which nothing is rewritten: the file as importing alone makes it, and where that is allowed, files with
-/// constant shapes of it and of the contender that costs least.
-void add_unrewritten(const Subject& subject, const Cost& cost, const Machine& machine, const OptimizeConfig& config,
-                     std::vector<Contender>& contenders) {
+/// Contenders in which nothing is rewritten: the file as importing alone makes it, and where that
+/// is allowed, files with constant shapes of it and of the contender that costs least.
+void add_unrewritten(const Subject& subject, const Cost& cost, const Machine& machine,
+                     const OptimizeConfig& config, std::vector<Contender>& contenders) {
   if (subject.model == nullptr || !machine.runs_files()) return;
   const Contender simplified{subject.graph, cost, {}, "simplified alone", true};
   std::vector<Contender> bases = {simplified};
-  if (!contenders.empty()) bases.push_back(*std::ranges::min_element(contenders, {}, [](const Contender& contender) {
-    return contender.cost.runtime.count;
-  }));
+  if (!contenders.empty())
+    bases.push_back(*std::ranges::min_element(
+        contenders, {}, [](const Contender& contender) { return contender.cost.runtime.count; }));
   if (subject.model->nodes != written_nodes(subject.graph)) contenders.push_back(simplified);
-  if (!config.fix_shapes || symbols_of(*subject.model).empty() || !subject.model->info.data_extents.empty()) return;
+  if (!config.fix_shapes || symbols_of(*subject.model).empty() ||
+      !subject.model->info.data_extents.empty())
+    return;
   for (Contender& base : bases) {
     base.rules += base.rules.empty() ? "constant shapes" : ", constant shapes";
     base.constant_shapes = true;
@@ -374,18 +388,20 @@ void add_unrewritten(const Subject& subject, const Cost& cost, const Machine& ma
 }
 
 /// Makes a contender what nothing speaks against. Whether it is another one than the original then.
-bool admitted(const Subject& subject, int contestant, Optimization& optimization, Contestants& contestants,
-              Optimized& result) {
+bool admitted(const Subject& subject, int contestant, Optimization& optimization,
+              Contestants& contestants, Optimized& result) {
   Contender& contender = result.contenders[static_cast<size_t>(contestant - 1)];
   std::string objection;
   try {
     if (contender.simplified) objection = optimization.judge().objection_to_file(contestant);
-    if (objection.empty() && optimization.accept(contender, result.objections)) contestants.renew(contestant);
+    if (objection.empty() && optimization.accept(contender, result.objections))
+      contestants.renew(contestant);
   } catch (const InputError& error) {
     objection = error.what();
   }
   if (!objection.empty())
-    result.objections.push_back(fmt::format("contender {} is not taken: {}", contestant, objection));
+    result.objections.push_back(
+        fmt::format("contender {} is not taken: {}", contestant, objection));
   if (!objection.empty()) return false;
   if (contender.simplified || contender.constant_shapes) return true;
   return contestants.are_files() ? !same_in_a_file(subject.graph, contender.graph)
@@ -397,13 +413,15 @@ void take(int winner, const Subject& subject, Optimized& result) {
   result.benchmark.winner = winner;
   if (winner == 0) return;
   const Contender& taken = result.contenders[static_cast<size_t>(winner - 1)];
-  result.simplified = taken.simplified || (taken.constant_shapes && same_in_a_file(subject.graph, taken.graph));
+  result.simplified =
+      taken.simplified || (taken.constant_shapes && same_in_a_file(subject.graph, taken.graph));
   result.constant_shapes = taken.constant_shapes;
 }
 
-/// Takes the contender of a search that is fastest end to end, or else the original; neither after an interrupt.
-void confirm(const Subject& subject, Optimization& optimization, Machine& machine, const OptimizeConfig& config,
-             Optimized& result) {
+/// Takes the contender of a search that is fastest end to end, or else the original; neither after
+/// an interrupt.
+void confirm(const Subject& subject, Optimization& optimization, Machine& machine,
+             const OptimizeConfig& config, Optimized& result) {
   add_unrewritten(subject, optimization.start().cost(), machine, config, result.contenders);
   Contestants& contestants = optimization.measure(result.contenders, machine);
   std::vector<bool> may_win = {true};
@@ -444,7 +462,8 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   result.promised = result.search.best_cost;
   optimization.accept(result.search, result.objections);
   result.contenders = contenders_of(optimization.start(), result.search, config.contenders);
-  if (config.confirm && !options.stop.requested()) confirm(subject, optimization, *machine, config, result);
+  if (config.confirm && !options.stop.requested())
+    confirm(subject, optimization, *machine, config, result);
   optimization.finish(result);
   return result;
 }

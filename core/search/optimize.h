@@ -65,8 +65,9 @@ struct Optimized {
   Cost promised;        ///< of the best graph before anything was confirmed
   /// Of the original and of the best graph as files hold them (core/search/file_cost.h).
   Cost file_before, file_after;
-  bool changed = false;     ///< the file of the best graph differs from the original's
-  /// The best graph is the original, and its file is that of the graph as it was read, or has constant shapes.
+  bool changed = false;  ///< the file of the best graph differs from the original's
+  /// The best graph is the original, and its file is that of the graph as it was read, or has
+  /// constant shapes.
   bool simplified = false;
   bool constant_shapes = false;  ///< or has them beside rewrites
   std::string unconfirmed;  ///< auto: why nothing was confirmed end to end; empty where it was
@@ -84,7 +85,8 @@ struct Optimized {
   int64_t operators = 0;  ///< distinct ones that a time was asked for
   int64_t peak_memory_bytes = 0;  ///< of the whole process when the search was over
   int64_t estimates = 0;  ///< see CostModel::Counters
-  Agreement verified;  ///< on no inputs where nothing changed; no agreement where `verify.inputs` is 0
+  Agreement
+      verified;  ///< on no inputs where nothing changed; no agreement where `verify.inputs` is 0
 
   double improvement_percent() const {
     return reverie::improvement_percent(search.initial_cost, search.best_cost);
@@ -94,22 +96,25 @@ struct Optimized {
   }
 };
 
-/// Rewrites the graph by `method`, leaves out rewrites to which there is an objection (core/search/accepted_path.h), and
-/// confirms where asked to. An objection is that the graph fixes a symbolic dimension, disagrees with the original, or
-/// cannot be compared with it. The time limit holds for finding the rewrites of the start, for the search and for what
-/// is compared, but not for what confirms. A fifth of it is kept for comparing; what there is no time for is left out, a
+/// Rewrites the graph by `method`, leaves out rewrites to which there is an objection
+/// (core/search/accepted_path.h), and confirms where asked to. An objection is that the graph fixes
+/// a symbolic dimension, disagrees with the original, or cannot be compared with it. The time limit
+/// holds for finding the rewrites of the start, for the search and for what is compared, but not
+/// for what confirms. A fifth of it is kept for comparing; what there is no time for is left out, a
 /// first set of inputs excepted, and `verified.left_out` says so.
 Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                    std::shared_ptr<CostModel> cost, const SearchMethod& method,
                    const OptimizeConfig& config);
 
 /// What suits a person with a processor: greedy searches and rule lists with several sets of rules
-/// (core/search/automatic.h) make candidates whose weights grow by at most config.search.max_weight_growth. The file of
-/// the graph as it was read is one more, and with config.fix_shapes files with constant shapes. The machine `confirming`
-/// keeps the one that is fastest end to end beyond its interval, or else the original. Without such a machine the careful
-/// rules have to do, each rewrite of which gains by the costs. Objections are as for `optimize`, that outputs differ in
-/// the machine is one more, and the one that looks fastest is measured without the rewrites that are to blame. The time
-/// limit holds for all of it but the end of a comparison.
+/// (core/search/automatic.h) make candidates whose weights grow by at most
+/// config.search.max_weight_growth. The file of the graph as it was read is one more, and with
+/// config.fix_shapes files with constant shapes. The machine `confirming` keeps the one that is
+/// fastest end to end beyond its interval, or else the original. Without such a machine the careful
+/// rules have to do, each rewrite of which gains by the costs. Objections are as for `optimize`,
+/// that outputs differ in the machine is one more, and the one that looks fastest is measured
+/// without the rewrites that are to blame. The time limit holds for all of it but the end of a
+/// comparison.
 Optimized optimize_automatically(const Subject& subject, std::shared_ptr<const RuleSet> rules,
                                  std::shared_ptr<CostModel> cost, std::shared_ptr<Machine> confirming,
                                  const OptimizeConfig& config);

@@ -334,9 +334,12 @@ std::vector<Tensor> where(const KernelCall& call) {
 }  // namespace
 
 void activate(std::string_view activation, std::span<double> values) {
-  if (activation == "relu") for (double& x : values) x = ReluOf{}(x);
-  else if (activation == "tanh") for (double& x : values) x = std::tanh(x);
-  else if (activation != "none") for (double& x : values) x = sigmoid(x);
+  if (activation == "relu")
+    for (double& x : values) x = ReluOf{}(x);
+  else if (activation == "tanh")
+    for (double& x : values) x = std::tanh(x);
+  else if (activation != "none")
+    for (double& x : values) x = sigmoid(x);
 }
 
 void activate(std::string_view activation, std::span<int64_t> values) {

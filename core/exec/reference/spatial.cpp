@@ -18,7 +18,8 @@ int64_t rows_per_block(const Window& window, int64_t channels) {
   return std::clamp<int64_t>(kBufferElements / row, 1, window.out[0] * window.out[1]);
 }
 
-/// Positions [from, to) along an axis at which a tap reads within the input, the first of them at `at`.
+/// Positions [from, to) along an axis at which a tap reads within the input, the first of them at
+/// `at`.
 struct Reach {
   int64_t from, to, at;
 };
@@ -26,7 +27,8 @@ struct Reach {
 Reach reach_of(const Window& w, size_t axis, int64_t tap) {
   const int64_t stride = w.stride[axis], shift = w.at(axis, 0, tap);
   const auto first_at_least = [&](int64_t place) {  // position that reads there or behind it
-    return std::clamp<int64_t>(place <= shift ? 0 : (place - shift + stride - 1) / stride, 0, w.out[axis]);
+    return std::clamp<int64_t>(place <= shift ? 0 : (place - shift + stride - 1) / stride, 0,
+                               w.out[axis]);
   };
   const int64_t from = first_at_least(0);
   return {from, std::max(from, first_at_least(w.in[axis])), shift + from * stride};
@@ -50,7 +52,8 @@ void unfold(const Window& w, const double* x, int64_t channels, int64_t first_ro
         }
         const double* line = x + (d * w.in[1] + h) * w.in[2] + reach.at;
         std::fill(columns, columns + reach.from, 0.0);
-        for (int64_t i = reach.from; i < reach.to; ++i) columns[i] = line[(i - reach.from) * w.stride[2]];
+        for (int64_t i = reach.from; i < reach.to; ++i)
+          columns[i] = line[(i - reach.from) * w.stride[2]];
         std::fill(columns + reach.to, columns + w.out[2], 0.0);
       }
     }
@@ -69,10 +72,11 @@ struct Line {
   Reach reach;
 };
 
-/// Outputs [first, last) of a row, kAtOnce of them at a time in registers as far as that goes; returns the next one.
-/// All lines reach them.
+/// Outputs [first, last) of a row, kAtOnce of them at a time in registers as far as that goes;
+/// returns the next one. All lines reach them.
 template <int64_t kAtOnce>
-int64_t add_inside(std::span<const Line> lines, int64_t stride, int64_t first, int64_t last, double* out) {
+int64_t add_inside(std::span<const Line> lines, int64_t stride, int64_t first, int64_t last,
+                   double* out) {
   for (; first + kAtOnce <= last; first += kAtOnce) {
     double sums[kAtOnce];
     std::copy_n(out + first, kAtOnce, sums);
@@ -81,7 +85,8 @@ int64_t add_inside(std::span<const Line> lines, int64_t stride, int64_t first, i
         for (int64_t j = 0; j < kAtOnce; ++j) sums[j] += line.weight * line.from[first + j];
     } else {
       for (const Line& line : lines)
-        for (int64_t j = 0; j < kAtOnce; ++j) sums[j] += line.weight * line.from[(first + j) * stride];
+        for (int64_t j = 0; j < kAtOnce; ++j)
+          sums[j] += line.weight * line.from[(first + j) * stride];
     }
     std::copy_n(sums, kAtOnce, out + first);
   }
@@ -107,9 +112,10 @@ void add_lines(std::span<const Line> lines, int64_t stride, int64_t count, doubl
   add_inside<1>(lines, stride, first, last, out);
 }
 
-/// The same as `convolve` tap by tap: for few filters, to which a product of matrices would be no help.
-void convolve_directly(const Window& w, const double* x, const double* filter, double* out, int64_t channels,
-                       int64_t filters) {
+/// The same as `convolve` tap by tap: for few filters, to which a product of matrices would be no
+/// help.
+void convolve_directly(const Window& w, const double* x, const double* filter, double* out,
+                       int64_t channels, int64_t filters) {
   std::vector<Reach> reaches;
   for (int64_t tap = 0; tap < w.kernel[2]; ++tap) reaches.push_back(reach_of(w, 2, tap));
   std::vector<Line> lines;
@@ -123,7 +129,8 @@ void convolve_directly(const Window& w, const double* x, const double* filter, d
           const int64_t h = w.at(1, row % w.out[1], tap / w.kernel[2] % w.kernel[1]);
           const Reach& reach = reaches[static_cast<size_t>(tap % w.kernel[2])];
           if (d < 0 || d >= w.in[0] || h < 0 || h >= w.in[1] || reach.from == reach.to) continue;
-          const double* from = x + ((c * w.in[0] + d) * w.in[1] + h) * w.in[2] + reach.at - reach.from * w.stride[2];
+          const double* from =
+              x + ((c * w.in[0] + d) * w.in[1] + h) * w.in[2] + reach.at - reach.from * w.stride[2];
           lines.push_back({*weight, from, reach});
         }
       add_lines(lines, w.stride[2], w.out[2], out + f * w.out_size() + row * w.out[2]);
@@ -158,12 +165,15 @@ void convolve(const Window& w, const double* x, const double* filter, double* ou
 void initialise(const KernelCall& call, Tensor& result, int64_t positions) {
   const auto out = result.data<double>();
   const auto plane = static_cast<size_t>(positions);
-  const std::span<const double> bias = call.has_input(2) ? call.inputs[2].data<double>() : std::span<const double>();
+  const std::span<const double> bias =
+      call.has_input(2) ? call.inputs[2].data<double>() : std::span<const double>();
   const double* residual = call.has_input(3) ? call.inputs[3].data<double>().data() : nullptr;
   for (size_t first = 0, channel = 0; first < out.size(); first += plane, ++channel) {
     const double shift = bias.empty() ? 0 : bias[channel % bias.size()];
-    if (residual == nullptr) std::fill_n(out.begin() + static_cast<int64_t>(first), plane, shift);
-    else for (size_t i = first; i < first + plane; ++i) out[i] = residual[i] + shift;
+    if (residual == nullptr)
+      std::fill_n(out.begin() + static_cast<int64_t>(first), plane, shift);
+    else
+      for (size_t i = first; i < first + plane; ++i) out[i] = residual[i] + shift;
   }
 }
 
@@ -193,8 +203,8 @@ std::vector<Tensor> conv(const KernelCall& call) {
 
 // --- Pooling ----------------------------------------------------------------------------------
 
-/// reduce(plane, taps within the input, taps within the padded input) -> element, for every window. Taps are listed
-/// for a row of windows at a time, for all planes.
+/// reduce(plane, taps within the input, taps within the padded input) -> element, for every window.
+/// Taps are listed for a row of windows at a time, for all planes.
 template <typename T, typename Reduce>
 Tensor pooled(const KernelCall& call, Reduce&& reduce) {
   struct Place {
@@ -216,7 +226,8 @@ Tensor pooled(const KernelCall& call, Reduce&& reduce) {
     for (int64_t plane = 0; plane < planes; ++plane)
       for (int64_t i = 0; i < w.out[2]; ++i) {
         const Place& place = row[static_cast<size_t>(i)];
-        out[plane * w.out_size() + first + i] = reduce(in + plane * w.in_size(), place.inside, place.padded);
+        out[plane * w.out_size() + first + i] =
+            reduce(in + plane * w.in_size(), place.inside, place.padded);
       }
   }
   return result;

@@ -124,8 +124,10 @@ TEST(PairedBenchmark, GoesOnWhileAnIntervalHoldsOne) {
   BenchmarkOptions options = quick();
   options.max_rounds = options.min_rounds;
   const BenchmarkResult result = run_paired_benchmark(2, machine.round_maker(), options);
-  EXPECT_GT(machine.rounds.size(), static_cast<size_t>(options.max_rounds)) << "nine rounds show nothing";
-  EXPECT_EQ(machine.rounds.size() % static_cast<size_t>(options.max_rounds), 0u) << "it looks after doublings alone";
+  EXPECT_GT(machine.rounds.size(), static_cast<size_t>(options.max_rounds))
+      << "nine rounds show nothing";
+  EXPECT_EQ(machine.rounds.size() % static_cast<size_t>(options.max_rounds), 0u)
+      << "it looks after doublings alone";
   EXPECT_EQ(result.winner, 1);
   FakeMachine slow{.seconds = {100, 95}, .noise = 0.02, .shift = 0.15};
   options.max_seconds = 60;

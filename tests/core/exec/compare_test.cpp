@@ -184,15 +184,17 @@ TEST(Compare, WhatHoldsNoNumberHasToBeComputedAsItWas) {
   EXPECT_THAT(same.left_out, ElementsAre(HasSubstr("'none' holds no finite number")));
   const Agreement rewritten = compare(beside_no_number(false, 2), beside_no_number(true, 2));
   EXPECT_THAT(rewritten.reason, HasSubstr("'none' holds no finite number"));
-  EXPECT_THAT(compare(beside_no_number(false, 2), beside_no_number(false, 3)).reason, HasSubstr("'y' differs"));
+  EXPECT_THAT(compare(beside_no_number(false, 2), beside_no_number(false, 3)).reason,
+              HasSubstr("'y' differs"));
 }
 
 TEST(Compare, TheFirstSetOfInputsIsRunWhateverTheTime) {
-  const Agreement result = compare(distributed(false), distributed(true), {.inputs = 3, .seconds = 1e-9});
+  const Agreement result =
+      compare(distributed(false), distributed(true), {.inputs = 3, .seconds = 1e-9});
   EXPECT_TRUE(result.agree) << result.reason;
   EXPECT_EQ(result.inputs, 1);
-  EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("2 of 3 sets of random inputs"), HasSubstr("zeros"),
-                                           HasSubstr("large numbers")));
+  EXPECT_THAT(result.left_out, ElementsAre(HasSubstr("2 of 3 sets of random inputs"),
+                                           HasSubstr("zeros"), HasSubstr("large numbers")));
   EXPECT_THAT(compare(distributed(false), distributed(true)).left_out, IsEmpty());
 }
 
@@ -435,7 +437,8 @@ Graph looked_up(const std::string& index, const std::string& factor = "2") {
                      "\nr = Gather(t, i)\nm = Mul(x, f)\ny = Add(r, m)\noutput y = y\n");
 }
 
-/// Layer normalization in float16, as exporters spelled it and as one operator. A square is infinite from 256 on.
+/// Layer normalization in float16, as exporters spelled it and as one operator. A square is
+/// infinite from 256 on.
 Graph normalized(bool one_operator, float factor = 1) {
   const std::string spelled = R"(
 two = Constant {value=[2]} : float16 1
@@ -448,9 +451,13 @@ ve = Add(v, eps)
 r = Sqrt(ve)
 y = Div(d, r))";
   const std::string sizes = "x = Input : float16 4x64\n";
-  const std::string scale = fmt::format("\nscale = Constant {{constant={}}} : float16 64\n", factor);
-  return parse_graph(sizes + (one_operator ? scale + "y = LayerNormalization(x, scale) {axis=1, epsilon=0.00001}"
-                                           : spelled) + "\noutput y = y\n");
+  const std::string scale =
+      fmt::format("\nscale = Constant {{constant={}}} : float16 64\n", factor);
+  return parse_graph(sizes +
+                     (one_operator
+                          ? scale + "y = LayerNormalization(x, scale) {axis=1, epsilon=0.00001}"
+                          : spelled) +
+                     "\noutput y = y\n");
 }
 
 TEST(Extremes, WhereTheOriginalOverflowsACandidateMayBeCloserToTheTruth) {

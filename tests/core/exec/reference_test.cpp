@@ -47,18 +47,20 @@ TEST(Reference, IntegersWithoutAMeaningAreNoCrash) {
 }
 
 /// What the specification says of a convolution of one image in two dimensions.
-double convolved(const Tensor& x, const Tensor& filter, int64_t groups, int64_t stride, int64_t pad, int64_t dilation,
-                 int64_t f, int64_t row, int64_t column) {
+double convolved(const Tensor& x, const Tensor& filter, int64_t groups, int64_t stride, int64_t pad,
+                 int64_t dilation, int64_t f, int64_t row, int64_t column) {
   const Shape &in = x.shape(), &of = filter.shape();
   const int64_t group = f / (of[0] / groups);
   double sum = 0;
   for (int64_t c = 0; c < of[1]; ++c)
     for (int64_t h = 0; h < of[2]; ++h)
       for (int64_t w = 0; w < of[3]; ++w) {
-        const int64_t y = row * stride - pad + h * dilation, z = column * stride - pad + w * dilation;
+        const int64_t y = row * stride - pad + h * dilation,
+                      z = column * stride - pad + w * dilation;
         if (y < 0 || y >= in[2] || z < 0 || z >= in[3]) continue;
-        sum += filter.data<double>()[static_cast<size_t>(((f * of[1] + c) * of[2] + h) * of[3] + w)] *
-               x.data<double>()[static_cast<size_t>(((group * of[1] + c) * in[2] + y) * in[3] + z)];
+        sum +=
+            filter.data<double>()[static_cast<size_t>(((f * of[1] + c) * of[2] + h) * of[3] + w)] *
+            x.data<double>()[static_cast<size_t>(((group * of[1] + c) * in[2] + y) * in[3] + z)];
       }
   return sum;
 }
@@ -73,14 +75,18 @@ TEST(Reference, ConvolutionsOfFewAndOfManyFiltersAreTheSums) {
           for (const int64_t dilation : {1, 2}) {
             const Tensor filter = random_tensor({filters * groups, 6 / groups, 3, 3}, 2);
             const Tensor y = evaluate("Conv", {x, filter},
-                                      {{"group", groups}, {"strides", List{stride, stride}},
-                                       {"pads", List{pad, pad, pad, pad}}, {"dilations", List{dilation, dilation}}});
+                                      {{"group", groups},
+                                       {"strides", List{stride, stride}},
+                                       {"pads", List{pad, pad, pad, pad}},
+                                       {"dilations", List{dilation, dilation}}});
             const Shape& out = y.shape();
             for (int64_t at = 0; at < y.elements(); ++at)
               ASSERT_NEAR(y.data<double>()[static_cast<size_t>(at)],
-                          convolved(x, filter, groups, stride, pad, dilation, at / (out[2] * out[3]),
-                                    at / out[3] % out[2], at % out[3]), 1e-12)
-                  << filters << " filters in " << groups << " groups, stride " << stride << ", pad " << pad;
+                          convolved(x, filter, groups, stride, pad, dilation,
+                                    at / (out[2] * out[3]), at / out[3] % out[2], at % out[3]),
+                          1e-12)
+                  << filters << " filters in " << groups << " groups, stride " << stride << ", pad "
+                  << pad;
           }
 }
 

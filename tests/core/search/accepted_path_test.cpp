@@ -23,8 +23,9 @@ RewriteState start() {
   };
   for (const std::string name : {"a", "b", "c", "d"}) {
     const ValueId c = graph.add("Conv", {x, weight({8, 4, 3, 3}, name)});
-    const ValueId n = graph.add("BatchNormalization", {c, weight({8}, name + "s"), weight({8}, name + "b"),
-                                                       weight({8}, name + "m"), weight({8}, name + "v")});
+    const ValueId n =
+        graph.add("BatchNormalization", {c, weight({8}, name + "s"), weight({8}, name + "b"),
+                                         weight({8}, name + "m"), weight({8}, name + "v")});
     graph.add_output(name, graph.add("Relu", {n}));
   }
   const auto rules = std::make_shared<RuleSet>(
@@ -57,17 +58,22 @@ TEST(AcceptedPath, IsTheWholePathWhereNothingSpeaksAgainstIt) {
 TEST(AcceptedPath, GoesOnWithoutTheRuleThatIsToBlame) {
   const RewriteState at = start();
   for (int least = 1; least <= 4; ++least) {
-    const AcceptedPath accepted = accepted_path(at, path_of(at), objection_below("BatchNormalization", least), {});
+    const AcceptedPath accepted =
+        accepted_path(at, path_of(at), objection_below("BatchNormalization", least), {});
     EXPECT_EQ(count(accepted.graph, "BatchNormalization"), least);
-    EXPECT_EQ(count(accepted.graph, "Relu"), least) << "those behind convolutions are gone all the same";
-    EXPECT_THAT(accepted.left_out, ElementsAre(AllOf(HasSubstr("conv_batchnorm"), HasSubstr("too few are left"))));
+    EXPECT_EQ(count(accepted.graph, "Relu"), least)
+        << "those behind convolutions are gone all the same";
+    EXPECT_THAT(accepted.left_out,
+                ElementsAre(AllOf(HasSubstr("conv_batchnorm"), HasSubstr("too few are left"))));
     EXPECT_EQ(accepted.cost, replay(at, accepted.rewrites).cost());
   }
 }
 
 TEST(AcceptedPath, IsTheStartWhereNothingIsAccepted) {
   const RewriteState at = start();
-  const ObjectionTo to_all = [&](const Graph& graph) { return count(graph, "Relu") + count(graph, "BatchNormalization") < 8 ? "no" : ""; };
+  const ObjectionTo to_all = [&](const Graph& graph) {
+    return count(graph, "Relu") + count(graph, "BatchNormalization") < 8 ? "no" : "";
+  };
   EXPECT_THAT(accepted_path(at, path_of(at), to_all, {}).rewrites, IsEmpty());
 }
 

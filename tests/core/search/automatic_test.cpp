@@ -88,7 +88,8 @@ Optimized run(const Graph& graph, std::shared_ptr<Machine> machine) {
   return optimize_automatically(graph, builtin(), costs(), std::move(machine), config);
 }
 
-/// Runs files, which take a millisecond for each node and ten for each symbolic dimension of an input.
+/// Runs files, which take a millisecond for each node and ten for each symbolic dimension of an
+/// input.
 class FakeRuntime : public FakeMachine {
  public:
   FakeRuntime() : FakeMachine(Graph()) {}
@@ -294,7 +295,8 @@ TEST(Optimize, AFailedCheckLeavesOutOneRewriteWhateverTheMethod) {
     EXPECT_TRUE(result.changed) << name;
     EXPECT_TRUE(result.verified.agree) << name;
     EXPECT_GT(result.improvement_percent(), 0) << name;
-    EXPECT_THAT(result.objections, Contains(AllOf(HasSubstr("lie"), HasSubstr("'s' differs by")))) << name;
+    EXPECT_THAT(result.objections, Contains(AllOf(HasSubstr("lie"), HasSubstr("'s' differs by"))))
+        << name;
   }
 }
 
@@ -331,7 +333,9 @@ class ContendersFromAFile : public ::testing::Test {
   Optimized run(const std::string& nodes, bool fix_shapes, bool differs = false) {
     testing::write_message(testing::parse(R"(
         <ir_version: 8, opset_import: ["" : 13]>
-        g (float[batch,24] x) => (float[batch,24] y) {)" + nodes + "}"), file_);
+        g (float[batch,24] x) => (float[batch,24] y) {)" +
+                                          nodes + "}"),
+                           file_);
     model_ = import_onnx(file_);
     OptimizeConfig config;
     config.search.time_limit = 60;
