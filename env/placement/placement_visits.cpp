@@ -56,6 +56,7 @@ PlannedPlacement PlacementVisits::plan(const PlacementState& state) const {
         simulator_.graph().nodes()[static_cast<size_t>(node)].persistent_bytes;
   }
   for (const Timeline::Run& run : plan.timeline.runs) {
+    plan.outcome.misplaced += !simulator_.can_run(run.node, run.device);
     const auto device = static_cast<size_t>(run.device);
     left[device] -= run.end.count - run.start.count;
     end[device] = std::max(end[device], run.end.count);

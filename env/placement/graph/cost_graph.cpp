@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <span>
 
 #include "core/base/error.h"
 
@@ -35,11 +36,31 @@ CostGraph::CostGraph(std::string name, std::vector<std::string> kinds, std::vect
       costs_(std::move(costs)),
       tensors_(std::move(tensors)),
       parts_(std::move(parts)) {
+  settle_forbidden();
   require_numbers();
   if (parts_) require_parts();
   std::ranges::stable_sort(tensors_, {}, &CostTensor::producer);
   connect();
   sort();
+}
+
+/// Searches that know of times alone stay away from what is longer than all the rest.
+void CostGraph::settle_forbidden() {
+  const auto is_forbidden = [](Picoseconds cost) { return cost == kCannotRun; };
+  const int64_t forbidden = std::ranges::count_if(costs_, is_forbidden);
+  if (forbidden == 0) return;
+  constexpr Picoseconds kHour{int64_t{3600} * 1'000'000'000'000};
+  Picoseconds rest;
+  for (size_t first = 0; first < costs_.size(); first += kinds_.size()) {
+    const auto of_node = std::span(costs_).subspan(first, kinds_.size());
+    if (std::ranges::all_of(of_node, is_forbidden))
+      throw InputError("node '{}' can run on no kind of device", nodes_[first / kinds_.size()].name);
+    rest += std::min(std::ranges::max(of_node), kMostInAll);
+    if (rest > kMostInAll) return;  // require_numbers refuses it
+  }
+  const Picoseconds longest{(kMostInAll - rest).count / (forbidden + 1)};
+  for (const Picoseconds cost : costs_) can_run_.push_back(!is_forbidden(cost));
+  std::ranges::replace_if(costs_, is_forbidden, std::min(std::max(rest, kHour), longest));
 }
 
 int CostGraph::kind_named(const std::string& name) const {

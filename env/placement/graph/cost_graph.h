@@ -51,9 +51,12 @@ struct CostParts {
 /// other. Immutable.
 class CostGraph {
  public:
+  static constexpr Picoseconds kCannotRun{-1};
+
   /// `costs`: by node and, within it, by kind of device, in the order of
-  /// `kinds`. InputError for a cycle, a negative or missing number, a node that
-  /// is not there, or times that sum to more than 53 days.
+  /// `kinds`; kCannotRun where it cannot run. InputError for a cycle, a negative
+  /// or missing number, a node that is not there or can run nowhere, or times
+  /// that sum to more than 53 days.
   CostGraph(std::string name, std::vector<std::string> kinds, std::vector<CostNode> nodes,
             std::vector<Picoseconds> costs, std::vector<CostTensor> tensors,
             std::optional<CostParts> parts = std::nullopt);
@@ -67,7 +70,9 @@ class CostGraph {
   const std::optional<CostParts>& parts() const { return parts_; }
   int size() const { return static_cast<int>(nodes_.size()); }
 
+  /// Where it cannot run: longer than an hour, or than everything else together.
   Picoseconds cost(int node, int kind) const { return costs_[index(node, kind)]; }
+  bool can_run(int node, int kind) const { return can_run_.empty() || can_run_[index(node, kind)]; }
   /// The number of a kind. InputError where no node has a cost on it.
   int kind_named(const std::string& name) const;
   /// Numbers of the tensors that a node reads.
@@ -87,6 +92,7 @@ class CostGraph {
   size_t index(int node, int kind) const {
     return static_cast<size_t>(node) * kinds_.size() + static_cast<size_t>(kind);
   }
+  void settle_forbidden();
   void require_numbers() const;
   void require_parts() const;
   void connect();
@@ -96,6 +102,7 @@ class CostGraph {
   std::vector<std::string> kinds_;
   std::vector<CostNode> nodes_;
   std::vector<Picoseconds> costs_;
+  std::vector<bool> can_run_;  ///< like costs; empty: everything everywhere
   std::vector<CostTensor> tensors_;
   std::optional<CostParts> parts_;
   std::vector<std::vector<int>> inputs_;
@@ -107,6 +114,7 @@ class CostGraph {
 // - Out-edges of one node that name the same number as their "tensor" are one
 //   tensor; those without a number are one where bytes and time are the same.
 // - An edge that leads "to" null says of a tensor that nobody reads.
+// - A cost of null says that the node cannot run on this kind.
 // - "kinds" gives "bytes_per_second" and "launch_us" of each kind of device.
 //   Then each node has "arithmetic_us" by kind, and "moved_bytes": CostParts.
 

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
@@ -13,6 +15,14 @@ namespace reverie {
 namespace {
 
 constexpr char kFormat[] = "placement-graph/1";
+
+using Keys = std::vector<std::string>;
+const Keys kNodeKeys = {"id", "name", "op", "cost_us", "persistent_bytes", "temporary_bytes", "colocation_group",
+                        "arithmetic_us", "moved_bytes"};
+const Keys kEdgeKeys = {"from", "to", "bytes", "cost_us", "tensor"};
+const Keys kGraphKeys = {"format", "name", "kinds", "nodes", "edges", "devices", "links", "engines"};
+/// Where a node comes from.
+const Keys kNotes = {"source_id", "layer", "backward", "output_bytes"};
 constexpr double kPicosecondsPerMicrosecond = 1e6;
 
 Json microseconds(Picoseconds time) {
@@ -23,6 +33,20 @@ Picoseconds time_of(const Json& microseconds) {
   const double time = microseconds.get<double>() * kPicosecondsPerMicrosecond;
   if (!(std::abs(time) < 0x1p62)) throw InputError("a time of {} us is too long", time / 1e6);
   return {std::llround(time)};
+}
+
+void require_keys(const Json& object, const Keys& known, const Keys& notes = {}) {
+  for (const auto& [key, value] : object.object())
+    if (std::ranges::count(known, key) + std::ranges::count(notes, key) == 0)
+      throw InputError("unknown key '{}'; known are {}", key, fmt::join(known, ", "));
+}
+
+/// What describes a graph has names of its own, but those that are read are not nearly these.
+void require_no_misspelt_key(const Json& graph) {
+  for (const auto& [key, value] : graph.object())
+    if (std::ranges::count(kGraphKeys, key) == 0)
+      if (const auto nearest = nearest_word(key, kGraphKeys))
+        throw InputError("unknown key '{}'; did you mean '{}'?", key, *nearest);
 }
 
 /// null is none, and a part of a byte counts as one.
@@ -44,6 +68,7 @@ std::vector<std::string> kinds_of(const Json& nodes) {
 }
 
 CostNode node_of(const Json& json, size_t number) {
+  with_context(fmt::format("node {}", number), [&] { require_keys(json, kNodeKeys, kNotes); });
   if (json.at("id").get<int64_t>() != static_cast<int64_t>(number))
     throw InputError("nodes must be numbered from 0 in their order");
   CostNode node;
@@ -61,6 +86,7 @@ CostNode node_of(const Json& json, size_t number) {
 class TensorReader {
  public:
   void add(const Json& edge) {
+    with_context("edges", [&] { require_keys(edge, kEdgeKeys); });
     CostTensor one = tensor_of(edge);
     const Json* number = edge.find("tensor");
     const bool is_numbered = number != nullptr && !number->is_null();
@@ -90,10 +116,16 @@ class TensorReader {
   std::map<Key, size_t> known_;
 };
 
-std::vector<Picoseconds> times_of(const Json& node, const char* key,
-                                  const std::vector<std::string>& kinds) {
+/// By kind; `of_null` where a node cannot run.
+std::vector<Picoseconds> times_of(const Json& node, const char* key, const std::vector<std::string>& kinds,
+                                  Picoseconds of_null) {
   std::vector<Picoseconds> times;
-  for (const std::string& kind : kinds) times.push_back(time_of(node.at(key).at(kind)));
+  for (const std::string& kind : kinds) {
+    const Json& time = node.at(key).at(kind);
+    times.push_back(time.is_null() ? of_null : time_of(time));
+    if (!time.is_null() && times.back() == CostGraph::kCannotRun)
+      throw InputError("'{}' is negative on '{}'", key, kind);
+  }
   return times;
 }
 
@@ -102,13 +134,14 @@ std::optional<CostParts> parts_of(const Json& json, const std::vector<std::strin
   if (all == nullptr || all->is_null()) return std::nullopt;
   CostParts parts;
   with_context("kinds", [&] {
+    for (const std::string& kind : kinds) require_keys(all->at(kind), {"bytes_per_second", "launch_us"});
     for (const std::string& kind : kinds)
       parts.kinds.push_back({all->at(kind).at("bytes_per_second").get<double>(),
                              time_of(all->at(kind).at("launch_us"))});
   });
   for (const Json& node : json.at("nodes").array())
     with_context("node '" + node.at("name").get<std::string>() + "'", [&] {
-      for (const Picoseconds time : times_of(node, "arithmetic_us", kinds))
+      for (const Picoseconds time : times_of(node, "arithmetic_us", kinds, {}))
         parts.arithmetic.push_back(time);
       node.at("moved_bytes");  // null is none, but it must be there
       parts.moved_bytes.push_back(bytes_of(node, "moved_bytes"));
@@ -120,6 +153,7 @@ CostGraph graph_of(const Json& json) {
   if (json.at("format").get<std::string>() != kFormat)
     throw InputError("the format is '{}'; this program reads '{}'",
                      json.at("format").get<std::string>(), kFormat);
+  require_no_misspelt_key(json);
   const Json& all = json.at("nodes");
   const std::vector<std::string> kinds = kinds_of(all);
   std::vector<CostNode> nodes;
@@ -127,7 +161,7 @@ CostGraph graph_of(const Json& json) {
   for (const Json& node : all.array()) {
     nodes.push_back(node_of(node, nodes.size()));
     with_context("node '" + nodes.back().name + "'", [&] {
-      for (const Picoseconds time : times_of(node, "cost_us", kinds)) costs.push_back(time);
+      for (const Picoseconds time : times_of(node, "cost_us", kinds, CostGraph::kCannotRun)) costs.push_back(time);
     });
   }
   TensorReader reader;
@@ -136,11 +170,12 @@ CostGraph graph_of(const Json& json) {
                    std::move(reader.tensors), parts_of(json, kinds));
 }
 
-/// By kind, of what has one time for each.
-Json times_json(const CostGraph& graph, const auto& time_of_kind) {
+/// By kind, of what has one time for each; null where the node cannot run.
+Json times_json(const CostGraph& graph, int node, const auto& time_of_kind) {
   Json times = Json::Object();
   for (size_t kind = 0; kind < graph.kinds().size(); ++kind)
-    times[graph.kinds()[kind]] = microseconds(time_of_kind(kind));
+    times[graph.kinds()[kind]] =
+        graph.can_run(node, static_cast<int>(kind)) ? microseconds(time_of_kind(kind)) : Json();
   return times;
 }
 
@@ -149,14 +184,14 @@ Json node_json(const CostGraph& graph, int number) {
   const CostNode& node = graph.nodes()[at];
   Json json = {{"id", number}, {"name", node.name}, {"op", node.op}};
   json["cost_us"] =
-      times_json(graph, [&](size_t kind) { return graph.cost(number, static_cast<int>(kind)); });
+      times_json(graph, number, [&](size_t kind) { return graph.cost(number, static_cast<int>(kind)); });
   json["persistent_bytes"] = node.persistent_bytes;
   json["temporary_bytes"] = node.temporary_bytes;
   json["colocation_group"] = node.group < 0 ? Json() : Json(node.group);
   if (!graph.parts()) return json;
   const CostParts& parts = *graph.parts();
   json["arithmetic_us"] = times_json(
-      graph, [&](size_t kind) { return parts.arithmetic[at * graph.kinds().size() + kind]; });
+      graph, number, [&](size_t kind) { return parts.arithmetic[at * graph.kinds().size() + kind]; });
   json["moved_bytes"] = parts.moved_bytes[at];
   return json;
 }

@@ -85,6 +85,27 @@ int ModelNodes::tensor(ValueId value) const {
   return tensor;
 }
 
+std::vector<FoldedNode> folded_nodes(const Graph& graph, const Topology& topology) {
+  CostGraphBuilder builder(kinds_of(topology));
+  const ModelNodes nodes(graph, builder);
+  const auto reader = [&](NodeId id) -> std::string {
+    for (auto next = graph.users(graph.outputs(id)[0]); !next.empty();
+         next = graph.users(graph.outputs(next.front())[0]))
+      if (nodes.node(next.front()) >= 0) return builder.node_name(nodes.node(next.front()));
+    return "";
+  };
+  std::vector<FoldedNode> folded;
+  for (const NodeId id : graph.topological_order()) {
+    const bool is_folded = graph.is_constant(id) && !graph.inputs(id).empty();
+    if (!is_folded && !is_view(graph, id)) continue;
+    const ValueId source = nodes.source(graph.outputs(id)[0]);
+    const int viewed = is_folded || graph.is_constant(source) ? -1 : nodes.node(graph.producer(source));
+    folded.push_back({name_of_node(graph, id, folded.size()), op_of(graph, id),
+                      viewed >= 0 ? builder.node_name(viewed) : reader(id)});
+  }
+  return folded;
+}
+
 CostGraph cost_graph_of(const Graph& graph, const Topology& topology, const std::string& name) {
   return with_context(name, [&] {
     CostGraphBuilder builder(kinds_of(topology));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/ir/graph.h"
 #include "env/placement/graph/cost_graph.h"
@@ -24,6 +25,15 @@ namespace reverie {
 //   every tensor.
 //
 // Nodes have the names of the graph's, or OPERATOR_NUMBER.
+
+/// Work of a model that is no node of its cost graph.
+struct FoldedNode {
+  std::string name, op;
+  std::string into;  ///< of a view: the node whose output it views; of work on constants: the first node that reads it
+};
+
+/// In the order of the graph; what reading the file left out already is not among them.
+std::vector<FoldedNode> folded_nodes(const Graph& graph, const Topology& topology);
 
 /// InputError for a kind that the roofline does not know, and for a graph without operators or
 /// inputs.

@@ -5,6 +5,7 @@
 
 #include "core/base/config.h"
 #include "env/placement/graph/cost_graph.h"
+#include "env/placement/graph/model_graph.h"
 #include "env/placement/graph/topology.h"
 
 namespace reverie {
@@ -26,6 +27,7 @@ struct PlacementInputConfig {
 struct PlacementInput {
   CostGraph graph;
   std::vector<std::string> warnings;  ///< each one line for a person
+  std::vector<FoldedNode> folded = {};  ///< of a model
 };
 
 /// NAME.json is a file in the format placement-graph/1, NAME.onnx a model, and

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/json.h"
 
 namespace reverie {
 namespace {
@@ -78,6 +79,8 @@ bool truth(const YAML::Node& node, const std::string& key) {
 /// Reads devices first, then links between those of two names.
 class TopologyReader {
  public:
+  explicit TopologyReader(bool may_lack_links) : may_lack_links_(may_lack_links) {}
+
   Topology read(const YAML::Node& root) {
     require_keys(root, {"devices", "links", "engines"});
     for (const YAML::Node& node : root["devices"])
@@ -86,6 +89,7 @@ class TopologyReader {
     const size_t devices = all_.devices.size();
     all_.links.resize(devices * devices);
     is_linked_.resize(devices * devices);
+    if (may_lack_links_ && !root["links"]) join_ideally();
     for (const YAML::Node& node : root["links"]) with_context("links", [&] { add_links(node); });
     require_links();
     if (root["engines"]) with_context("engines", [&] { switch_engines(root["engines"]); });
@@ -94,7 +98,7 @@ class TopologyReader {
 
  private:
   void add_devices(const YAML::Node& node) {
-    require_keys(node, {"name", "kind", "count", "memory"});
+    require_keys(node, {"id", "name", "kind", "count", "memory", "memory_bytes"});
     const std::string name = text_of(node["name"], "name");
     const bool is_one = !node["count"];
     const double count = is_one ? 1 : quantity(node["count"], "count", {{"", 1}});
@@ -103,6 +107,8 @@ class TopologyReader {
     Device device{.name = name, .kind = text_of(node["kind"], "kind")};
     if (node["memory"])
       device.memory_bytes = static_cast<int64_t>(quantity(node["memory"], "memory", kSizes));
+    if (node["memory_bytes"] && !node["memory_bytes"].IsNull())
+      device.memory_bytes = static_cast<int64_t>(quantity(node["memory_bytes"], "memory_bytes", {{"", 1}}));
     if (!named_.try_emplace(name).second) throw InputError("the name '{}' is given twice", name);
     for (int i = 0; i < static_cast<int>(count); ++i) {
       if (!is_one) device.name = fmt::format("{}{}", name, i);
@@ -141,6 +147,11 @@ class TopologyReader {
         }
   }
 
+  void join_ideally() {
+    is_linked_.assign(is_linked_.size(), true);
+    all_.send_engines = all_.receive_engines = all_.shared_buses = false;
+  }
+
   void require_links() const {
     for (size_t from = 0; from < all_.devices.size(); ++from)
       for (size_t to = 0; to < all_.devices.size(); ++to)
@@ -156,11 +167,22 @@ class TopologyReader {
     if (node["bus"]) all_.shared_buses = truth(node["bus"], "bus");
   }
 
+  bool may_lack_links_;
   Topology all_;
   std::vector<bool> is_linked_;
   std::map<std::string, std::vector<int>> named_;
   std::map<std::string, int> buses_;
 };
+
+Topology topology_of(const std::string& yaml, const std::string& name, bool may_lack_links) {
+  try {
+    Topology topology = TopologyReader(may_lack_links).read(YAML::Load(yaml));
+    topology.name = name;
+    return topology;
+  } catch (const YAML::Exception& error) {
+    throw InputError("line {}: {}", error.mark.line + 1, error.msg);
+  }
+}
 
 }  // namespace
 
@@ -183,14 +205,22 @@ Topology read_topology(const std::string& name_or_path) {
   return with_context(name_or_path, [&] {
     const auto known = std::ranges::find(kKnown, name_or_path,
                                          [](const auto& one) { return std::string(one.first); });
+    if (known == kKnown.end() && !file_exists(name_or_path))
+      throw InputError("there is no such file; built in are {}, and cores:N are cores of this machine",
+                       fmt::join(known_topologies(), ", "));
     const std::string text = known != kKnown.end() ? known->second : read_file(name_or_path);
-    try {
-      Topology topology = TopologyReader().read(YAML::Load(text));
-      topology.name = name_or_path;
-      return topology;
-    } catch (const YAML::Exception& error) {
-      throw InputError("line {}: {}", error.mark.line + 1, error.msg);
-    }
+    return topology_of(text, name_or_path, /*may_lack_links=*/false);
+  });
+}
+
+std::optional<Topology> topology_in_graph(const std::string& path) {
+  return with_context(path, [&]() -> std::optional<Topology> {
+    const Json graph = Json::parse(read_file(path));
+    if (!graph.is_object() || graph.find("devices") == nullptr) return std::nullopt;
+    Json topology = Json::Object();
+    for (const char* key : {"devices", "links", "engines"})
+      if (const Json* part = graph.find(key)) topology[key] = *part;  // JSON is YAML
+    return topology_of(topology.dump(), path, /*may_lack_links=*/true);
   });
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/simulator/bounds.h"
 
@@ -57,11 +59,14 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
   share.seconds /= static_cast<double>(
       std::max<int64_t>(std::ranges::count(methods, true, &PlaceMethod::searches), 1));
   const Simulator simulator(graph, topology);
+  simulator.require_groups();
   const bool is_timed = options.objective == PlacementObjective::kMakespan;
   const std::vector<double> fusion = options.fuse ? path_fusion(simulator) : std::vector<double>();
   PlaceResult result;
   result.measured = static_cast<bool>(options.measure);
   result.bound = options.fuse ? fused_lower_bound(graph, topology) : lower_bound(graph, topology);
+  result.bytes_bound = memory_bound(graph, topology, options.fuse);
+  if (!is_timed) share.enough = static_cast<double>(result.bytes_bound);
   if (result.measured) require_measuring(methods);
   std::vector<Placement> placements;
   for (const PlaceMethod& method : methods) {
@@ -72,8 +77,10 @@ PlaceResult place(const CostGraph& graph, const Topology& topology,
     const Outcome& outcome = evaluator.best_outcome();
     result.methods.push_back({method.name, outcome, evaluator.seconds(), evaluator.evaluations()});
     placements.push_back(evaluator.best());
-    if (!options.fuse && is_timed && outcome.feasible())
-      result.bound = std::max(result.bound, {static_cast<int64_t>(evaluator.proved())});
+    const auto proved = static_cast<int64_t>(evaluator.proved());
+    if (options.fuse || !outcome.feasible()) continue;
+    if (is_timed) result.bound = std::max(result.bound, {proved});
+    else result.bytes_bound = std::max(result.bytes_bound, proved);
   }
   if (result.measured) {
     const auto makespans = measured_in_turn(graph, topology, placements, options.measure);
@@ -88,10 +95,14 @@ Outcome show(const CostGraph& graph, const Topology& topology, const Placement& 
              PlaceResult& result) {
   result.timeline = {};
   result.fused.reset();
+  result.held.clear();
   result.placement = placement;
   if (!placement.kernel.empty()) {
     result.fused = fuse(graph, kernels_of(Simulator(graph, topology), placement));
     result.placement = fused_placement(*result.fused, placement, Dispatch::kInOrder);
+    result.held.resize(static_cast<size_t>(result.fused->graph.size()));
+    for (size_t node = 0; node < result.fused->node_of.size(); ++node)
+      result.held[static_cast<size_t>(result.fused->node_of[node])].push_back(graph.nodes()[node].name);
   }
   Simulator simulator(result.placed(graph), topology);
   return simulator.run(result.placement, Dispatch::kInOrder, &result.timeline);
@@ -107,13 +118,17 @@ std::vector<PlaceMethod> usual_methods(const CostGraph& graph) {
 
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result) {
   const PlacedBy& winner = result.methods[result.winner];
-  Json::Array nodes;
-  for (const Timeline::Run& run : result.timeline.runs)
+  Json::Array nodes, folded;
+  for (const Timeline::Run& run : result.timeline.runs) {
     nodes.push_back({{"id", run.node},
                      {"name", graph.nodes()[static_cast<size_t>(run.node)].name},
                      {"device", topology.devices[static_cast<size_t>(run.device)].name},
                      {"start_us", microseconds(run.start)},
                      {"end_us", microseconds(run.end)}});
+    if (result.fused) nodes.back()["holds"] = result.held[static_cast<size_t>(run.node)];
+  }
+  for (const FoldedNode& one : result.folded)
+    folded.push_back({{"name", one.name}, {"op", one.op}, {"into", one.into}});
   return {{"format", "placement/1"},
           {"graph", graph.name()},
           {"devices", topology.name},
@@ -121,8 +136,23 @@ Json placement_json(const CostGraph& graph, const Topology& topology, const Plac
           {"makespan_us", microseconds(winner.outcome.makespan)},
           {"lower_bound_us", microseconds(result.bound)},
           {"peak_bytes", winner.outcome.peak_bytes},
+          {"lower_bound_bytes", result.bytes_bound},
           {"bytes_over", winner.outcome.bytes_over},
-          {"nodes", nodes}};
+          {"misplaced_nodes", winner.outcome.misplaced},
+          {"nodes", nodes},
+          {"folded", folded}};
+}
+
+std::string why_infeasible(const PlaceResult& result) {
+  const PlacedBy& winner = result.methods[result.winner];
+  if (winner.outcome.feasible()) return "";
+  if (winner.outcome.misplaced > 0)
+    return fmt::format("no method found a placement on devices that can run all nodes: that of {} has {} of them elsewhere",
+                       winner.method, counted(winner.outcome.misplaced, "node"));
+  constexpr double kMebibyte = 0x1p20;
+  return fmt::format(
+      "no method found a placement that fits into memory: that of {}, which comes nearest, lacks {:.1f} MiB",
+      winner.method, static_cast<double>(winner.outcome.bytes_over) / kMebibyte);
 }
 
 }  // namespace reverie

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "env/placement/graph/model_graph.h"
 #include "env/placement/search/methods.h"
 #include "env/placement/simulator/fusion.h"
 
@@ -36,11 +37,14 @@ struct PlaceResult {
   std::vector<PlacedBy> methods;
   size_t winner = 0;  ///< the first of the cheapest; where nothing fits, of the fewest bytes over
   std::optional<FusedGraph> fused;  ///< what the winner runs, where operators are fused
+  std::vector<std::vector<std::string>> held;  ///< by fused node: names of those that it holds
+  std::vector<FoldedNode> folded;              ///< of the model that was placed, for placement_json
   Placement placement;              ///< of the winner, of what it runs, in order
   Timeline timeline;
   /// No placement that fits and keeps groups together is shorter, whatever it fuses: the lower
   /// bound (simulator/bounds.h), or what a method has proved. Measured makespans may be.
   Picoseconds bound;
+  int64_t bytes_bound = 0;  ///< no placement has a device with a lower peak of memory (bounds.h)
   bool measured = false;  ///< the makespans are (PlaceOptions::measure); the timeline is simulated
 
   /// What the placement is of: the fused graph, or this one.
@@ -65,5 +69,8 @@ std::vector<PlaceMethod> usual_methods(const CostGraph& graph);
 /// Where and when each node of a graph that was placed (PlaceResult::placed) runs: the format
 /// placement/1 of env/placement/README.md.
 Json placement_json(const CostGraph& graph, const Topology& topology, const PlaceResult& result);
+
+/// What no device can hold, or no device of its kind can run, as a sentence; empty where the result fits.
+std::string why_infeasible(const PlaceResult& result);
 
 }  // namespace reverie

@@ -1,6 +1,7 @@
 #include "env/placement/simulator/bounds.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <set>
 #include <vector>
@@ -73,10 +74,23 @@ bool may_fit(const Windows& all, int64_t devices, int64_t makespan) {
   return true;
 }
 
+int64_t share_of(int64_t whole, int64_t devices) { return (whole + devices - 1) / devices; }
+
 int64_t even_share(const Windows& all, int64_t devices) {
   int64_t work = 0;
   for (const int64_t time : all.time) work += time;
-  return (work + devices - 1) / devices;
+  return share_of(work, devices);
+}
+
+/// Of a node beside all weights; where it is fused, its tensors may never be in memory.
+int64_t bytes_while_it_runs(const CostGraph& graph, int node, bool fused) {
+  int64_t bytes = graph.nodes()[static_cast<size_t>(node)].temporary_bytes;
+  if (fused) return bytes;
+  const auto add = [&](int tensor) { bytes += graph.tensors()[static_cast<size_t>(tensor)].bytes; };
+  for (const int tensor : graph.inputs(node)) add(tensor);
+  const auto [first, last] = graph.outputs(node);
+  for (int tensor = first; tensor < last; ++tensor) add(tensor);
+  return bytes;
 }
 
 }  // namespace
@@ -104,6 +118,22 @@ Picoseconds interval_bound(const CostGraph& graph, const Topology& topology) {
     (may_fit(all, devices, middle) ? high : low) = middle;
   }
   return {high};
+}
+
+int64_t memory_bound(const CostGraph& graph, const Topology& topology, bool fused) {
+  int64_t weights = 0, most = 0, bound = 0;
+  std::map<int, int64_t> of_group;
+  for (const CostNode& node : graph.nodes()) {
+    weights += node.persistent_bytes;
+    if (node.group >= 0) of_group[node.group] += node.persistent_bytes;
+  }
+  for (int node = 0; node < graph.size(); ++node) {
+    const CostNode& one = graph.nodes()[static_cast<size_t>(node)];
+    const int64_t bytes = bytes_while_it_runs(graph, node, fused);
+    most = std::max(most, bytes);
+    bound = std::max(bound, bytes + (one.group < 0 ? one.persistent_bytes : of_group[one.group]));
+  }
+  return std::max(bound, share_of(weights + most, topology.size()));
 }
 
 Picoseconds lower_bound(const CostGraph& graph, const Topology& topology) {

@@ -48,6 +48,7 @@ bool Fusion::allows(int node, int other) {
     return false;
   if (bound_by_arithmetic_[a] + bound_by_arithmetic_[b] > 1) return false;
   if (members_[a].size() + members_[b].size() > kMostNodes) return false;
+  if (!graph_.can_run(node, kind(node)) || !graph_.can_run(other, kind(other))) return false;
   if (!starts_kernel(graph_, node) || !starts_kernel(graph_, other)) return false;
   const bool is_first = position_[a] < position_[b];
   return !has_way_around(is_first ? a : b, is_first ? b : a);

@@ -1,6 +1,7 @@
 #include "env/placement/simulator/grouping.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -20,11 +21,11 @@ class Groups {
     count_ = entities.size();
     work_.resize(static_cast<size_t>(count_));
     consumers_.resize(work_.size());
+    barred_.resize(work_.size());
     for (int node = 0; node < graph.size(); ++node) {
       of_node_.push_back(entities.of(node));
       for (int kind = 0; kind < std::ssize(graph.kinds()); ++kind)
-        work_[static_cast<size_t>(of_node_.back())] +=
-            static_cast<double>(graph.cost(node, kind).count);
+        add_kind(static_cast<size_t>(of_node_.back()), node, kind);
     }
     for (const CostTensor& tensor : graph.tensors())
       for (const int reader : tensor.readers) consumers(tensor.producer).insert(reader);
@@ -43,7 +44,7 @@ class Groups {
       const std::set<int> next = next_of(group);
       if (single && next.size() != 1) continue;
       for (const int consumer : next)
-        pairs.emplace_back(work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(consumer)],
+        if (may_join(group, consumer)) pairs.emplace_back(work_[static_cast<size_t>(group)] + work_[static_cast<size_t>(consumer)],
                            group, consumer);
     }
     std::ranges::sort(pairs);
@@ -67,15 +68,13 @@ class Groups {
     }
     const double all = std::accumulate(work_.begin(), work_.end(), 0.0);
     double before = 0;
-    std::vector<int> first(static_cast<size_t>(most), -1);  // of each part
+    std::map<std::pair<int, std::set<int>>, int> first;  // of each part, by what it cannot run on
     for (const int group : order) {
       const double share = all > 0 ? (before + work_[static_cast<size_t>(group)] / 2) / all : 0;
       before += work_[static_cast<size_t>(group)];
-      int& part = first[std::min(static_cast<size_t>(share * most), first.size() - 1)];
-      if (part < 0)
-        part = group;
-      else
-        parent_[static_cast<size_t>(group)] = part;
+      const int part = std::min(static_cast<int>(share * most), most - 1);
+      parent_[static_cast<size_t>(group)] =
+          first.try_emplace({part, barred_[static_cast<size_t>(group)]}, group).first->second;
     }
   }
 
@@ -86,6 +85,15 @@ class Groups {
   }
 
  private:
+  void add_kind(size_t group, int node, int kind) {
+    if (!graph_.can_run(node, kind)) barred_[group].insert(kind);
+    else work_[group] += static_cast<double>(graph_.cost(node, kind).count);
+  }
+  /// Whether one of them runs wherever both do, so that no devices are too few for them together.
+  bool may_join(int one, int other) const {
+    const std::set<int> &a = barred_[static_cast<size_t>(one)], &b = barred_[static_cast<size_t>(other)];
+    return std::ranges::includes(a, b) || std::ranges::includes(b, a);
+  }
   int find(int group) const {
     while (parent_[static_cast<size_t>(group)] != group)
       group = parent_[static_cast<size_t>(group)];
@@ -105,6 +113,7 @@ class Groups {
     parent_[static_cast<size_t>(group)] = consumer;
     work_[static_cast<size_t>(consumer)] += work_[static_cast<size_t>(group)];
     consumers_[static_cast<size_t>(consumer)].merge(consumers_[static_cast<size_t>(group)]);
+    barred_[static_cast<size_t>(consumer)].merge(barred_[static_cast<size_t>(group)]);
     --count_;
   }
 
@@ -113,6 +122,7 @@ class Groups {
   std::vector<int> of_node_, parent_;     ///< groups; a root is its own parent
   std::vector<double> work_;              ///< by root, over all kinds of devices
   std::vector<std::set<int>> consumers_;  ///< nodes, by root
+  std::vector<std::set<int>> barred_;     ///< kinds that cannot run it, by root
 };
 
 }  // namespace

@@ -42,6 +42,7 @@ Simulator::Simulator(const CostGraph& graph, const Topology& topology)
   for (const Device& device : topology.devices) kinds.push_back(graph.kind_named(device.kind));
   for (int node = 0; node < graph.size(); ++node)
     for (const int kind : kinds) costs_.push_back(graph.cost(node, kind).count);
+  forbid(kinds);
   flatten();
   std::map<std::pair<int64_t, double>, int> classes;
   for (const Link& link : topology.links) {
@@ -60,6 +61,29 @@ Simulator::Simulator(const CostGraph& graph, const Topology& topology)
   sent_to_.resize(graph.tensors().size());
   waiting_.resize(nodes);
   uses_.resize(graph.tensors().size() * devices_);
+}
+
+/// Notes which devices cannot run a node.
+void Simulator::forbid(const std::vector<int>& kinds) {
+  for (int node = 0; node < graph_->size(); ++node) {
+    forbidden_.push_back(0);
+    for (size_t device = 0; device < devices_; ++device)
+      forbidden_.back() |= uint64_t{!graph_->can_run(node, kinds[device])} << device;
+    if (forbidden_.back() == all_devices())
+      throw InputError("none of the devices can run node '{}'",
+                       graph_->nodes()[static_cast<size_t>(node)].name);
+  }
+}
+
+uint64_t Simulator::all_devices() const { return ~uint64_t{0} >> (kMostDevices - devices_); }
+
+void Simulator::require_groups() const {
+  std::map<int, uint64_t> forbidden;
+  for (int node = 0; node < graph_->size(); ++node) {
+    const CostNode& one = graph_->nodes()[static_cast<size_t>(node)];
+    if (one.group >= 0 && (forbidden[one.group] |= forbidden_[static_cast<size_t>(node)]) == all_devices())
+      throw InputError("none of the devices can run all of the colocation group of node '{}'", one.name);
+  }
 }
 
 void Simulator::flatten() {
@@ -158,6 +182,7 @@ void Simulator::begin() {
   for (int node = 0; node < graph_->size(); ++node) {
     const auto device = placement_->device[static_cast<size_t>(node)];
     add_bytes(device, graph_->nodes()[static_cast<size_t>(node)].persistent_bytes);
+    outcome_.misplaced += static_cast<int>(forbidden_[static_cast<size_t>(node)] >> device & 1);
     waiting_[static_cast<size_t>(node)] = static_cast<int>(inputs(node).size()) + 1;
     if (dispatch_ == Dispatch::kReady) continue;
     const auto& priority = placement_->priority;

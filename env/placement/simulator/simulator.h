@@ -30,8 +30,9 @@ struct Outcome {
   Picoseconds makespan;
   int64_t peak_bytes = 0;  ///< of the device that needs most
   int64_t bytes_over = 0;  ///< summed over the devices that need more than they have
+  int misplaced = 0;       ///< nodes on devices of a kind that cannot run them
 
-  bool feasible() const { return bytes_over == 0; }
+  bool feasible() const { return bytes_over == 0 && misplaced == 0; }
   bool operator==(const Outcome&) const = default;
 };
 
@@ -80,8 +81,8 @@ struct Timeline {
 /// No allocation once it is made, but for a timeline. Copies run independently.
 class Simulator {
  public:
-  /// Both must outlive it. InputError for more than 64 devices, and for kinds
-  /// that the graph does not know.
+  /// Both must outlive it. InputError for more than 64 devices, for kinds that
+  /// the graph does not know, and for a node that none of the devices can run.
   Simulator(const CostGraph& graph, const Topology& topology);
 
   /// InputError for another number of nodes, a device that is not there, and,
@@ -89,9 +90,13 @@ class Simulator {
   Outcome run(const Placement& placement, Dispatch dispatch = Dispatch::kReady,
               Timeline* timeline = nullptr);
 
+  /// InputError for a colocation group that none of the devices can run as a whole.
+  void require_groups() const;
+
   const CostGraph& graph() const { return *graph_; }
   const Topology& topology() const { return *topology_; }
   Picoseconds cost(int node, int device) const;
+  bool can_run(int node, int device) const { return (forbidden_[static_cast<size_t>(node)] >> device & 1) == 0; }
   Picoseconds transfer(int tensor, int from, int to) const;
 
  private:
@@ -115,6 +120,8 @@ class Simulator {
   size_t cell(int tensor, int device) const {
     return static_cast<size_t>(tensor) * devices_ + static_cast<size_t>(device);
   }
+  void forbid(const std::vector<int>& kinds);
+  uint64_t all_devices() const;
   void flatten();
   std::span<const int> inputs(int node) const;
   std::span<const int> readers(size_t tensor) const;
@@ -142,6 +149,7 @@ class Simulator {
   std::vector<FlatTensor> tensors_;  ///< likewise
   std::vector<int> inputs_, readers_;
   std::vector<int64_t> costs_;        ///< node x device
+  std::vector<uint64_t> forbidden_;   ///< by node: devices that cannot run it, a bit each
   std::vector<int> link_class_;       ///< device x device
   std::vector<int64_t> class_times_;  ///< link class x tensor
 

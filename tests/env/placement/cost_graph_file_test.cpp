@@ -65,6 +65,42 @@ TEST_F(WrittenCostGraph, KeepsTensorsApartThatHaveOneSize) {
                                   {.producer = 1, .bytes = 8, .transfer = {3}, .readers = {}}}));
 }
 
+TEST_F(WrittenCostGraph, UnknownKeysAreRefused) {
+  const auto refuse = [&](const char* json, const char* words) {
+    write_file(path_, json);
+    expect_refused([&] { read_cost_graph(path_); }, words);
+  };
+  refuse(R"({"format": "placement-graph/1", "name": "g", "edges": [],
+             "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"x": 1}, "memory": 3}]})",
+         "node 0: unknown key 'memory'; known are id, name, op, cost_us, persistent_bytes");
+  refuse(R"({"format": "placement-graph/1", "name": "g", "edges": [{"from": 0, "to": 0, "byte": 1}],
+             "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"x": 1}}]})",
+         "edges: unknown key 'byte'");
+  refuse(R"({"format": "placement-graph/1", "name": "g", "edges": [], "nodes": [], "kind": {}})",
+         "unknown key 'kind'; did you mean 'kinds'?");
+}
+
+TEST_F(WrittenCostGraph, WhatDescribesAGraphIsNotRead) {
+  write_file(path_, R"({"format": "placement-graph/1", "name": "g", "source": "a paper", "edges": [],
+                        "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"x": 1}, "layer": 3}]})");
+  EXPECT_EQ(read_cost_graph(path_).size(), 1);
+}
+
+TEST_F(WrittenCostGraph, SaysWhereANodeCannotRun) {
+  write_file(path_, R"({"format": "placement-graph/1", "name": "g", "edges": [{"from": 0, "to": 1, "bytes": 1}],
+                        "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"cpu": 1, "gpu": null}},
+                                  {"id": 1, "name": "b", "op": "o", "cost_us": {"cpu": 9, "gpu": 2}}]})");
+  const CostGraph graph = read_cost_graph(path_);
+  EXPECT_TRUE(graph.can_run(0, 0) && graph.can_run(1, 0) && graph.can_run(1, 1));
+  EXPECT_FALSE(graph.can_run(0, 1));
+  EXPECT_GT(graph.cost(0, 1).count, 11'000'000) << "more than everything else together";
+  write_cost_graph(graph, path_);
+  EXPECT_FALSE(read_cost_graph(path_).can_run(0, 1));
+  write_file(path_, R"({"format": "placement-graph/1", "name": "g", "edges": [],
+                        "nodes": [{"id": 0, "name": "a", "op": "o", "cost_us": {"cpu": null, "gpu": null}}]})");
+  expect_refused([&] { read_cost_graph(path_); }, "node 'a' can run on no kind of device");
+}
+
 TEST_F(WrittenCostGraph, WithAFaultIsRefused) {
   const auto refuse = [&](const char* nodes, const char* edges, const char* words) {
     write_file(path_, fmt::format(R"({{"format": "placement-graph/1", "name": "g",

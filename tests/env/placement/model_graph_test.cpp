@@ -73,6 +73,17 @@ TEST(ModelGraph, ViewsAreNoNodes) {
   EXPECT_EQ(graph.cost(0, 0).count, 0);
 }
 
+TEST(ModelGraph, TellsWhereTheRestWent) {
+  Graph model = small_model();
+  const ValueId sum = model.add("Add", {weight(model, "a", {64}), weight(model, "b", {64})});
+  const ValueId relu = model.add("Relu", {model.outputs()[0].value});
+  model.add_output("z", model.add("Mul", {relu, sum}));
+  std::vector<std::string> told;
+  for (const FoldedNode& one : folded_nodes(model, ideal_devices(1, "v100")))
+    told.push_back(one.op + " into " + one.into);
+  EXPECT_THAT(told, ::testing::UnorderedElementsAre("Reshape into MatMul_0", "Add into Mul_4"));
+}
+
 TEST(ModelGraph, PeakIsThatCountedByHand) {
   const CostGraph graph = cost_graph_of(small_model(), ideal_devices(1, "v100"), "small");
   const Topology topology = ideal_devices(1, "v100");

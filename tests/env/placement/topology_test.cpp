@@ -4,12 +4,14 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "tests/env/placement/expect_refused.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::expect_refused;
 
 class TopologyFile : public ::testing::Test {
  protected:
@@ -79,7 +81,32 @@ TEST_F(TopologyFile, WhatIsWrongIsNamed) {
   refused("devices: [{name: a, kind: b, memory: -1GiB}]", "'memory: -1GiB' is no number");
   refused(kDevices + "links: [{latency: 3us}]", "'between' needs two names");
   refused("devices: [{name: a", "line 1");
-  EXPECT_THROW(read_topology("nowhere"), InputError);
+}
+
+TEST_F(TopologyFile, AWrongNameListsThoseThatAreBuiltIn) {
+  expect_refused([] { read_topology("2xv100"); },
+                 "2xv100: there is no such file; built in are 2xv100-nvlink, 8xh100, cpu+gpu, and cores:N");
+}
+
+TEST_F(TopologyFile, AGraphMayHoldIt) {
+  const std::string graph = directory_ / "graph.json";
+  write_file(graph, R"({"format": "placement-graph/1", "nodes": []})");
+  EXPECT_FALSE(topology_in_graph(graph).has_value());
+  write_file(graph, R"({"devices": [{"id": 0, "name": "a", "kind": "cpu", "memory_bytes": 1000},
+                                    {"id": 1, "name": "b", "kind": "gpu", "memory_bytes": null}]})");
+  const Topology ideal = topology_in_graph(graph).value();
+  ASSERT_EQ(ideal.size(), 2);
+  EXPECT_EQ(ideal.devices[0].memory_bytes, 1000);
+  EXPECT_EQ(ideal.devices[1].memory_bytes, Device::kUnlimited);
+  EXPECT_EQ(ideal.link(0, 1), Link{});
+  EXPECT_FALSE(ideal.send_engines || ideal.receive_engines || ideal.shared_buses);
+  write_file(graph, R"({"devices": [{"name": "a", "kind": "cpu", "count": 2}],
+                        "links": [{"between": ["a", "a"], "bandwidth": "1GB/s"}], "engines": {"send": false}})");
+  const Topology linked = topology_in_graph(graph).value();
+  EXPECT_EQ(linked.link(0, 1).bytes_per_second, 1e9);
+  EXPECT_TRUE(!linked.send_engines && linked.receive_engines);
+  write_file(graph, R"({"devices": [{"name": "a", "kind": "cpu", "memori": 3}]})");
+  expect_refused([&] { topology_in_graph(graph); }, "graph.json: devices: unknown key 'memori'");
 }
 
 }  // namespace
