@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/cost/table.h"
 #include "core/cost/weighted_costs.h"
 
@@ -92,15 +93,15 @@ std::shared_ptr<CostModel> make_fitted_cost_model(const std::string& path) {
 std::string describe(const CostFit& fit) {
   constexpr double kMilli = 1e-3;
   std::string text = fmt::format(
-      "costs fitted to {} measurements of {} graphs, rewrites of {}\n  device   {}\n  library  {}\n"
+      "costs fitted to {} of {}, rewrites of {}\n  device   {}\n  library  {}\n"
       "  prior    {}, scaled by {:.4g}; operators deviate from that by {:.2g} of it\n"
       "  sums of operators miss times by {:.2g} of them\n",
-      fit.measurements, fit.seconds.size(), fit.model, fit.device, fit.library, fit.prior, fit.scale,
+      counted(fit.measurements, "measurement"), counted(fit.seconds.size(), "graph"), fit.model, fit.device, fit.library, fit.prior, fit.scale,
       fit.deviation, fit.mismatch);
   if (!fit.seconds.empty())
     text += fmt::format("  measured {:.4f} ms at first, {:.4f} ms at least\n", fit.seconds[0] / kMilli,
                         *std::min_element(fit.seconds.begin(), fit.seconds.end()) / kMilli);
-  text += fmt::format("  {} operators; farthest from the scaled prior:\n", fit.signatures.size());
+  text += fmt::format("  {}; farthest from the scaled prior:\n", counted(fit.signatures.size(), "operator"));
   constexpr size_t kShown = 10;
   const std::vector<Described> all = farthest_first(fit);
   for (size_t i = 0; i < std::min(kShown, all.size()); ++i)

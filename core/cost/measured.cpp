@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 
 #include "core/base/error.h"
@@ -179,9 +178,14 @@ std::string cache_directory() {
     return value == nullptr ? "" : value;
   };
   if (const std::string own = variable("REVERIE_CACHE"); !own.empty()) return own;
-  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/reverie";
-  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/reverie";
-  throw InputError("no place to keep measured costs: set REVERIE_CACHE to a directory");
+  const std::string xdg = variable("XDG_CACHE_HOME"), home = variable("HOME");
+  const std::string folder = !xdg.empty() ? xdg + "/reverie" : home.empty() ? "" : home + "/.cache/reverie";
+  try {
+    if (!folder.empty()) create_directory(folder);
+    return folder;
+  } catch (const InputError&) {
+    return "";
+  }
 }
 
 std::string measured_table_path(const MeasureOptions& options) {

@@ -14,7 +14,7 @@
 namespace reverie {
 
 /// Where measurements are kept between runs: $REVERIE_CACHE, else $XDG_CACHE_HOME/reverie, else
-/// $HOME/.cache/reverie.
+/// $HOME/.cache/reverie; empty where there is no home, or nothing can be written there.
 std::string cache_directory();
 
 struct MeasureOptions {

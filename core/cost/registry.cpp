@@ -1,5 +1,6 @@
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -24,6 +25,9 @@ std::shared_ptr<CostModel> measured(const std::string& machine, double time_limi
   MeasureOptions options;
   options.machine = make_machine(machine);
   options.time_limit = time_limit;
+  if (options.directory.empty())
+    fmt::print(stderr, "measured costs are not kept: there is no home folder that can be written; REVERIE_CACHE names "
+                       "another\n");
   return make_measured_cost_model(options);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/cost/cached_costs.h"
 #include "core/cost/roofline.h"
 #include "core/cost/scaled_estimates.h"
@@ -69,9 +70,9 @@ std::string describe(const CostTable& table) {
   }
   std::sort(dearest.rbegin(), dearest.rend());
   std::string text =
-      fmt::format("cost table: {} operators\n  device   {}\n  library  {}\n  estimates roofline:{}\n"
+      fmt::format("cost table: {}\n  device   {}\n  library  {}\n  estimates roofline:{}\n"
                   "  widest 95% interval +-{:.1f}%\n",
-                  table.entries.size(), table.device, table.library, table.profile, 100 * widest);
+                  counted(table.entries.size(), "operator"), table.device, table.library, table.profile, 100 * widest);
   if (!table.driver.empty()) text += fmt::format("  driver   {}\n", table.driver);
   if (table.highest_clock_mhz > 0)
     text += fmt::format("  clock    {} to {} MHz\n", table.lowest_clock_mhz, table.highest_clock_mhz);
