@@ -257,8 +257,8 @@ class Binder {
   void warn_of_assumptions() {
     const Shape& shape = result_.types.at(first_assumed_->name()).shape;
     result_.warnings.push_back(fmt::format(
-        "extents were assumed: {}; set others with --dim {}, or --shape {}={}", quoted_list(assumed_),
-        assumed_.front(), first_assumed_->name(), fmt::join(shape, ",")));
+        "extents were assumed: {}; give others with --dim {}, or --shape {}={}", quoted_list(assumed_),
+        fmt::join(assumed_, ","), first_assumed_->name(), fmt::join(shape, ",")));
   }
 
   std::vector<const onnx::ValueInfoProto*> inputs_;

@@ -56,7 +56,7 @@ TEST(BindShapes, TheWarningNamesAnInputWithItsRank) {
   const BoundInputs result = bound("int64[batch, sequence] ids");
   EXPECT_EQ(result.types.at("ids").shape, (Shape{1, 128}));
   EXPECT_THAT(result.warnings,
-              ElementsAre("extents were assumed: batch=1, sequence=128; set others with --dim batch=1, or "
+              ElementsAre("extents were assumed: batch=1, sequence=128; give others with --dim batch=1,sequence=128, or "
                           "--shape ids=1,128"));
 }
 

@@ -451,7 +451,7 @@ TEST_F(Symbols, ANegativeExtentIsOneWithoutAName) {
     value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(-1);
   testing::write_message(model, original_);
   EXPECT_THAT(import_onnx(original_).warnings,
-              ElementsAre(::testing::HasSubstr("x[0]=1; set others with --dim x[0]=1, or --shape x=1,3")));
+              ElementsAre(::testing::HasSubstr("x[0]=1; give others with --dim x[0]=1, or --shape x=1,3")));
   const Graph graph = import_onnx(original_, {{"x=2,3"}}).graph;
   EXPECT_EQ(graph.type(graph.outputs()[0].value).shape, (Shape{2, 3}));
 }
