@@ -33,9 +33,8 @@ struct AdaptEvaluationConfig {
   template <class V>
   void fields(V& v) {
     v.field("fixed", fixed,
-            "A fixed sequence to compare with, a decision each: 'go on', or an action and a block, "
-            "'deepen: conv1'; "
-            "empty: none");
+            "A fixed sequence to compare with, a decision each: 'go on', or 'deepen conv1', with "
+            "' at 0.003' behind it where rates are offered (without, the lowest); empty: none");
   }
 };
 

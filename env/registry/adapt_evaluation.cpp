@@ -1,14 +1,17 @@
 #include "env/registry/adapt_evaluation.h"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/random.h"
 #include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "core/report/svg.h"
 #include "env/selected_starts.h"
 
@@ -103,25 +106,64 @@ MethodResult play_all(std::unique_ptr<Environment> environment, uint64_t seed) {
   return results.finish();
 }
 
-/// A decision as a configuration names it, or an action with the block that it changes.
+/// A decision as a person names it.
 struct NamedDecision {
-  int primary = 0;
-  std::string action, block;  ///< block: empty for "go on"
+  std::string text;   ///< "deepen conv1 at 0.003", "deepen conv1" (at the lowest rate), "deepen at 0.003: conv1", "go on"
+  int primary = 0;    ///< of the action
+  std::string block;  ///< that it changes; empty for "go on"
 };
 
-NamedDecision named_decision(const std::string& text, const EnvSpec& spec) {
+constexpr char kAt[] = " at ";
+
+/// Between an action and its block, or a block and the rate.
+std::pair<std::string, std::string> split_at(const std::string& text, size_t place, size_t length) {
+  if (place == std::string::npos) return {text, ""};
+  return {text.substr(0, place), text.substr(place + length)};
+}
+
+/// Whether that is how a person writes it.
+bool is_written(const std::string& text, double number) {
+  double read = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  return error == std::errc() && end == text.data() + text.size() && read == number;
+}
+
+/// The number of an action by its kind ("deepen") and a rate, in numbers or words; without one the lowest is meant.
+/// NO-OP's where there is none such.
+int action_named(const std::string& kind, const std::string& rate, const EnvSpec& spec,
+                 const std::vector<double>& rates) {
+  size_t number = 0;  // of those of this kind
+  for (int primary = 0; primary < spec.no_op(); ++primary) {
+    const std::string& name = spec.actions[static_cast<size_t>(primary)];
+    if (name != kind && !name.starts_with(kind + kAt)) continue;
+    if (rate.empty() || name == kind + kAt + rate) return primary;
+    if (number < rates.size() && is_written(rate, rates[number++])) return primary;
+  }
+  return spec.no_op();
+}
+
+[[noreturn]] void refuse(const std::string& text, const std::vector<double>& rates) {
+  throw InputError("'{}' is no decision; give '{}', or 'deepen' or 'widen' with a block{}", text, kGoOn,
+                   rates.size() < 2 ? ": 'deepen conv1'"
+                                    : fmt::format(", and a rate of {} where it shall not be the lowest: "
+                                                  "'deepen conv1 at {}'",
+                                                  fmt::join(rates, ", "), rates[1]));
+}
+
+NamedDecision named_decision(const std::string& text, const EnvSpec& spec, const std::vector<double>& rates) {
   NamedDecision decision;
-  const size_t colon = text.find(": ");
-  decision.action = text.substr(0, colon);
-  if (colon != std::string::npos) decision.block = text.substr(colon + 2);
-  const auto found = std::find(spec.actions.begin(), spec.actions.end() - 1, decision.action);
-  decision.primary = static_cast<int>(found - spec.actions.begin());
-  const bool needs_block = decision.action != kGoOn;
-  if (decision.primary == spec.no_op() || needs_block == decision.block.empty())
-    throw InputError(
-        "evaluate.adapt.fixed: '{}' is no decision; give '{}', or one of {} with a block, such as "
-        "'{}: conv1'",
-        text, kGoOn, fmt::join(spec.actions.begin() + 1, spec.actions.end() - 1, ", "), spec.actions[1]);
+  decision.text = text;
+  if (text == kGoOn) return decision;
+  std::string action = text, rate;
+  if (const size_t colon = text.find(": "); colon != std::string::npos) {
+    std::tie(action, decision.block) = split_at(text, colon, 2);
+    std::tie(action, rate) = split_at(action, action.find(kAt), sizeof(kAt) - 1);
+  } else {
+    std::tie(action, decision.block) = split_at(text, text.find(' '), 1);
+    std::tie(decision.block, rate) = split_at(decision.block, decision.block.rfind(kAt), sizeof(kAt) - 1);
+  }
+  decision.primary = action_named(action, rate, spec, rates);
+  if (decision.primary == spec.no_op() || action == kGoOn || decision.block.empty()) refuse(text, rates);
   return decision;
 }
 
@@ -132,9 +174,8 @@ Action fixed_choice(const Environment& environment, const std::vector<NamedDecis
   if (decision.block.empty()) return {0, 0, 0};
   const Action action{decision.primary, job.network.origin_of(decision.block) + 1, 0};
   if (!environment.mask().allows(action))
-    throw InputError("{}: evaluate.adapt.fixed: '{}: {}' is not offered at decision {}",
-                     environment.spec().starts.front().name, decision.action, decision.block,
-                     job.decisions.size() + 1);
+    throw InputError("{}: '{}' is not offered at decision {}", environment.spec().starts.front().name,
+                     decision.text, job.decisions.size() + 1);
   return action;
 }
 
@@ -189,9 +230,9 @@ class AdaptCase : public EvaluationCase {
       if (job.over) curves.push_back(curve_of(method.method, job));
     }
     said.sentences = {
-        fmt::format("{}: {} epochs and {:.0f} % of the budget before the first decision; accuracy "
+        fmt::format("{}: {} and {:.0f} % of the budget before the first decision; accuracy "
                     "{:.2f} % then, with {} parameters.",
-                    name(), first.curve.size(), 100 * first.spent, begun->info().objective(spec()),
+                    name(), counted(first.curve.size(), "epoch"), 100 * first.spent, begun->info().objective(spec()),
                     first.network.parameters())};
     said.columns = {{"decisions", decisions}, {"parameters", parameters}, {"epochs", epochs}};
     said.plots = {line_chart("Accuracy of each method's best run",
@@ -243,7 +284,8 @@ class AdaptCase : public EvaluationCase {
 class AdaptCases : public EvaluationCases {
  public:
   AdaptCases(MadeEnvironment made, const AdaptEvaluationConfig& how) : made_(std::move(made)) {
-    for (const std::string& decision : how.fixed) fixed_.push_back(named_decision(decision, spec()));
+    const std::vector<double>& rates = adapting(*made_.environment).starts().front().source->rates();
+    for (const std::string& decision : how.fixed) fixed_.push_back(named_decision(decision, spec(), rates));
     for (int start = 0; start < spec().start_states(); ++start)
       cases_.push_back(std::make_unique<AdaptCase>(*made_.environment, start, fixed_));
   }

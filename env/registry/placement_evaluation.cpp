@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/statistics.h"
 #include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "env/placement/report/charts.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/place.h"
@@ -119,7 +120,7 @@ class PlacementCase : public EvaluationCase {
         best = std::move(result);
     }
     said.sentences = {fmt::format(
-        "{}: {} operators on {}; {}no placement takes less than {:.4f} ms.", name(), graph_.size(),
+        "{}: {} on {}; {}no placement takes less than {:.4f} ms.", name(), counted(graph_.size(), "operator"),
         topology().name, measure_ ? "by the simulator " : "", bound_.milliseconds())};
     said.columns = {{measure_ ? "simulated makespan / bound" : "makespan / bound", ratios},
                     {"peak memory", peaks}};

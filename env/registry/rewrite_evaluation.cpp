@@ -7,11 +7,13 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/words.h"
 #include "core/cost/measured.h"
 #include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
 #include "core/report/svg.h"
+#include "core/search/file_cost.h"
 #include "core/search/written_costs.h"
 
 namespace reverie {
@@ -293,11 +295,11 @@ std::vector<double> RewriteCase::run_times_along(const std::vector<RewriteStep>&
 
 std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> methods) const {
   const Cost initial = fresh_start().cost();
+  const int64_t kernels = FileCosts(*context_->rules, cost_).of(model_.graph).launches;
   std::vector<std::string> all = {fmt::format(
-      "{}: {} nodes; the original is estimated at {:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {} "
-      "kernels.", path_, model_.graph.topological_order().size(), initial.runtime.milliseconds(),
-      static_cast<double>(initial.flops) * 1e-9, static_cast<double>(initial.bytes) * 1e-6,
-      initial.launches)};
+      "{}: {}; the original is estimated at {:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {}.", path_,
+      counted(model_.nodes, "node"), initial.runtime.milliseconds(), static_cast<double>(initial.flops) * 1e-9,
+      static_cast<double>(initial.bytes) * 1e-6, counted(kernels, "kernel"))};
   double estimated = estimated_share(initial);
   for (const FinishedMethod& method : methods)
     estimated = std::max(estimated, estimated_share(rewritten(*method.solution).cost));

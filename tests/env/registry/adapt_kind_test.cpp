@@ -137,16 +137,28 @@ TEST_F(AdaptKindTest, FixedSequencesAreChecked) {
     }
     return std::string();
   };
-  EXPECT_EQ(refusal("deepen: first"),
-            "evaluate.adapt.fixed: 'deepen: first' is no decision; give 'go on', or one of deepen at low "
-            "rate, deepen "
-            "at high rate, widen at low rate, widen at high rate with a block, such as 'deepen at low "
-            "rate: conv1'");
+  EXPECT_EQ(refusal("deepen"),
+            "'deepen' is no decision; give 'go on', or 'deepen' or 'widen' with a block, and a rate of 0.001, 0.01 "
+            "where it shall not be the lowest: 'deepen conv1 at 0.01'");
+  EXPECT_THAT(refusal("deepen first at 0.002"), HasSubstr("'deepen first at 0.002' is no decision"));
+  EXPECT_THAT(refusal("shrink first"), HasSubstr("is no decision"));
   EXPECT_THAT(refusal("NO-OP"), HasSubstr("is no decision"));
   EXPECT_THAT(refusal("go on: first"), HasSubstr("is no decision"));
   EXPECT_EQ(refusal("widen at low rate: output"),
-            "one: evaluate.adapt.fixed: 'widen at low rate: output' is not offered at decision 1");
+            "one: 'widen at low rate: output' is not offered at decision 1");
   EXPECT_THAT(refusal("widen at low rate: nowhere"), HasSubstr("is not offered"));
+}
+
+TEST_F(AdaptKindTest, FixedSequencesAreNamedAsRunsPrintThem) {
+  const auto decided = [&](const std::string& decision) {
+    how_.adapt.fixed = {decision};
+    return job(run(*cases()->cases()[0], "fixed")).decisions[0];
+  };
+  EXPECT_EQ(decided("widen second at 0.01"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
+  EXPECT_EQ(decided("widen second at 1e-2"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
+  EXPECT_EQ(decided("widen second at high rate"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.01}));
+  EXPECT_EQ(decided("widen second"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.001})) << "the lowest rate";
+  EXPECT_EQ(decided("widen: second"), (ChangeAtRate{ChangeKind::kWiden, 2, 0.001}));
 }
 
 TEST_F(AdaptKindTest, ResultsAreNetworks) {
