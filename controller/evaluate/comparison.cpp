@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "controller/evaluate/report.h"
 
@@ -19,14 +20,18 @@ std::string gain_text(const ReportRow& row) {
   return fmt::format("{:.2f} %", row.improvement_percent);
 }
 
+std::string gains_or_loses(double percent) {
+  return fmt::format("{} {:.2f} %", percent < 0 ? "loses" : "gains", std::abs(percent));
+}
+
 std::string by_objective(const EnvSpec& spec, const PolicyComparison& found) {
   const auto place = [&](const ReportRow& other) {
     constexpr const char* kWords[] = {"BELOW", "EQUAL TO", "ABOVE"};
     return kWords[static_cast<int>(place_by_objective(spec, found.policy, other))];
   };
   std::string text = std::isfinite(found.policy.objective)
-                         ? fmt::format("By {} the policy gains {}:", spec.objective_metric().name,
-                                       gain_text(found.policy))
+                         ? fmt::format("By {} the policy {}:", spec.objective_metric().name,
+                                       gains_or_loses(found.policy.improvement_percent))
                          : "The policy finds no feasible state:";
   if (found.greedy) {
     text += fmt::format(" {} greedy ({})", place(*found.greedy), gain_text(*found.greedy));
@@ -47,8 +52,10 @@ std::string by_measurement(const PolicyComparison& found) {
                        other.measured.gain_high);
   };
   const MeasuredResult& own = found.policy.measured;
-  std::string text = fmt::format(" Measured, it gains {:.2f} % ({:.2f} to {:.2f}): ",
-                                 own.gain_percent, own.gain_low, own.gain_high);
+  const auto [low, high] = own.gain_percent < 0 ? std::pair(-own.gain_high, -own.gain_low)
+                                                : std::pair(own.gain_low, own.gain_high);
+  std::string text =
+      fmt::format(" Measured, it {} ({:.2f} to {:.2f}): ", gains_or_loses(own.gain_percent), low, high);
   if (found.greedy) text += against(*found.greedy);
   if (found.greedy && found.baseline.method != found.greedy->method) text += ", ";
   if (!found.greedy || found.baseline.method != found.greedy->method) text += against(found.baseline);

@@ -72,6 +72,13 @@ TEST(VerdictTest, SaysPlainlyWhereThePolicyStands) {
   EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 0.1)), HasSubstr("not told apart from greedy"));
 }
 
+TEST(VerdictTest, ALossIsNoGainBelowZero) {
+  const std::vector<std::pair<std::string, double>> gains = {{"policy (greedy)", -18.29}, {"greedy", 15}};
+  EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 1)),
+              ::testing::AllOf(HasSubstr("the policy loses 18.29 %: BELOW greedy"),
+                               HasSubstr("Measured, it loses 18.29 % (17.29 to 19.29): below greedy")));
+}
+
 TEST(VerdictTest, KnowsWhereMoreIsBetter) {
   const EvaluationReport report = invented(
       value_spec(), {{"no-op", 0}, {"policy (greedy)", 12}, {"policy (sampled)", -3}, {"greedy", 15}}, 0);
