@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
@@ -10,9 +11,21 @@
 #include "tools/adapt_record.h"
 #include "tools/adapt_run.h"
 #include "tools/command.h"
+#include "tools/help.h"
+#include "tools/learning.h"
 
 namespace reverie {
 namespace {
+
+/// What the table has for no change; nothing where that was not recorded.
+std::optional<double> unchanged_accuracy(const AdaptOptions& options, const AdaptStart& start) {
+  const Decisions none(static_cast<size_t>(start.source->decisions()));
+  try {
+    return standing(read_table(options.source), none, start.final_epochs).accuracy;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
 
 /// Plays on a table, and tells where the result stands in it.
 void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
@@ -31,6 +44,8 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
   fmt::print("{}: {}: {:.2f} %, rank {} of {}, {:.2f} points below the best\n",
              start.source->scenario(), decisions, place.accuracy, place.rank, place.sequences,
              place.best - place.accuracy);
+  const std::optional<double> unchanged = unchanged_accuracy(options, start);
+  if (unchanged) fmt::print("without a change: {:.2f} %\n", *unchanged);
   if (!options.common.json) return;
   const Json json{{"model", start.source->scenario()},
                   {"method", options.policy.empty() ? options.method : adapt_decider(options)},
@@ -44,6 +59,7 @@ void look_up(const AdaptOptions& options, const AdaptCommandConfig& config,
                   {"sequences", place.sequences},
                   {"regret", place.best - place.accuracy},
                   {"mean_accuracy", place.mean},
+                  {"unchanged_accuracy", unchanged ? Json(*unchanged) : Json()},
                   {"seed", config.seed}};
   fmt::print("{}\n", json.dump());
 }
@@ -53,6 +69,7 @@ void run(const AdaptOptions& options) {
   if (decides == !options.table.empty())
     throw InputError(
         "give either --method or --policy, to train by it, or --record, to try all sequences");
+  if (has_learning_program() && !options.source.ends_with(".json")) leave_to_learning_program("training a network");
   const AdaptCommandConfig config = resolve_adapt(options);
   if (!decides) return record_adapt(options, config);
   const AdaptStart start = adapt_start(options, config);
@@ -68,7 +85,11 @@ void run(const AdaptOptions& options) {
 void register_adapt(CLI::App& app) {
   auto options = std::make_shared<AdaptOptions>();
   CLI::App* command =
-      app.add_subcommand("adapt", "Train a network under a budget, and let it grow on the way");
+      app.add_subcommand("adapt", with_examples(
+          "Train a network under a budget, and let it grow on the way",
+          {"adapt network.yaml --data DIR --budget 30 --method early -o run",
+           "adapt network.yaml --data DIR --budget 300s --method 'fixed:deepen second,go on' -o run",
+           "adapt network.yaml --record table.json --runs 5", "adapt table.json --method published"}));
   command
       ->add_option("SOURCE", options->source,
                    "A network (NAME.yaml, NAME.onnx), or a table (NAME.json)")
@@ -91,11 +112,13 @@ void register_adapt(CLI::App& app) {
       ->add_option("--episodes", options->episodes,
                    "Jobs that a method learns from, or that a policy tries first")
       ->check(CLI::PositiveNumber);
+  command->add_flag("!--no-baseline", options->baseline,
+                    "Do not train again without a change, which tells what that would have reached");
   add_common_options(*command, options->common);
   command->get_option("--out")->required(false);
   command->footer([] {
     AdaptCommandConfig defaults;
-    return adapt_methods() + "Keys for --config and --set:\n" + ConfigFields(defaults).help();
+    return adapt_methods() + kRareText + settings_text(defaults);
   });
   command->callback([options] { run(*options); });
 }

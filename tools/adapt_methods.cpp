@@ -7,9 +7,11 @@
 
 #include "core/base/error.h"
 #include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "env/adapt/search.h"
 #include "env/registry/adapt_evaluation.h"
 #include "tools/adapt_policy.h"
+#include "tools/learning.h"
 #ifdef REVERIE_LEARNING
 #include "env/adapt/train/published_agent.h"
 #endif
@@ -17,7 +19,7 @@
 namespace reverie {
 namespace {
 
-constexpr char kFixed[] = "fixed:", kGoOn[] = "go on";
+constexpr char kFixed[] = "fixed:";
 constexpr int kEpisodes = 5000;  // that the published agent needs
 
 /// A method that plays many jobs of AdaptJobs::learning, then the one of AdaptJobs::final.
@@ -70,30 +72,27 @@ MethodResult learn_published(const LearningMethod& method, const AdaptJobs& jobs
   }
   return learned(*agent.play(jobs.final, seed), config.episodes, watch);
 }
+#else
+MethodResult learn_published(const LearningMethod& method, const AdaptJobs&, const AdaptOptions&, uint64_t) {
+  leave_to_learning_program(fmt::format("--method {}", method.name));
+}
 #endif
 
 constexpr LearningMethod kLearning[] = {
     {"random_best", "the best of sequences that are drawn", by<random_best>},
     {"halving", "successive halving of such by their learning curves", by<successive_halving>},
     {"thompson", "Thompson sampling, with a linear model of what decisions add", by<thompson>},
-#ifdef REVERIE_LEARNING
     {"published", "the agent of Lamelas (2023), REINFORCE; then its likeliest decisions",
      learn_published},
     {"published_with_baseline", "with rewards above their moving average", learn_published},
     {"mended", "with that, and with time, temperature and layers as they should be",
      learn_published},
     {"mended_without_baseline", "with time, temperature and layers alone", learn_published},
-#endif
 };
 
-/// "deepen conv1,go on" as AdaptEvaluationConfig::fixed has it.
 std::vector<std::string> fixed_decisions(const std::string& text) {
   std::vector<std::string> decisions = CLI::detail::split(text, ',');
-  for (std::string& decision : decisions) {
-    CLI::detail::trim(decision);
-    const size_t space = decision.rfind(' ');
-    if (decision != kGoOn && space != std::string::npos) decision.insert(space, ":");
-  }
+  for (std::string& decision : decisions) CLI::detail::trim(decision);
   return decisions;
 }
 
@@ -140,7 +139,7 @@ int adapt_episodes(const AdaptOptions& options) {
 std::string adapt_decider(const AdaptOptions& options) {
   const std::string who = options.policy.empty() ? options.method : "policy " + options.policy;
   const int episodes = adapt_episodes(options);
-  return episodes > 0 ? fmt::format("{}, {} episodes", who, episodes) : who;
+  return episodes > 0 ? fmt::format("{}, {}", who, counted(episodes, "episode")) : who;
 }
 
 std::function<MethodResult()> adapt_player(const AdaptOptions& options,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "tools/learning.h"
 #ifdef REVERIE_LEARNING
 #include "controller/evaluate/evaluate.h"
 #include "env/registry/registry.h"
@@ -54,9 +55,7 @@ AdaptSearch policy_search_for(const std::string& file, const EvaluationCases& ca
   };
 }
 #else
-AdaptConfig adapt_config_of_policy(const std::string&) {
-  throw InputError("--policy: this program was built without LibTorch");
-}
+AdaptConfig adapt_config_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
 
 EvaluationMethod policy_method_for(const std::string&, const EvaluationCases&) { return {}; }
 AdaptSearch policy_search_for(const std::string&, const EvaluationCases&) { return {}; }

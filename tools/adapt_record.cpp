@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "env/adapt/record.h"
 #include "tools/interrupt.h"
 
@@ -60,7 +61,7 @@ void record_adapt(const AdaptOptions& options, const AdaptCommandConfig& config)
     }
     progress.update((run + 1) * sequences);
   }
-  fmt::print("{}: {} sequences, {} runs of each\n", options.table, sequences, options.runs);
+  fmt::print("{}: {}, {} of each\n", options.table, counted(sequences, "sequence"), counted(options.runs, "run"));
 }
 
 }  // namespace reverie

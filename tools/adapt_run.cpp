@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
+#include "env/adapt/features.h"
 #include "env/adapt/resumable_run.h"
 #include "env/adapt/run_report.h"
 #include "tools/adapt_methods.h"
@@ -17,6 +20,8 @@
 
 namespace reverie {
 namespace {
+
+constexpr char kUnchanged[] = "/unchanged";
 
 /// A row for each epoch on standard error, and on a terminal a bar below.
 class EpochTable : public RunWatcher {
@@ -45,6 +50,12 @@ class EpochTable : public RunWatcher {
     if (!stop_) stop_ = stop_on_interrupt();  // not before: methods that learn save nothing
     if (stop_->requested())
       throw Interrupted("interrupted; the same command with --resume goes on");
+  }
+  /// Begins a bar, with a line above.
+  void begin(const std::string& what) {
+    if (!progress_) progress_.emplace("train", 100, "% of the budget", style_);
+    is_headed_ = false;
+    progress_->say(what);
   }
   /// Ends the bar.
   void finish() { progress_.reset(); }
@@ -83,22 +94,46 @@ void remove_unfinished_files(const std::string& folder) {
   for (const auto& file : files) std::filesystem::remove(file);
 }
 
-void tell(const AdaptOptions& options, const RunReport& report, double seconds) {
+bool has_changes(const JobState& end) {
+  return std::ranges::any_of(end.decisions, [](const auto& decision) { return decision.has_value(); });
+}
+
+/// Accuracy of the same run when it goes on as it is at every decision.
+double train_unchanged(const std::shared_ptr<const TrainingSource>& source, const std::string& state,
+                       const RunReport& report, EpochTable& table) {
+  const std::string folder = state + kUnchanged, first = "/stop-0.job";
+  create_directory(folder);
+  std::filesystem::copy_file(state + first, folder + first, std::filesystem::copy_options::skip_existing);
+  table.begin("without a change, to compare (--no-baseline leaves it out)");
+  const ResumableRun run(source, folder, table);
+  const auto job = run.start(report.seed);
+  while (!job->state().over) job->decide(std::nullopt);
+  table.finish();
+  return mean_accuracy(job->state().curve, report.final_epochs);
+}
+
+void tell(const AdaptOptions& options, const RunReport& report) {
   const std::string decisions = decisions_text(report.end(), report.rates);
-  fmt::print("{}: {}: {:.2f} %\n", report.scenario, decisions, 100 * report.accuracy());
+  fmt::print("{}: {}: {:.2f} %; {}\n", report.scenario, decisions, 100 * report.accuracy(),
+             images_text(report.images));
   fmt::print(
       "{0}/network.onnx gives what training gave on {1} test images, within {2:.1e}; "
       "{0}/report.html\n",
       options.common.out, report.onnx.images, report.onnx.error);
-  if (!options.common.json) return;
+}
+
+void tell_json(const RunReport& report, const AdaptOptions& options, double seconds) {
   const Json json{{"model", report.scenario},
                   {"method", report.method},
-                  {"decisions", decisions},
+                  {"decisions", decisions_text(report.end(), report.rates)},
                   {"parameters", report.end().network.parameters()},
                   {"episodes", adapt_episodes(options)},
                   {"epochs", report.end().curve.size()},
                   {"seconds", seconds},
                   {"accuracy", 100 * report.accuracy()},
+                  {"unchanged_accuracy", report.unchanged ? Json(100 * *report.unchanged) : Json()},
+                  {"train_images", report.images.train},
+                  {"test_images", report.images.test},
                   {"onnx_error", report.onnx.error},
                   {"seed", report.seed}};
   fmt::print("{}\n", json.dump());
@@ -110,11 +145,13 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
                  const std::shared_ptr<const TrainingSource>& source, int final_epochs) {
   const std::string &out = options.common.out, state = out + "/state";
   EpochTable table(config.adapt.train, options.common.progress());
+  table.begin(images_text(source->images()));
   const auto run = std::make_shared<const ResumableRun>(source, state, table);
   const auto play = adapt_player(options, config, {{source, final_epochs}, {run, final_epochs}});
   const RunDirectory directory(out, identity(options, config), options.common.resume);
   create_directory(state);
-  for (const std::string& folder : {out, state}) remove_unfinished_files(folder);
+  for (const std::string& folder : {out, state, state + kUnchanged})
+    if (is_directory(folder)) remove_unfinished_files(folder);
   const MethodResult result = play();
   table.finish();
 
@@ -133,8 +170,15 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
                      options.source, report.budget);
   report.onnx = stops.back()->write_onnx(out + "/network.onnx");
   write_file(out + "/network.yaml", to_yaml(report.end().network));
+  report.images = source->images();
   write_report(report, out);
-  tell(options, report, result.seconds);
+  tell(options, report);
+  if (options.baseline && has_changes(report.end())) {
+    report.unchanged = train_unchanged(source, state, report, table);
+    write_report(report, out);
+    fmt::print("without a change: {:.2f} %\n", 100 * *report.unchanged);
+  }
+  if (options.common.json) tell_json(report, options, result.seconds);
 }
 
 }  // namespace reverie

@@ -18,6 +18,7 @@ struct AdaptOptions {
   std::optional<int> episodes;  ///< that a method learns from, or that a policy tries
   std::string table;  ///< to record into instead
   int runs = 1;
+  bool baseline = true;  ///< train without a change, too, to compare
 };
 
 /// Settings of `adapt`.

@@ -7,11 +7,14 @@
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
 #include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "env/registry/named_files.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/environment_options.h"
+#include "tools/help.h"
+#include "tools/learning.h"
 
 namespace reverie {
 namespace {
@@ -83,8 +86,9 @@ void print_json(const CollectResult& result, const Player& player, const EnvSpec
 
 void print_text(const CollectResult& result, const EnvCounters& training, const EnvSpec& spec,
                 const std::string& out) {
-  fmt::print("{}: {} episodes, {} steps ({} episodes were there); {}, {:.1f} MB written\n", out,
-             result.episodes, result.steps, result.resumed, duration_text(result.seconds),
+  fmt::print("{}: {}, {} ({} there); {}, {:.1f} MB written\n", out,
+             counted(result.episodes, "episode"), counted(result.steps, "step"),
+             counted(result.resumed, "episode was", "episodes were"), duration_text(result.seconds),
              static_cast<double>(result.bytes) * 1e-6);
   fmt::print("improvement of an episode's best state over its start, by {}: {:.2f}% on average, "
              "{:.2f}% at most\n", spec.source, result.mean_improvement_percent,
@@ -138,7 +142,10 @@ void run(const CollectOptions& options) {
 
 void register_collect(CLI::App& app) {
   const auto options = std::make_shared<CollectOptions>();
-  CLI::App* command = app.add_subcommand("collect", "Play episodes and keep them: INPUT... -> rollouts");
+  CLI::App* command = app.add_subcommand(
+      "collect", with_examples(what_of("collect"),
+                     {"collect model.onnx -o rollouts --set collect.episodes=150",
+                      "collect graph.json --env placement --devices 2xv100-nvlink -o rollouts"}));
   add_common_options<CollectStepConfig>(*command, options->common);
   add_environment_options(*command, options->environment);
   command->add_option("--workers", options->workers,

@@ -1,8 +1,17 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <stdexcept>
 
 namespace reverie {
+
+inline constexpr char kVersion[] = "reverie 0.1.0";
+
+/// All is right that a person gave, and there is no answer to it: one sentence, and exit status 1.
+class NoAnswer : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// One subcommand per file: `register_<name>` adds it to `app` with its options and a callback that
 /// parses them, calls one library function and prints. main.cpp lists them all.

@@ -10,6 +10,7 @@
 #include "core/base/config.h"
 #include "core/base/files.h"
 #include "core/base/progress.h"
+#include "tools/help.h"
 
 namespace reverie {
 
@@ -27,16 +28,22 @@ struct CommonOptions {
   ProgressStyle progress() const { return progress_style(quiet); }
 };
 
-/// Adds --config --set --seed --out --resume --json --quiet. --help of the command ends with the
+/// Adds --config --set --seed --out --resume --json --quiet. --help-all of the command ends with the
 /// keys of `Config`.
 void add_common_options(CLI::App& command, CommonOptions& options);
+
+/// The keys of a configuration, for the end of --help-all.
+template <class Config>
+std::string settings_text(Config& config) {
+  return "Keys for --config and --set:\n" + ConfigFields(config).help();
+}
 
 template <class Config>
 void add_common_options(CLI::App& command, CommonOptions& options) {
   add_common_options(command, options);
   command.footer([] {
     Config defaults;
-    return "Keys for --config and --set:\n" + ConfigFields(defaults).help();
+    return kRareText + settings_text(defaults);
   });
 }
 

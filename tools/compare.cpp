@@ -7,6 +7,7 @@
 #include "core/search/compare_files.h"
 #include "tools/command.h"
 #include "tools/extents.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
 
 namespace reverie {
@@ -86,7 +87,9 @@ void run(const Options& options) {
 void register_compare(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "compare", "Run models with equal inputs side by side in ONNX Runtime: times, and how far outputs are apart");
+      "compare", with_examples("Run models with equal inputs side by side in ONNX Runtime: times, and how far outputs are apart",
+                               {"compare model.onnx better.onnx",
+                                "compare model.onnx better.onnx --machine ort:4 --seconds 60"}));
   command->add_option("MODEL", options->files, "ONNX models; the others are compared with the first")
       ->required()->expected(2, 100);
   command->add_option("--machine", options->machine, "ort, ort:<threads> or ort:off");

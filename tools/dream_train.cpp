@@ -14,7 +14,9 @@
 #include "tools/collect_config.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 #include "tools/training.h"
 #include "worldmodel/batch/rollout_episodes.h"
 
@@ -225,7 +227,8 @@ void run(const Options& options) {
 void register_dream_train(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "dream_train", "Train a policy in the dream, judged for real: ROLLOUTS, world.pt -> policy.pt");
+      "dream_train", with_examples(what_of("dream_train"),
+                     {"dream_train rollouts --world world/world.pt -o policy --iterate 5"}));
   add_common_options<Config>(*command, options->common);
   command->add_option("rollouts", options->rollouts, "Directory that `collect` wrote")
       ->type_name("ROLLOUTS")->required();

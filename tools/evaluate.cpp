@@ -13,6 +13,8 @@
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/environment_options.h"
+#include "tools/help.h"
+#include "tools/learning.h"
 #include "tools/policy/guided_methods.h"
 #include "tools/policy_search.h"
 #include "tools/training.h"
@@ -148,7 +150,8 @@ void run(const Options& options) {
 void register_evaluate(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Compare a policy with other methods for real: INPUT..., policy.pt -> report");
+      "evaluate", with_examples(what_of("evaluate"),
+                     {"evaluate model.onnx --policy policy/policy.pt -o report"}));
   add_common_options<EvaluateStepConfig>(*command, options->common);
   add_environment_options(*command, options->environment);
   command->add_option("--policy", options->policy, "policy.pt, as `dream_train` wrote it")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -70,8 +71,19 @@ void add_input_options(CLI::App& command, GivenInputs& given) {
       ->take_all();
   command
       .add_option("--inputs", given.file,
-                  "Verify on these arrays, by the names of inputs, as numpy.savez writes them")
+                  "Verify on these arrays, by the names of inputs, as numpy.savez writes them; symbolic "
+                  "dimensions get their extents")
       ->type_name("FILE.npz");
+}
+
+ImportOptions with_extents(ImportOptions extents, const GivenInputs& given) {
+  if (given.file.empty()) return extents;
+  for (const auto& [name, array] : read_npz(given.file)) {
+    const auto names_it = [&](const std::string& shape) { return shape.starts_with(name + "="); };
+    if (array.type().shape.empty() || std::ranges::any_of(extents.shapes, names_it)) continue;
+    extents.shapes.push_back(fmt::format("{}={}", name, fmt::join(array.type().shape, ",")));
+  }
+  return extents;
 }
 
 CompareOptions with_inputs(CompareOptions options, const GivenInputs& given, const Graph& graph) {

@@ -1,16 +1,27 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/cost/cost_fit.h"
 #include "core/cost/graph_summary.h"
 #include "core/cost/table.h"
 #include "core/ir/dot.h"
+#include "core/onnx/declared_dimensions.h"
 #include "core/onnx/import.h"
+#include "core/search/file_cost.h"
+#include "core/search/written_costs.h"
 #include "tools/command.h"
 #include "tools/extents.h"
+#include "tools/help.h"
 #include "tools/inspect.h"
+#include "tools/learning.h"
+#include "tools/streams.h"
 
 namespace reverie {
 namespace {
@@ -24,14 +35,35 @@ struct InspectOptions {
   bool json = false;
 };
 
-Json named_types(const std::vector<std::pair<std::string, TensorType>>& values) {
+/// worldmodel/network/checkpoint.h, which LibTorch is needed for.
+bool is_checkpoint(const std::string& file) {
+  constexpr std::string_view kMagic = "REVERIE";
+  std::ifstream stream(file, std::ios::binary);
+  std::string start(kMagic.size(), '\0');
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return stream && start == kMagic;
+}
+
+using NamedTypes = std::vector<std::pair<std::string, TensorType>>;
+
+Json named_types(const NamedTypes& values, const ModelInfo& info) {
   Json::Array list;
-  for (const auto& [name, type] : values)
+  for (const auto& [name, type] : values) {
     list.push_back({{"name", name}, {"type", name_of(type.dtype)}, {"shape", type.shape}});
+    Json::Array symbols;
+    for (const std::string& symbol : declared_dimensions(info, name, type.shape))
+      symbols.push_back(symbol.empty() ? Json() : Json(symbol));
+    list.back()["symbols"] = symbols;
+  }
   return list;
 }
 
-Json model_json(const std::string& file, const ImportedModel& model, const GraphSummary& summary,
+/// As `optimize` counts: with what a runtime fuses by itself.
+Cost cost_of_file(const ImportedModel& model, const std::shared_ptr<CostModel>& cost) {
+  return FileCosts(RuleSet::builtin(), costs_as_written(cost, newest_opset(model))).of(model.graph);
+}
+
+Json model_json(const std::string& file, const ImportedModel& model, const GraphSummary& summary, const Cost& in_file,
                 const std::string& cost_source) {
   Json::Array operators;
   for (const OperatorTotal& total : summary.operators)
@@ -44,9 +76,10 @@ Json model_json(const std::string& file, const ImportedModel& model, const Graph
           {"file", file},
           {"producer", model.info.producer_name},
           {"opset", model.info.opset_imports},
-          {"inputs", named_types(summary.inputs)},
-          {"outputs", named_types(summary.outputs)},
-          {"nodes", summary.nodes},
+          {"inputs", named_types(summary.inputs, model.info)},
+          {"outputs", named_types(summary.outputs, model.info)},
+          {"nodes", model.nodes},
+          {"work_nodes", summary.nodes},
           {"opaque_nodes", summary.opaque_nodes},
           {"weights", summary.weights},
           {"weight_bytes", summary.weight_bytes},
@@ -54,33 +87,43 @@ Json model_json(const std::string& file, const ImportedModel& model, const Graph
           {"cost_ms", summary.cost.runtime.milliseconds()},
           {"flops", summary.cost.flops},
           {"bytes", summary.cost.bytes},
-          {"launches", summary.cost.launches},
+          {"file_cost_ms", in_file.runtime.milliseconds()},
+          {"kernels", in_file.launches},
           {"operators", operators},
           {"warnings", model.warnings}};
 }
 
-void print_values(const char* heading,
-                  const std::vector<std::pair<std::string, TensorType>>& values) {
-  for (const auto& [name, type] : values)
-    fmt::print("{:<9} {} ({})\n", heading, name, type.known() ? to_string(type) : "unknown type");
+/// "float32[batch=1, 3, 224, 224]": symbolic dimensions by name, with the extents that they have here.
+std::string type_text(const TensorType& type, const std::vector<std::string>& symbols) {
+  if (!type.known()) return "unknown type";
+  std::vector<std::string> dimensions;
+  for (size_t axis = 0; axis < symbols.size(); ++axis)
+    dimensions.push_back(symbols[axis].empty() ? fmt::format("{}", type.shape[axis])
+                                               : fmt::format("{}={}", symbols[axis], type.shape[axis]));
+  return fmt::format("{}[{}]", name_of(type.dtype), fmt::join(dimensions, ", "));
 }
 
-void print_model(const std::string& file, const ImportedModel& model, const GraphSummary& summary,
+void print_values(const char* heading, const NamedTypes& values, const ModelInfo& info) {
+  for (const auto& [name, type] : values)
+    fmt::print("{:<9} {} ({})\n", heading, name, type_text(type, declared_dimensions(info, name, type.shape)));
+}
+
+void print_model(const std::string& file, const ImportedModel& model, const GraphSummary& summary, const Cost& in_file,
                  const std::string& cost_source) {
   fmt::print("{}: ONNX model, written by {} {}\n", file, model.info.producer_name,
              model.info.producer_version);
   for (const auto& [domain, version] : model.info.opset_imports)
     fmt::print("opset     {}{}{}\n", version, domain.empty() ? "" : " of ", domain);
-  print_values("input", summary.inputs);
-  print_values("output", summary.outputs);
-  fmt::print("nodes     {} ({} not understood and carried through)\n", summary.nodes,
-             summary.opaque_nodes);
-  fmt::print("weights   {} tensors, {:.1f} MB\n", summary.weights,
+  print_values("input", summary.inputs, model.info);
+  print_values("output", summary.outputs, model.info);
+  fmt::print("nodes     {}, of which {} {} work ({} not understood and carried through)\n", model.nodes,
+             summary.nodes, summary.nodes == 1 ? "is" : "are", summary.opaque_nodes);
+  fmt::print("weights   {}, {:.1f} MB\n", counted(summary.weights, "tensor"),
              static_cast<double>(summary.weight_bytes) * 1e-6);
-  fmt::print("work      {:.3f} GFLOP, {:.1f} MB of traffic, {} launches\n",
-             static_cast<double>(summary.cost.flops) * 1e-9,
-             static_cast<double>(summary.cost.bytes) * 1e-6, summary.cost.launches);
-  fmt::print("cost      {:.4f} ms by {}\n\n", summary.cost.runtime.milliseconds(), cost_source);
+  fmt::print("work      {:.3f} GFLOP, {:.1f} MB of traffic\n", static_cast<double>(summary.cost.flops) * 1e-9,
+             static_cast<double>(summary.cost.bytes) * 1e-6);
+  fmt::print("cost      {:.4f} ms in {} by {}, with what a runtime fuses by itself\n\n",
+             in_file.runtime.milliseconds(), counted(in_file.launches, "kernel"), cost_source);
   fmt::print("{:<24} {:>6} {:>12} {:>7} {:>12}\n", "operator", "nodes", "ms", "share", "MFLOP");
   const double whole = static_cast<double>(summary.cost.runtime.count);
   for (const OperatorTotal& total : summary.operators)
@@ -99,10 +142,11 @@ void inspect_model(const InspectOptions& options) {
   }
   const auto cost = make_cost_model(options.cost);
   const GraphSummary summary = summarize(model.graph, *cost);
+  const Cost whole = cost_of_file(model, cost);
   if (options.json)
-    fmt::print("{}\n", model_json(options.file, model, summary, cost->name()).dump());
+    fmt::print("{}\n", model_json(options.file, model, summary, whole, cost->name()).dump());
   else
-    print_model(options.file, model, summary, cost->name());
+    print_model(options.file, model, summary, whole, cost->name());
 }
 
 void inspect_cost_table(const InspectOptions& options) {
@@ -152,9 +196,11 @@ void inspect(const InspectOptions& options) {
     inspect_cost_table(options);
   else if (is_cost_fit(options.file))
     inspect_cost_fit(options);
-#ifdef REVERIE_LEARNING
   else if (is_checkpoint(options.file))
+#ifdef REVERIE_LEARNING
     fmt::print("{}", inspect_checkpoint(options.file, options.json));
+#else
+    leave_to_learning_program("a checkpoint");
 #endif
   else
     inspect_model(options);
@@ -165,9 +211,12 @@ void inspect(const InspectOptions& options) {
 void register_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = app.add_subcommand(
-      "inspect", "Describe a model, rollouts, a checkpoint, a cost table or fitted costs");
-  command->add_option("FILE", options->file,
-                      "ONNX model, rollout directory, checkpoint, cost table or fitted costs");
+      "inspect", with_examples("Describe a model, rollouts, a checkpoint, a cost table or fitted costs",
+                               {"inspect model.onnx", "inspect model.onnx --dot >model.dot",
+                                "inspect --operators"}));
+  takes_standard_input(command->add_option(
+      "FILE", options->file,
+      "ONNX model, rollout directory, checkpoint, cost table or fitted costs; -: standard input"));
   command->add_flag("--operators", options->operators,
                     "Instead of a file: all operators, their opsets, and which executors and rules have them");
   command->add_option("--cost", options->cost, "Where costs come from: " + known_cost_sources())

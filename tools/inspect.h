@@ -11,8 +11,7 @@ std::string inspect_rollouts(const std::string& directory, bool json);
 /// it, and how many built-in rules match or make it. One object of JSON with `json`.
 std::string inspect_operators(bool json);
 
-// Where LibTorch is there.
-bool is_checkpoint(const std::string& file);
+/// Where LibTorch is there.
 std::string inspect_checkpoint(const std::string& file, bool json);
 
 }  // namespace reverie

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "core/base/json.h"
 #include "tools/inspect.h"
 #include "worldmodel/network/checkpoint.h"
@@ -48,13 +46,6 @@ std::string to_text(const std::string& file, const Checkpoint& checkpoint) {
 }
 
 }  // namespace
-
-bool is_checkpoint(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string start(kCheckpointMagic.size(), '\0');
-  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return stream && start == kCheckpointMagic;
-}
 
 std::string inspect_checkpoint(const std::string& file, bool json) {
   const Checkpoint checkpoint = load_checkpoint(file, "");

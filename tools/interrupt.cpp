@@ -24,4 +24,6 @@ StopToken stop_on_interrupt() {
   return token();
 }
 
+bool was_interrupted() { return token().requested(); }
+
 }  // namespace reverie

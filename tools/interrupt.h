@@ -8,4 +8,7 @@ namespace reverie {
 /// one ends the program at once.
 StopToken stop_on_interrupt();
 
+/// Whether one came since then.
+bool was_interrupted();
+
 }  // namespace reverie

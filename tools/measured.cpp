@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/cost/measured.h"
 
 namespace reverie {
@@ -104,9 +105,9 @@ std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress)
 void print_measured(const Optimized& result) {
   if (!result.search.measured) return;
   const MeasuredReport& report = *result.search.measured;
-  fmt::print("\nmeasured end to end {} times, {} graphs: {:.4f} ms, at first {:.4f} ms; picked for being "
+  fmt::print("\nmeasured end to end {}, {}: {:.4f} ms, at first {:.4f} ms; picked for being "
              "the fastest, it looks faster than it is (--confirm measures it afresh)\n",
-             report.trace.size(), report.graphs, report.trace.back().best / kMillisecond,
+             counted(report.trace.size(), "time"), counted(report.graphs, "graph"), report.trace.back().best / kMillisecond,
              report.trace.front().measured / kMillisecond);
 }
 

@@ -4,11 +4,14 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/words.h"
 #include "core/models/models.h"
 #include "core/models/zoo/zoo.h"
 #include "core/onnx/export.h"
 #include "core/onnx/fill_weights.h"
 #include "tools/command.h"
+#include "tools/help.h"
+#include "tools/streams.h"
 
 namespace reverie {
 namespace {
@@ -51,7 +54,7 @@ void write_model(const std::string& name, const ModelOptions& options, const std
   export_onnx(graph, info, out);
   int work = 0;
   for (const NodeId node : graph.nodes()) work += graph.is_work(node);
-  fmt::print("{}: {} operators, {} parameters\n", out, work, parameter_count(graph));
+  fmt::print("{}: {}, {}\n", out, counted(work, "operator"), counted(parameter_count(graph), "parameter"));
 }
 
 struct Arguments {
@@ -64,17 +67,19 @@ struct Arguments {
 
 void write_filled(const Arguments& arguments) {
   const int drawn = fill_weights(arguments.fill, arguments.out, arguments.options.seed);
-  fmt::print("{}: {} weights drawn\n", arguments.out, drawn);
+  fmt::print("{}: {} drawn\n", arguments.out, counted(drawn, "weight"));
 }
 
 }  // namespace
 
 void register_model(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("model", "Write a benchmark network with random weights as ONNX");
+      app.add_subcommand("model", with_examples("Write a benchmark network with random weights as ONNX",
+                                                {"model --list", "model squeezenet1_1 -o squeezenet1_1.onnx"}));
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("name", arguments->name, "The network; --list shows all");
-  command->add_option("--out", arguments->out, "File to write");
+  takes_standard_output(
+      command->add_option("-o,--out", arguments->out, "File to write; -: standard output"));
   command->add_option("--fill", arguments->fill,
                       "Instead of a network: a model whose large fills (ConstantOfShape) get weights")
       ->type_name("FILE");

@@ -10,6 +10,7 @@
 #include "core/base/fast_start.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/onnx/copy.h"
 #include "core/onnx/import.h"
 #include "core/ort/ort_machine.h"
@@ -19,12 +20,15 @@
 #include "tools/common.h"
 #include "tools/contenders.h"
 #include "tools/extents.h"
+#include "tools/help.h"
 #include "tools/inputs.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 #include "tools/measured.h"
 #include "tools/optimize_output.h"
 #include "tools/policy_search.h"
 #include "tools/rewritten.h"
+#include "tools/streams.h"
 
 namespace reverie {
 namespace {
@@ -104,6 +108,19 @@ OptimizeSettings resolve(const Options& options, const std::string& trained_cost
   config.fix_shapes = options.fix_shapes;
   if (config.method == kAutomatic) settle_automatic(config);
   return config;
+}
+
+/// The same; settings and methods that need LibTorch are left to the program that knows them.
+OptimizeSettings resolve_or_leave(const Options& options, const std::string& trained_cost) {
+  try {
+    OptimizeSettings config = resolve(options, trained_cost);
+    const bool is_learned = config.method == "policy" || config.method == "ppo";
+    if (is_learned && has_learning_program()) leave_to_learning_program("--method " + config.method);
+    return config;
+  } catch (const InputError&) {
+    if (has_learning_program()) leave_to_learning_program("a setting");
+    throw;
+  }
 }
 
 std::string method_names() {
@@ -230,11 +247,13 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
 void print_untouched(const ImportedModel& model) {
   for (const UntouchedNode& node : model.untouched)
     fmt::print("{} ({}): {}\n", node.name, node.op, node.reason);
-  fmt::print("{} of {} nodes are untouched\n\n", model.untouched.size(), model.nodes);
+  fmt::print("{} of {} untouched\n\n", model.untouched.size(), counted(model.nodes, "node is", "nodes are"));
 }
 
 ImportedModel read_model(const Options& options, OptimizeConfig& config) {
-  ImportedModel model = import_to_rewrite(options.model, options.extents, options.fix_shapes);
+  ImportedModel model =
+      import_to_rewrite(options.model, with_extents(options.extents, options.given_inputs),
+                        options.fix_shapes);
   for (const std::string& warning : model.warnings) fmt::print(stderr, "{}\n", warning);
   if (options.list_untouched) print_untouched(model);
   config.verify = with_inputs(std::move(config.verify), options.given_inputs, model.graph);
@@ -276,7 +295,7 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
 void run(const Options& options) {
   return_large_blocks();
   const std::string trained_cost = options.policy.empty() ? "" : cost_source_of_policy(options.policy);
-  OptimizeSettings config = resolve(options, trained_cost);
+  OptimizeSettings config = resolve_or_leave(options, trained_cost);
   check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
@@ -311,9 +330,15 @@ void run(const Options& options) {
 
 void register_optimize(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("optimize", "Rewrite a model so that it runs faster");
-  command->add_option("MODEL", options->model, "ONNX model")->required();
-  command->add_option("--out", options->out, "Where to write the rewritten model");
+  CLI::App* command = app.add_subcommand(
+      "optimize", with_examples("Rewrite a model so that it runs faster",
+                                {"optimize model.onnx -o better.onnx",
+                                 "optimize model.onnx -o better.onnx --dim batch=8,seq=128",
+                                 "optimize model.onnx -o better.onnx --method taso --cost cpu --time-limit 60",
+                                 "optimize - -o - <model.onnx >better.onnx"}));
+  takes_standard_input(command->add_option("MODEL", options->model, "ONNX model; -: standard input")->required());
+  takes_standard_output(command->add_option(
+      "-o,--out", options->out, "Where to write the rewritten model; -: standard output"));
   add_key(*command, options, "--method", "method",
           fmt::format("{}, {}, {} or policy; with --measurements: {} or ppo", kAutomatic, kSimplify,
                       method_names(), arm_names()));
@@ -366,9 +391,11 @@ void register_optimize(CLI::App& app) {
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer([] {
     OptimizeSettings defaults;
-    return fmt::format("Methods:\n{}\nKeys for --config and --set:\n{}", method_table(),
-                       ConfigFields(defaults).help());
+    return fmt::format("Methods:\n{}{}{}", method_table(), kRareText, settings_text(defaults));
   });
+  for (const char* rare : {"--search", "--alpha", "--measurements", "--fit-out", "--contenders", "--contenders-out",
+                           "--threads", "--fix-shapes", "--list-untouched", "--config", "--set"})
+    command->get_option(rare)->group(kRareOptions);
   command->callback([options] { run(*options); });
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/words.h"
+#include "core/onnx/lower.h"
 #include "core/search/file_cost.h"
 
 namespace reverie {
@@ -36,25 +38,37 @@ void print_table(const Optimized& result, const ImportedModel& model) {
   fmt::print("an estimate: the sum of its operators' times from {}\n", result.cost_source);
 }
 
+/// Why a search ended.
+const char* end_of(StoppedBy cause) {
+  switch (cause) {
+    case StoppedBy::kExhausted: return "nothing was left to try";
+    case StoppedBy::kBudget: return "ended at its budget";
+    case StoppedBy::kTimeLimit: return "ended at its time limit";
+    case StoppedBy::kInterrupt: return "ended by an interrupt";
+  }
+  return "";
+}
+
 void print_search(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
   const SearchResult& search = result.search;
   std::map<std::string, int> used;
   for (const RewriteStep& step : search.rewrites) ++used[rules.name(step.rule)];
-  fmt::print("\n{} by {}: {} rewrites in {:.2f} s, {} expansions, {} candidates, {} duplicates; "
-             "ended by {}\n",
-             result.cost_source, config.method, search.rewrites.size(), search.seconds,
-             search.expansions, search.candidates, search.duplicates, name_of(search.stopped_by));
+  fmt::print("\n{} by {}: {} in {:.2f} s, {}, {}, {}; {}\n", result.cost_source, config.method,
+             counted(search.rewrites.size(), "rewrite"), search.seconds, counted(search.expansions, "expansion"),
+             counted(search.candidates, "candidate"), counted(search.duplicates, "duplicate"),
+             end_of(search.stopped_by));
   if (search.forgotten > 0)
     fmt::print("the queue was full: {} successors left it before their turn (--set queue=N)\n",
                search.forgotten);
   for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
   if (const auto& saturation = search.saturation)
-    fmt::print("e-graph {}: {} nodes in {} classes after {} iterations in all{}; extraction: {}\n",
-               saturation->rounds, saturation->nodes, saturation->classes, saturation->iterations,
+    fmt::print("e-graph {}: {} in {} after {} in all{}; extraction: {}\n", saturation->rounds,
+               counted(saturation->nodes, "node"), counted(saturation->classes, "class", "classes"),
+               counted(saturation->iterations, "iteration"),
                saturation->saturated ? ", saturated" : "", saturation->extraction);
   if (result.estimates > 0)
-    fmt::print("not from {}: the times of {} operators are estimates, {:.1f} % of the time before and "
-               "{:.1f} % after\n", result.cost_source, result.estimates,
+    fmt::print("not from {}: the times of {} are estimates, {:.1f} % of the time before and "
+               "{:.1f} % after\n", result.cost_source, counted(result.estimates, "operator"),
                100 * estimated_share(search.initial_cost), 100 * estimated_share(search.best_cost));
 }
 

@@ -8,20 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "core/base/files.h"
+#include "core/base/words.h"
 #include "env/placement/cores/core_topology.h"
 #include "env/placement/cores/on_cores.h"
 #include "env/placement/cores/reality_report.h"
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 #include "tools/place_learners.h"
+#include "tools/streams.h"
 
 namespace reverie {
 namespace {
 
 struct Options {
-  std::string graph, devices, policy, out;
+  std::string graph, devices, policy, out, graph_out;
   PlacementInputConfig input;
   std::vector<std::string> methods;
   int64_t evaluations = 0;
@@ -33,29 +38,42 @@ struct Options {
 
 double milliseconds(Picoseconds time) { return time.milliseconds(); }
 
+double mebibytes(int64_t bytes) { return static_cast<double>(bytes) / 0x1p20; }
+
 std::string memory_of(const Outcome& outcome) {
-  constexpr double kMebibyte = 0x1p20;
-  if (!outcome.feasible()) return fmt::format("{} bytes over", outcome.bytes_over);
-  return fmt::format("{:.1f} MiB", static_cast<double>(outcome.peak_bytes) / kMebibyte);
+  if (outcome.misplaced > 0) return counted(outcome.misplaced, "node") + " misplaced";
+  if (!outcome.feasible()) return fmt::format("{:.1f} MiB over", mebibytes(outcome.bytes_over));
+  return fmt::format("{:.1f} MiB", mebibytes(outcome.peak_bytes));
 }
 
-void print(const PlaceResult& result) {
+/// Of what is looked for, in the least that is possible.
+double over_bound(const PlaceResult& result, const Outcome& outcome, bool memory) {
+  const auto ratio = [](int64_t found, int64_t bound) {
+    return static_cast<double>(found) / static_cast<double>(std::max<int64_t>(bound, 1));
+  };
+  return memory ? ratio(outcome.peak_bytes, result.bytes_bound)
+                : ratio(outcome.makespan.count, result.bound.count);
+}
+
+void print(const PlaceResult& result, bool memory) {
   fmt::print("{:<14}{:>16}{:>9}{:>23}{:>13}{:>9}\n", "method", "makespan", "bound", "peak memory",
              "evaluations", "seconds");
   for (size_t i = 0; i < result.methods.size(); ++i) {
     const PlacedBy& one = result.methods[i];
-    const double share = static_cast<double>(one.outcome.makespan.count) /
-                         static_cast<double>(std::max<int64_t>(result.bound.count, 1));
+    const double share = over_bound(result, one.outcome, memory);
     fmt::print("{:<14}{:>13.4f} ms{:>8.3f}x{:>23}{:>13}{:>9.2f}{}\n", one.method,
                milliseconds(one.outcome.makespan), share, memory_of(one.outcome), one.evaluations,
                one.seconds, i == result.winner ? "  kept" : "");
   }
-  fmt::print("{}no placement takes less than {:.4f} ms\n",
-             result.measured ? "makespans were measured; by the simulator " : "",
-             milliseconds(result.bound));
+  if (memory)
+    fmt::print("with any placement a device needs at least {:.1f} MiB\n", mebibytes(result.bytes_bound));
+  else
+    fmt::print("{}no placement takes less than {:.4f} ms\n",
+               result.measured ? "makespans were measured; by the simulator " : "",
+               milliseconds(result.bound));
 }
 
-Json summary(const Options& options, const PlaceResult& result,
+Json summary(const Options& options, const Topology& topology, const PlaceResult& result,
              const std::optional<RealityCheck>& check) {
   const PlacedBy& winner = result.methods[result.winner];
   double seconds = 0;
@@ -68,11 +86,12 @@ Json summary(const Options& options, const PlaceResult& result,
                        {"makespan_ms", milliseconds(one.outcome.makespan)},
                        {"peak_bytes", one.outcome.peak_bytes},
                        {"bytes_over", one.outcome.bytes_over},
+                       {"misplaced_nodes", one.outcome.misplaced},
                        {"evaluations", one.evaluations},
                        {"seconds", one.seconds}});
   }
   Json all{{"graph", options.graph},
-           {"devices", options.devices},
+           {"devices", topology.name},
            {"methods", methods},
            {"method", winner.method},
            {"makespan_ms", milliseconds(winner.outcome.makespan)},
@@ -80,6 +99,7 @@ Json summary(const Options& options, const PlaceResult& result,
            {"peak_bytes", winner.outcome.peak_bytes},
            {"bytes_over", winner.outcome.bytes_over},
            {"feasible", winner.outcome.feasible()},
+           {"lower_bound_bytes", result.bytes_bound},
            {"seconds", seconds},
            {"evaluations", evaluations}};
   if (check) all["check"] = reality_json(*check);
@@ -91,6 +111,8 @@ PlaceMethod method_named(const std::string& name) {
   if (name.ends_with(".pt")) return saved_learner_method(name);
   std::vector<PlaceMethod> all(place_methods().begin(), place_methods().end());
   for (PlaceMethod& method : learned_methods()) all.push_back(std::move(method));
+  if (has_learning_program() && std::ranges::count(all, name, &PlaceMethod::name) == 0)
+    leave_to_learning_program("--method " + name);
   return place_method(all, name);
 }
 
@@ -121,17 +143,18 @@ std::string methods_text() {
   };
   std::ranges::for_each(place_methods(), add);
   std::ranges::for_each(learned_methods(), add);
+  if (has_learning_program()) table += "  ...                agents that learn from the graph: see --help-all\n";
   return table +
          "  FILE.pt            a learner of `place_learn`; it learns on while there is budget\n";
 }
 
 void tell(const Options& options, const CostGraph& graph, const Topology& topology,
           const PlaceResult& result, const std::optional<RealityCheck>& check) {
-  if (!options.quiet) print(result);
+  if (!options.quiet) print(result, options.memory);
   if (check && !options.quiet) fmt::print("{}", reality_text(*check));
   if (!options.out.empty()) write_place_outputs(options.out, graph, topology, result);
   if (check && !options.out.empty()) write_reality_outputs(options.out, graph, topology, *check);
-  if (options.json) fmt::print("{}\n", summary(options, result, check).dump());
+  if (options.json) fmt::print("{}\n", summary(options, topology, result, check).dump());
 }
 
 std::optional<Cores> cores_of(const Options& options) {
@@ -152,22 +175,36 @@ PlaceOptions place_options(const Options& options, const std::optional<OnCores>&
   return all;
 }
 
+/// Those of --devices, or that the graph's file names.
+Topology topology_of(const Options& options, const std::optional<Cores>& cores) {
+  if (cores) return cores->topology;
+  if (!options.devices.empty()) return read_topology(options.devices);
+  if (options.graph.ends_with(".json") || options.graph == "/dev/stdin")
+    if (const std::optional<Topology> named = topology_in_graph(options.graph)) return *named;
+  throw InputError("{}: name the devices by --devices: a YAML file, or {}, or cores:N", options.graph,
+                   fmt::join(known_topologies(), ", "));
+}
+
 void run(const Options& options) {
+  if (!options.graph_out.empty()) check_writable(options.graph_out);
   const std::optional<Cores> cores = cores_of(options);
-  const Topology topology = cores ? cores->topology : read_topology(options.devices);
+  const Topology topology = topology_of(options, cores);
   std::optional<OnCores> on_cores;
   if (cores) on_cores = read_on_cores(options.graph, *cores, options.input);
   const PlacementInput read =
       on_cores ? on_cores->input : read_placement_input(options.graph, topology, options.input);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "{}\n", warning);
   const std::vector<PlaceMethod> methods = methods_of(options, read.graph);
-  const PlaceResult result = place(read.graph, topology, methods, place_options(options, on_cores));
+  if (!options.graph_out.empty()) write_cost_graph(read.graph, options.graph_out);
+  PlaceResult result = place(read.graph, topology, methods, place_options(options, on_cores));
+  result.folded = read.folded;
   if (result.fused && !options.quiet)
-    fmt::print("{} operators, {} after fusion\n", read.graph.size(), result.fused->graph.size());
+    fmt::print("{}, {} after fusion\n", counted(read.graph.size(), "operator"), result.fused->graph.size());
   std::optional<RealityCheck> check;
   if (options.checked > 0)
     check = check_reality(*on_cores->model, read.graph, topology, options.checked, options.seed);
   tell(options, result.placed(read.graph), topology, result, check);
+  if (const std::string why = why_infeasible(result); !why.empty()) throw NoAnswer(why);
 }
 
 }  // namespace
@@ -175,16 +212,23 @@ void run(const Options& options) {
 void register_place(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "place", "Place the operators of a graph on devices, and say when they run");
-  command->add_option("GRAPH", options->graph, fmt::format("What to place: {}", kPlacementInputs))
-      ->required();
+      "place", with_examples("Place the operators of a graph on devices, and say when they run",
+                             {"place model.onnx --devices 2xv100-nvlink -o placed",
+                              "place graph.json --devices devices.yaml --method heft,local",
+                              "place model.onnx --devices 8xh100 --training --peak-memory"}));
+  takes_standard_input(command
+      ->add_option("GRAPH", options->graph,
+                   fmt::format("What to place: {}; -: a graph as JSON from standard input", kPlacementInputs))
+      ->required());
   command
       ->add_option("--devices", options->devices,
-                   fmt::format("A YAML file, or {}, or cores:N of this machine",
-                               fmt::join(known_topologies(), ", ")))
-      ->required();
-  command->add_option("--out", options->out,
+                   fmt::format("A YAML file, or {}, or cores:N of this machine; without it those in the graph's file",
+                               fmt::join(known_topologies(), ", ")));
+  command->add_option("-o,--out", options->out,
                       "A folder for the placement, charts, a trace and a report");
+  command->add_option("--graph-out", options->graph_out,
+                      "Where to write the graph with its costs, as JSON (placement-graph/1)")
+      ->type_name("FILE");
   command
       ->add_option("--method", options->methods,
                    "Methods to try, with commas between; without it those that suit the graph")

@@ -8,11 +8,14 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/learn/learner.h"
 #include "env/placement/simulator/grouping.h"
 #include "tools/command.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 
 namespace reverie {
 namespace {
@@ -55,8 +58,8 @@ void run(const Options& options) {
   int64_t evaluations = 0;
   for (const Evaluator* evaluator : all) evaluations += evaluator->evaluations();
   const double seconds = evaluators.front()->seconds();
-  fmt::print("{}: {} learned from {} graphs, {} placements, in {:.1f} s\n", options.out, kind.name,
-             all.size(), evaluations, seconds);
+  fmt::print("{}: {} learned from {}, {}, in {:.1f} s\n", options.out, kind.name,
+             counted(all.size(), "graph"), counted(evaluations, "placement"), seconds);
   if (!options.json) return;
   const Json json{{"learner", kind.name},
                   {"graphs", std::ssize(all)},
@@ -71,7 +74,8 @@ void run(const Options& options) {
 void register_place_learn(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "place_learn", "Have a published agent learn to place graphs, for `place --method FILE.pt`");
+      "place_learn", with_examples(what_of("place_learn"),
+                     {"place_learn go generate:layers:200:1 --devices 2xv100-nvlink --evaluations 1000 -o go.pt"}));
   command->add_option("LEARNER", options->learner, "Which agent")->required();
   command->add_option("GRAPH", options->graphs, fmt::format("Graphs: {}", kPlacementInputs))
       ->required();
@@ -79,7 +83,7 @@ void register_place_learn(CLI::App& app) {
       ->add_option("--devices", options->devices,
                    fmt::format("A YAML file, or {}", fmt::join(known_topologies(), ", ")))
       ->required();
-  command->add_option("--out", options->out, "The file that is written, FILE.pt")->required();
+  command->add_option("-o,--out", options->out, "The file that is written, FILE.pt")->required();
   command->add_option("--evaluations", options->evaluations, "Placements of each graph to simulate")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options->seed, "Of everything that is drawn");

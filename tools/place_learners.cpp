@@ -1,6 +1,7 @@
 #include "tools/place_learners.h"
 
 #include "core/base/error.h"
+#include "tools/learning.h"
 #ifdef REVERIE_LEARNING
 #include <optional>
 
@@ -82,7 +83,7 @@ PlaceMethod policy_method(const std::string& file) {
 std::vector<PlaceMethod> learned_methods() { return {}; }
 
 PlaceMethod saved_learner_method(const std::string& file) {
-  throw InputError("{}: this program was built without LibTorch, which learners need", file);
+  leave_to_learning_program(file);
 }
 
 PlaceMethod policy_method(const std::string& file) { return saved_learner_method(file); }

@@ -7,18 +7,20 @@
 
 namespace reverie {
 
-/// Agents that learn from the graph alone; empty where the program was built without LibTorch.
+// A program without LibTorch leaves all this to the one that has it (tools/learning.h).
+
+/// Agents that learn from the graph alone; empty where LibTorch is missing.
 std::vector<PlaceMethod> learned_methods();
 
 /// A learner that `reverie place_learn` wrote. It first says what it holds best, which takes one
 /// evaluation, and then learns from the graph while there is budget. InputError where the file is
-/// none, and without LibTorch.
+/// none.
 PlaceMethod saved_learner_method(const std::string& file);
 
 /// A policy of `dream_train --env placement`: it plays an episode greedily. Each time that a
 /// placement is judged counts as an evaluation, and as two where placements are run. Local search
 /// goes on from its best state while there is budget.
-/// InputError where the file is no such policy, and without LibTorch.
+/// InputError where the file is no such policy.
 PlaceMethod policy_method(const std::string& file);
 
 }  // namespace reverie

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "tools/learning.h"
 #ifdef REVERIE_LEARNING
 #include "env/registry/registry.h"
 #include "tools/policy/policy_method.h"
@@ -40,17 +41,15 @@ SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_time
   return measured_search(ppo_on_measurements(config.ppo), std::move(new_timer));
 }
 #else
-std::string cost_source_of_policy(const std::string&) {
-  throw InputError("--policy: this program was built without LibTorch");
-}
+std::string cost_source_of_policy(const std::string&) { leave_to_learning_program("--policy"); }
 
 SearchMethod method_of_policy(const std::string&, const LearnedMethodsConfig&,
                               std::shared_ptr<const RuleSet>, std::shared_ptr<CostModel>) {
-  throw InputError("--method policy: this program was built without LibTorch");
+  leave_to_learning_program("--method policy");
 }
 
 SearchMethod method_of_ppo(const LearnedMethodsConfig&, NewTimer) {
-  throw InputError("--method ppo: this program was built without LibTorch");
+  leave_to_learning_program("--method ppo");
 }
 #endif
 

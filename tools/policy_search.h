@@ -35,13 +35,13 @@ std::string warning_of_costs(const std::string& file, const std::string& trained
 
 /// A trained policy as a search method, in an environment of the settings that it was trained in: its
 /// greedy episode, then as many sampled ones as the budget says, or a search that it guides. InputError
-/// when `file` is empty or holds no policy, and where this program was built without LibTorch.
+/// when `file` is empty or holds no policy. A program without LibTorch leaves this to the one that has it
+/// (tools/learning.h).
 SearchMethod method_of_policy(const std::string& file, const LearnedMethodsConfig& config,
                               std::shared_ptr<const RuleSet> rules,
                               std::shared_ptr<CostModel> cost);
 
-/// Learning from measurements (tools/policy/measured_ppo.h). InputError where this program was built without
-/// LibTorch.
+/// Learning from measurements (tools/policy/measured_ppo.h), likewise.
 SearchMethod method_of_ppo(const LearnedMethodsConfig& config, NewTimer new_timer);
 
 }  // namespace reverie

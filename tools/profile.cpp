@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/cost/machine.h"
 #include "core/cost/profile.h"
 #include "core/search/signatures.h"
@@ -10,6 +11,7 @@
 #include "tools/command.h"
 #include "tools/common.h"
 #include "tools/extents.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
 
 namespace reverie {
@@ -34,7 +36,7 @@ Operators operators_of_models(const Options& options, Progress& progress) {
     const ImportedModel model = import_onnx(file, options.extents);
     const size_t before = all.size();
     all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), options.reach));
-    progress.say(fmt::format("{}: {} operators more", file, all.size() - before));
+    progress.say(fmt::format("{}: {} more", file, counted(all.size() - before, "operator")));
   }
   return all;
 }
@@ -52,7 +54,7 @@ void write_list(const Operators& operators, const std::string& out) {
     fmt::print("{}", list);
   } else {
     write_file(out, list);
-    fmt::print("{} operators in {}\n", operators.size(), out);
+    fmt::print("{} in {}\n", counted(operators.size(), "operator"), out);
   }
 }
 
@@ -73,8 +75,8 @@ void measure(const Operators& operators, const Options& options) {
   profile.stop = options.reach.stop;
   profile.on_progress = [&](int64_t done) { progress.update(done); };
   const ProfileResult result = profile_operators(operators, profile);
-  fmt::print("{}: {} operators measured, {} known before, {} that cannot be run alone{}\n", options.out,
-             result.measured, result.known, result.unmeasured,
+  fmt::print("{}: {} measured, {} known before, {} that cannot be run alone{}\n", options.out,
+             counted(result.measured, "operator"), result.known, result.unmeasured,
              result.complete ? "" : "; not complete, the same command goes on");
   print_reasons(result);
   if (options.json)
@@ -97,7 +99,7 @@ void run(Options options) {
     Progress progress("reach", std::ssize(options.models), "models", progress_style(options.quiet));
     operators = operators_of(options, progress);
   }
-  if (options.reach.stop.requested()) throw InputError("interrupted before all operators were known");
+  if (options.reach.stop.requested()) throw Interrupted("interrupted before all operators were known");
   if (options.list) {
     write_list(operators, options.out);
   } else {
@@ -110,9 +112,10 @@ void run(Options options) {
 void register_profile(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "profile", "Measure every operator that rewriting can reach: MODEL... -> cost table");
+      "profile", with_examples("Measure every operator that rewriting can reach: MODEL... -> cost table",
+                               {"profile model.onnx --search-depth 1 -o cpu.h5"}));
   command->add_option("MODEL", options->models, "ONNX models");
-  command->add_option("--out", options->out, "The cost table, gone on with where it is there; or the list");
+  command->add_option("-o,--out", options->out, "The cost table, gone on with where it is there; or the list");
   command->add_option("--cost", options->cost, "Where to measure: " + known_machines())
       ->capture_default_str();
   command->add_option("--search-depth", options->reach.depth,

@@ -5,12 +5,14 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/rulekit/prove/prove.h"
 #include "core/rulekit/taso/export.h"
 #include "core/rulekit/taso/import.h"
 #include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 #include "tools/command.h"
+#include "tools/help.h"
 
 namespace reverie {
 namespace {
@@ -111,8 +113,8 @@ void export_rules(const Arguments& arguments) {
   } else {
     for (const auto& [name, reason] : result.left_out)
       fmt::print("left out  {}: {}\n", name, reason);
-    fmt::print("{} rules written to {}, {} that the format cannot express left out\n",
-               result.rules.size(), arguments.out, result.left_out.size());
+    fmt::print("{} written to {}, {} that the format cannot express left out\n",
+               counted(result.rules.size(), "rule"), arguments.out, result.left_out.size());
   }
   if (result.rules.empty())
     throw InputError("the format can express none of the rules; '{}' is not written", arguments.out);
@@ -132,8 +134,8 @@ void list_rules(const Arguments& arguments) {
                        {"examples", pattern.examples.size()}};
     if (arguments.json) list.push_back(line);
     else
-      fmt::print("{:<32} {} operators, {} outputs, {} examples  {}\n", rules.name(i),
-                 pattern.source.size(), pattern.outputs.size(), pattern.examples.size(),
+      fmt::print("{:<32} {}, {}, {}  {}\n", rules.name(i), counted(pattern.source.size(), "operator"),
+                 counted(pattern.outputs.size(), "output"), counted(pattern.examples.size(), "example"),
                  rules[i].origin());
   }
   if (arguments.json) fmt::print("{}\n", Json(list).dump());
@@ -148,7 +150,7 @@ void show_rule(const Arguments& arguments) {
   fmt::print("{}\n", rules[rule].text());
 }
 
-CLI::App* add_command(CLI::App& group, const char* name, const char* help,
+CLI::App* add_command(CLI::App& group, const char* name, const std::string& help,
                       const std::shared_ptr<Arguments>& arguments,
                       void (*run)(const Arguments&)) {
   CLI::App* command = group.add_subcommand(name, help);
@@ -163,14 +165,17 @@ void add_rule_file(CLI::App& command, Arguments& arguments) {
 }  // namespace
 
 void register_rules(CLI::App& app) {
-  CLI::App* group = app.add_subcommand("rules", "Import, generate, compare, list, show, apply, verify and export substitutions");
+  CLI::App* group = app.add_subcommand(
+      "rules", with_examples("Import, generate, compare, list, show, apply, verify and export substitutions",
+                     {"rules list", "rules show conv_batchnorm", "help rules apply"}));
   group->require_subcommand(1);
   const auto arguments = std::make_shared<Arguments>();
 
   CLI::App* import = add_command(
-      *group, "import", "Read TASO's protobuf rules, verify and write them", arguments, import_rules);
+      *group, "import", with_examples("Read TASO's protobuf rules, verify and write them",
+                               {"rules import graph_subst.pb -o taso.rules"}), arguments, import_rules);
   import->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
-  import->add_option("--out", arguments->out, "Rule file to write")->required();
+  import->add_option("-o,--out", arguments->out, "Rule file to write")->required();
   import->add_option("--prefix", arguments->import.prefix, "Of the rules' names")
       ->capture_default_str();
   import->add_option("--shapes", arguments->import.shapes, "Assignments of shapes to compare on")
@@ -179,20 +184,21 @@ void register_rules(CLI::App& app) {
   import->add_flag("--strict", arguments->import.strict,
                    "Refuse what holds only under a condition that the file does not state");
 
-  CLI::App* exporting = add_command(*group, "export", "Write rules in TASO's protobuf format",
+  CLI::App* exporting = add_command(*group, "export", with_examples("Write rules in TASO's protobuf format",
+                                                  {"rules export taso.rules -o rules.pb"}),
                                     arguments, export_rules);
   add_rule_file(*exporting, *arguments);
-  exporting->add_option("--out", arguments->out, "File to write")->required();
+  exporting->add_option("-o,--out", arguments->out, "File to write")->required();
 
   register_rules_generate(*group);
   register_rules_verify(*group);
   register_rules_compare(*group);
   register_rules_apply(*group);
 
-  CLI::App* list = add_command(*group, "list", "Names and sizes of rules", arguments, list_rules);
+  CLI::App* list = add_command(*group, "list", with_examples("Names and sizes of rules", {"rules list", "rules list my.rules"}), arguments, list_rules);
   add_rule_file(*list, *arguments);
 
-  CLI::App* show = add_command(*group, "show", "The text of a rule", arguments, show_rule);
+  CLI::App* show = add_command(*group, "show", with_examples("The text of a rule", {"rules show conv_batchnorm"}), arguments, show_rule);
   show->add_option("NAME", arguments->name, "The rule")->required();
   add_rule_file(*show, *arguments);
 

@@ -3,13 +3,16 @@
 #include <memory>
 
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/exec/compare.h"
 #include "core/onnx/import.h"
 #include "core/rules/apply_everywhere.h"
 #include "tools/command.h"
 #include "tools/extents.h"
+#include "tools/help.h"
 #include "tools/inputs.h"
 #include "tools/rewritten.h"
+#include "tools/streams.h"
 
 namespace reverie {
 namespace {
@@ -47,9 +50,9 @@ void print(const RuleSet& rules, const Applied& applied, const Arguments& argume
 void tell_end(const Applied& applied, const ApplyLimits& limits) {
   if (applied.end == Applied::End::kNoMatch) return;
   const bool rounds = applied.end == Applied::End::kRounds;
-  fmt::print(stderr, "ended after {} {}; {} matches are left (--{} N goes on)\n",
-             rounds ? limits.rounds : limits.nodes, rounds ? "rounds" : "nodes", applied.matches_left,
-             rounds ? "rounds" : "max-nodes");
+  fmt::print(stderr, "ended after {}; {} left (--{} N goes on)\n",
+             counted(rounds ? limits.rounds : limits.nodes, rounds ? "round" : "node"),
+             counted(applied.matches_left, "match is", "matches are"), rounds ? "rounds" : "max-nodes");
 }
 
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
@@ -60,8 +63,8 @@ void verify_and_write(const Arguments& arguments, const ImportedModel& model, co
 
 void apply(const Arguments& arguments) {
   const auto rules = std::make_shared<const RuleSet>(rules_of(arguments));
-  const ImportedModel model =
-      import_to_rewrite(arguments.model, arguments.extents, arguments.fix_shapes);
+  const ImportedModel model = import_to_rewrite(
+      arguments.model, with_extents(arguments.extents, arguments.given), arguments.fix_shapes);
   RewriteState state(model.graph, rules, make_cost_model("roofline:cpu"));
   const Applied applied = apply_everywhere(state, arguments.limits);
   tell_end(applied, arguments.limits);
@@ -75,14 +78,16 @@ void register_rules_apply(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->verify.inputs = 1;
   CLI::App* command = group.add_subcommand(
-      "apply", "Apply rules to a model wherever they match, whatever that costs, until none does");
-  command->add_option("MODEL", arguments->model, "ONNX model")->required();
+      "apply", with_examples("Apply rules to a model wherever they match, whatever that costs, until none does",
+                             {"rules apply model.onnx conv_relu -o new.onnx"}));
+  takes_standard_input(command->add_option("MODEL", arguments->model, "ONNX model; -: standard input")->required());
   command->add_option("NAME", arguments->names, "Rules, in this order; without names all");
   command->add_option("--rules", arguments->files,
                       "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
       ->type_name("FILE")->expected(1)->take_all();
   add_extent_options(*command, arguments->extents);
-  command->add_option("--out", arguments->out, "Where to write the result; it must agree with the model");
+  takes_standard_output(command->add_option(
+      "-o,--out", arguments->out, "Where to write the result, which must agree with the model; -: standard output"));
   command->add_flag("--fix-shapes", arguments->fix_shapes,
                     "Write it too where a symbolic dimension is replaced by its extent");
   add_input_options(*command, arguments->given);

@@ -8,10 +8,12 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/progress.h"
+#include "core/base/words.h"
 #include "core/rulekit/taso/compare.h"
 #include "core/rules/rule.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/help.h"
 
 namespace reverie {
 namespace {
@@ -83,8 +85,8 @@ void compare(const Arguments& arguments) {
     line["rules"] = list;
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print("{} rules against a library of {}: {} contained, {} derived, {} missing, {} refused\n",
-               outcomes.size(), library->size(), count[CompareStatus::kContained],
+    fmt::print("{} against a library of {}: {} contained, {} derived, {} missing, {} refused\n",
+               counted(outcomes.size(), "rule"), library->size(), count[CompareStatus::kContained],
                count[CompareStatus::kDerived], count[CompareStatus::kMissing],
                count[CompareStatus::kRefused]);
   }
@@ -98,7 +100,8 @@ void compare(const Arguments& arguments) {
 void register_rules_compare(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = group.add_subcommand(
-      "compare", "Which of TASO's protobuf rules a library holds, or leads to, by a stated chain");
+      "compare", with_examples("Which of TASO's protobuf rules a library holds, or leads to, by a stated chain",
+                               {"rules compare graph_subst.pb --rules generated"}));
   CompareRulesOptions& options = arguments->options;
   command->add_option("FILE", arguments->file, "File in TASO's format (graph_subst.pb)")->required();
   arguments->libraries = {"builtin"};

@@ -8,10 +8,12 @@
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
+#include "core/base/words.h"
 #include "core/rulekit/generate/generate.h"
 #include "core/rulekit/taso/translate.h"
 #include "tools/command.h"
 #include "tools/common.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
 #include "tools/rule_tester.h"
 
@@ -86,11 +88,12 @@ void print_result(const Arguments& arguments, const GenerateCounts& counts, size
     fmt::print("{}\n", line.dump());
     return;
   }
-  fmt::print("{} graphs with {} distinct values; {} pairs, of which {} renamed, {} follow, {} unequal "
-             "elsewhere, {} repeated; {} identities kept\n",
-             counts.graphs, counts.values, counts.pairs, counts.renamed, counts.follows,
-             counts.unequal, counts.repeated, counts.identities);
-  fmt::print("{} rules: {} written to {}, {} refused (listed there)\n", rules, written.accepted,
+  fmt::print("{} with {}; {}, of which {} renamed, {} follow, {} unequal "
+             "elsewhere, {} repeated; {} kept\n",
+             counted(counts.graphs, "graph"), counted(counts.values, "distinct value"),
+             counted(counts.pairs, "pair"), counts.renamed, counts.follows, counts.unequal, counts.repeated,
+             counted(counts.identities, "identity", "identities"));
+  fmt::print("{}: {} written to {}, {} refused (listed there)\n", counted(rules, "rule"), written.accepted,
              arguments.out, written.refused);
 }
 
@@ -109,7 +112,7 @@ void generate(const Arguments& arguments) {
                                                   int64_t total) { stages->update(what, done, total); });
   stages.reset();
   if (!result.complete)
-    throw InputError("stopped before the end; '{}' is not written{}", arguments.out,
+    throw Interrupted("stopped before the end; '{}' is not written{}", arguments.out,
                      arguments.options.checkpoint.empty()
                          ? ""
                          : fmt::format(" (the same command goes on from '{}')",
@@ -124,9 +127,10 @@ void generate(const Arguments& arguments) {
 void register_rules_generate(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command = group.add_subcommand(
-      "generate", "Find rules: enumerate small graphs and keep those that compute the same");
+      "generate", with_examples("Find rules: enumerate small graphs and keep those that compute the same",
+                                {"rules generate --depth 2 --operators taso -o found.rules"}));
   GenerateOptions& options = arguments->options;
-  command->add_option("--out", arguments->out, "Rule file to write")->required();
+  command->add_option("-o,--out", arguments->out, "Rule file to write")->required();
   command->add_option("--depth", options.depth, "Most operators of a graph, 1 to 4")
       ->capture_default_str();
   command->add_option("--operators", options.operators,

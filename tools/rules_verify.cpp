@@ -7,12 +7,14 @@
 #include "core/base/files.h"
 #include "core/base/json.h"
 #include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "core/rulekit/prove/prove.h"
 #include "core/rulekit/verify/example_check.h"
 #include "core/rulekit/verify/write_proofs.h"
 #include "core/rules/pattern.h"
 #include "core/rules/rule.h"
 #include "tools/command.h"
+#include "tools/help.h"
 
 namespace reverie {
 namespace {
@@ -131,7 +133,7 @@ void verify(const Arguments& arguments) {
                             {"axioms", totals.axioms}, {"rules", list}}
                            .dump());
   else print(totals);
-  if (totals.failed > 0) throw InputError("{} of {} rules fail", totals.failed, totals.rules);
+  if (totals.failed > 0) throw InputError("{} of {} failed", totals.failed, counted(totals.rules, "rule"));
   if (arguments.write)
     write_file(arguments.file, with_proofs(read_file(arguments.file), arguments.file, proofs));
 }
@@ -141,7 +143,9 @@ void verify(const Arguments& arguments) {
 void register_rules_verify(CLI::App& group) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      group.add_subcommand("verify", "Run both sides of rules, prove them and check stated proofs");
+      group.add_subcommand("verify", with_examples(
+                                          "Run both sides of rules, prove them and check stated proofs",
+                                          {"rules verify my.rules"}));
   command->add_option("FILE", arguments->file, "Rule file; without it the built-in rules");
   command->add_option("--draws", arguments->draws, "Sets of random inputs for each example")
       ->check(CLI::Range(1, 10000))->capture_default_str();

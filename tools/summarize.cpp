@@ -7,6 +7,7 @@
 #include "core/report/curves.h"
 #include "core/report/summary.h"
 #include "tools/command.h"
+#include "tools/help.h"
 
 namespace reverie {
 namespace {
@@ -95,7 +96,9 @@ void add_plot_options(CLI::App& command, Options& options) {
 void register_summarize(CLI::App& app) {
   auto options = std::make_shared<Options>();
   SummaryOptions& summary = options->summary;
-  CLI::App* command = app.add_subcommand("summarize", "Tables and curves from the runs of an experiment");
+  CLI::App* command = app.add_subcommand(
+      "summarize", with_examples("Tables and curves from the runs of an experiment",
+                                 {"summarize runs.jsonl --metric improvement_percent --versus greedy"}));
   command->add_option("RESULTS", options->files, "JSON or JSON lines, or these packed by gzip (.gz), see experiments/README.md")->required();
   command->add_option("--metric", options->metrics,
                       "Fields that are compared, each in tables of its own; a plot has them side by side")
@@ -122,7 +125,7 @@ void register_summarize(CLI::App& app) {
                       "Print the rank correlation of two fields over all runs, nothing else")
       ->type_name("X Y")->expected(2);
   add_plot_options(*command, *options);
-  command->add_option("--out", options->out, "Write the tables there too")->type_name("FILE.md");
+  command->add_option("-o,--out", options->out, "Write the tables there too")->type_name("FILE.md");
   command->add_flag("--json", options->json, "One line of JSON a metric at the end");
   command->callback([options] { run(*options); });
 }

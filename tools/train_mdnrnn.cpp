@@ -7,7 +7,9 @@
 #include "core/base/run_directory.h"
 #include "env/translated.h"
 #include "tools/command.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 #include "tools/training.h"
 #include "worldmodel/batch/rollout_episodes.h"
 #include "worldmodel/encoder/latent_cache.h"
@@ -102,7 +104,9 @@ void run(const Options& options) {
 void register_train_mdnrnn(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("train_mdnrnn", "Train M: what an action does, in latent space");
+      app.add_subcommand(
+      "train_mdnrnn", with_examples(what_of("train_mdnrnn"),
+                     {"train_mdnrnn rollouts --encoder encoder/encoder.pt -o world"}));
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--encoder", options->encoder, "encoder.pt of train_vae");
   command->add_option("--from", options->from,

@@ -4,7 +4,9 @@
 
 #include "core/base/run_directory.h"
 #include "tools/command.h"
+#include "tools/help.h"
 #include "tools/interrupt.h"
+#include "tools/learning.h"
 #include "tools/training.h"
 #include "worldmodel/batch/rollout_episodes.h"
 
@@ -54,7 +56,9 @@ void run(const Options& options) {
 
 void register_train_vae(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("train_vae", "Train V: from graphs to latents");
+  CLI::App* command = app.add_subcommand(
+      "train_vae", with_examples(what_of("train_vae"),
+                     {"train_vae rollouts -o encoder --set vae.epochs=10"}));
   command->add_option("ROLLOUTS", options->rollouts, "Directory that collect wrote")->required();
   command->add_option("--device", options->device, "Where to compute: cpu, cuda, cuda:1");
   add_threads_option(*command);

@@ -4,7 +4,11 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+
+#include "core/base/error.h"
 
 namespace reverie {
 namespace {
@@ -20,7 +24,7 @@ void keep_freed_memory() {
 #endif
 }
 
-void restart(const BlasSettings& settings, char** argv) {
+void set_environment(const BlasSettings& settings) {
   const auto set = [](const char* name, const std::string& value) {
     if (!value.empty()) setenv(name, value.c_str(), 1);
   };
@@ -28,14 +32,17 @@ void restart(const BlasSettings& settings, char** argv) {
   set("ATEN_CPU_CAPABILITY", settings.capability);
   set("OMP_WAIT_POLICY", settings.wait_policy);
   setenv(kRestarted, "1", 1);
-  execv("/proc/self/exe", argv);
 }
 
 }  // namespace
 
 BlasProbe probe_blas() {
   BlasProbe probe;
-  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_get_corename"))
+  const char* const kName = "openblas_get_corename";
+  void* symbol = dlsym(RTLD_DEFAULT, kName);
+  if (symbol == nullptr)
+    if (void* blas = dlopen("libblas.so.3", RTLD_LAZY | RTLD_LOCAL)) symbol = dlsym(blas, kName);
+  if (symbol != nullptr)
     probe.core_name = reinterpret_cast<char* (*)()>(symbol)();
 #if defined(__x86_64__)
   probe.avx2 = __builtin_cpu_supports("avx2");
@@ -66,8 +73,17 @@ BlasSettings better_settings(const BlasProbe& probe) {
 
 void start_fast(char** argv) {
   const BlasSettings settings = better_settings(probe_blas());
-  if (!settings.empty() && std::getenv(kRestarted) == nullptr) restart(settings, argv);
+  if (!settings.empty() && std::getenv(kRestarted) == nullptr) {
+    set_environment(settings);
+    execv("/proc/self/exe", argv);
+  }
   keep_freed_memory();
+}
+
+void become(const std::string& program, char** argv) {
+  set_environment(better_settings(probe_blas()));
+  execv(program.c_str(), argv);
+  throw InputError("{}: cannot be run: {}", program, std::strerror(errno));
 }
 
 void return_large_blocks() {

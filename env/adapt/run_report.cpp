@@ -29,15 +29,18 @@ std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
 std::string result_sentence(const RunReport& report) {
   const size_t counted =
       std::min(report.end().curve.size(), static_cast<size_t>(report.final_epochs));
-  return fmt::format(
+  std::string text = fmt::format(
       "Accuracy {} %, the mean of the last {} of {} epochs; at the first decision it was {} %.",
       percent(report.accuracy()), counted, report.end().curve.size(),
       percent(mean_accuracy(report.stops.front().curve, report.final_epochs)));
+  if (report.unchanged)
+    text += fmt::format(" The same run without a change reached {} %.", percent(*report.unchanged));
+  return text;
 }
 
 std::string setting_sentence(const RunReport& report) {
-  return fmt::format("Budget: {}. Decisions by {}, seed {}.", report.budget, report.method,
-                     report.seed);
+  return fmt::format("Budget: {}. Decisions by {}, seed {}. The network was {}.", report.budget, report.method,
+                     report.seed, images_text(report.images));
 }
 
 std::string check_sentence(const RunReport& report) {
@@ -172,6 +175,12 @@ Json json_report(const RunReport& report) {
           {"budget", report.budget},
           {"accuracy", report.accuracy()},
           {"final_epochs", report.final_epochs},
+          {"unchanged_accuracy", report.unchanged ? Json(*report.unchanged) : Json()},
+          {"images",
+           {{"train", report.images.train},
+            {"test", report.images.test},
+            {"all_train", report.images.all_train},
+            {"all_test", report.images.all_test}}},
           {"start", size_json(report.stops.front().network)},
           {"end", size_json(report.end().network)},
           {"decisions", decisions},
@@ -180,6 +189,11 @@ Json json_report(const RunReport& report) {
 }
 
 }  // namespace
+
+std::string images_text(const ImageCounts& images) {
+  return fmt::format("trained on {} of {} images, accuracy on {} of {}", images.train, images.all_train, images.test,
+                     images.all_test);
+}
 
 double RunReport::accuracy() const { return mean_accuracy(end().curve, final_epochs); }
 

@@ -17,6 +17,12 @@ struct NetworkCheck {
 };
 inline constexpr double kOnnxTolerance = 1e-4;
 
+/// Images that are taken, and that there are.
+struct ImageCounts {
+  int train = 0, test = 0;
+  int all_train = 0, all_test = 0;
+};
+
 /// A job of real training, which can stop after any epoch and go on later.
 class RealJob : public TrainingJob {
  public:
@@ -60,6 +66,7 @@ class TrainingSource : public JobSource {
   /// One that was saved. InputError, one line, where the file is none, is damaged, or is of another
   /// network, data or configuration.
   virtual std::unique_ptr<RealJob> load(const std::string& path) const = 0;
+  virtual ImageCounts images() const = 0;
 };
 
 /// Loads the images. InputError, one line, where they do not fit, settings contradict each other or

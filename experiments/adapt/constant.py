@@ -30,7 +30,7 @@ def adapt(network, settings, *words):
     """What `reverie adapt` says of a run in the tables' scenario."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        command = [REVERIE, "adapt", network, "--config", HERE / "tables/scenario.yaml", *words]
+        command = [REVERIE, "adapt", network, "--config", HERE / "tables/scenario.yaml", "--no-baseline", *words]
         for setting in settings.items():
             command += ["--set", "adapt.train.%s=%s" % setting]
         done = subprocess.run([*command, "--out", out, "--quiet", "--json"], check=True,

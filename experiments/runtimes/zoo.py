@@ -71,12 +71,11 @@ def run_child(command):
 
 def untouched(model):
     """Nodes that are carried through, and all nodes, as `reverie inspect` counts them."""
-    status, out, *_ = run_child([REVERIE, "inspect", str(model)])
-    for line in out.splitlines() if status == 0 else []:
-        if line.startswith("nodes "):
-            words = line.replace("(", "").split()
-            return int(words[2]), int(words[1])
-    return None, None
+    status, out, *_ = run_child([REVERIE, "inspect", str(model), "--json"])
+    if status != 0:
+        return None, None
+    told = json.loads(out)
+    return told["opaque_nodes"], told["work_nodes"]
 
 
 def relative_error(one, other):

@@ -14,7 +14,7 @@ expect() {  # METHOD WORDS...: parts of the line of JSON
 expect nothing '"decisions":"go on, go on"' '"accuracy":40.0' '"rank":4' '"sequences":4'
 expect exhaustive '"decisions":"deepen a, go on"' '"rank":1' '"regret":0.0' '"episodes":4' '"mean_accuracy":55.0'
 expect 'fixed:go on,deepen a' '"decisions":"go on, deepen a"' '"rank":3' '"accuracy":50.0'
-expect early '"decisions":"deepen a, deepen a"' '"rank":2'
+expect early '"unchanged_accuracy":40.0' '"decisions":"deepen a, deepen a"' '"rank":2'
 expect random '"episodes":1'
 
 refused() {  # WORDS ARGUMENT...
@@ -22,7 +22,7 @@ refused() {  # WORDS ARGUMENT...
   [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] && grep -qF -- "$1" err || fails "${*:2}: $(cat err)"
 }
 refused "no method 'greedy'" table.json --method greedy
-refused "'deepen: end' is not offered" table.json --method 'fixed:deepen end,go on'
+refused "'deepen end' is not offered" table.json --method 'fixed:deepen end,go on'
 refused "'deepen' is no decision" table.json --method fixed:deepen
 refused 'no.json' no.json --method nothing
 

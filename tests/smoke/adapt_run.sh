@@ -56,7 +56,13 @@ grep -q 'deepen a at 0.001' rows || fails "no decision in the rows: $(cat rows)"
 for file in config.yaml network.onnx network.yaml report.json report.md report.html; do
   [[ -s whole/$file ]] || fails "$file is missing"
 done
-[[ -e whole/state/epoch.job ]] && fails "it kept the file of an epoch"
+grep -qE 'trained on 960 of 960 images, accuracy on 160 of 160' out || fails "its images: $(cat out)"
+grep -q '<svg' whole/report.html && grep -q 'The same run without a change reached' whole/report.html ||
+  fails "the page does not say what no change reaches"
+"$reverie" adapt network.yaml --method nothing "${few[@]}" --data data --budget 40 --out unchanged --json --quiet >same
+[[ $(grep -o '"unchanged_accuracy":[0-9.]*' <(tail -1 out) | cut -d: -f2) == \
+   $(grep -o '"accuracy":[0-9.]*' <(tail -1 same) | cut -d: -f2) ]] || fails "no change reaches otherwise: $(cat out same)"
+[[ -e whole/state/epoch.job || -e whole/state/unchanged/epoch.job ]] && fails "it kept the file of an epoch"
 grep -q '<svg' whole/report.html || fails "the page has no curve"
 grep -q 'deepen a at 0.001' whole/report.html || fails "the page has no decisions"
 grep -qE 'NaN|nan|\binf\b' whole/report.md whole/report.html && fails "a figure is none"
@@ -91,7 +97,7 @@ source "$root/tests/support/interrupt.sh"
 process=$!
 interrupt "$reverie" $process || fails "it cannot be interrupted"
 wait $process
-[[ $? -eq 2 ]] && grep -q -- '--resume goes on' err || fails "an interrupt: $(cat err)"
+[[ $? -eq 130 ]] && grep -q -- '--resume goes on' err || fails "an interrupt: $(cat err)"
 
 "$reverie" inspect whole/network.onnx >out 2>err || fails "inspect: $(cat err)"
 "$reverie" optimize whole/network.onnx --out better.onnx >out 2>err || fails "optimize: $(cat err)"

@@ -18,7 +18,7 @@ head -1 one.rules | grep -q -- '--depth 2 --operators matmul,add,relu,concat,spl
 job=$!
 interrupt "$reverie" $job || fails "the program does not catch an interrupt"
 wait $job
-[[ $? -eq 2 && $(wc -l <err) -eq 1 ]] || fails "an interrupt ends with one line: $(cat err)"
+[[ $? -eq 130 && $(wc -l <err) -eq 1 ]] || fails "an interrupt ends with one line: $(cat err)"
 [[ ! -e four.rules ]] || fails "an interrupted run left its result"
 [[ -s state ]] || fails "an interrupted run left no checkpoint"
 "$reverie" rules generate --quiet --depth 4 --operators matmul --checkpoint state --out x.rules 2>err &&

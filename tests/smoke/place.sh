@@ -56,12 +56,31 @@ if [[ ${2-} == ON ]]; then
   refused "cut.pt: is no file of a placement learner" graph.json --devices 2xv100-nvlink --method cut.pt
 fi
 
-# Too little memory is told, and no error.
+# Too little memory is told in a sentence, with status 1.
 cat >small.yaml <<'YAML'
 devices: [{name: gpu, kind: v100, count: 2, memory: 1KiB}]
 links: [{between: [gpu, gpu], latency: 5us, bandwidth: 150GB/s}]
 YAML
-[[ $(placed --devices small.yaml) == *'"feasible":false'* ]] || fails "memory: $(placed --devices small.yaml)"
+"$reverie" place graph.json --time-limit 0.2 --json --devices small.yaml --out tight >out 2>err
+[[ $? -eq 1 && $(wc -l <err) -eq 1 ]] && grep -q 'no method found a placement that fits into memory' err &&
+  grep -q '"feasible":false' out && [[ -s tight/placement.json ]] || fails "memory: $(cat out err)"
+"$reverie" place graph.json --time-limit 0.2 --peak-memory --devices 2xv100-nvlink >out 2>err &&
+  grep -q 'with any placement a device needs at least 0.0 MiB' out || fails "the bound of memory: $(cat out err)"
+
+# The graph of a model as a file; a graph that names its devices.
+"$reverie" place model.onnx --devices 2xv100-nvlink --method one_device --graph-out written.json --json --quiet >one &&
+  "$reverie" place written.json --devices 2xv100-nvlink --method one_device --json --quiet >two || fails "--graph-out"
+[[ $(grep -o '"makespan_ms":[0-9.]*' one | tail -1) == $(grep -o '"makespan_ms":[0-9.]*' two | tail -1) ]] ||
+  fails "the written graph has another makespan: $(cat one two)"
+sed 's/"name": "chains",/"name": "chains", "devices": [{"name": "a", "kind": "v100"}, {"name": "b", "kind": "cpu"}],/' \
+  graph.json >whole.json
+"$reverie" place whole.json --method one_device --json --quiet >out 2>err && grep -q '"makespan_ms":0.04' out ||
+  fails "devices in the graph: $(cat out err)"
+"$reverie" place - --method one_device --json --quiet <whole.json >out 2>err && grep -q '"makespan_ms":0.04' out ||
+  fails "from standard input: $(cat out err)"
+refused 'name the devices by --devices: a YAML file, or 2xv100-nvlink' graph.json
+sed 's/persistent_bytes/persistant_bytes/' graph.json >misspelt.json
+refused "misspelt.json: node 0: unknown key 'persistant_bytes'" misspelt.json --devices 2xv100-nvlink
 
 # Judged by runs on this machine.
 "$reverie" place model.onnx --devices cores:1 --measure --method one_device,random --evaluations 2 \
@@ -72,7 +91,7 @@ refused "exact judges placements by the simulator" model.onnx --devices cores:1 
 
 refused "'chains' has no costs on devices of kind 'h100'; it knows cpu, v100" graph.json --devices 8xh100
 refused "none.json" none.json --devices 8xh100
-refused "none.yaml" graph.json --devices none.yaml
+refused "none.yaml: there is no such file; built in are 2xv100-nvlink" graph.json --devices none.yaml
 sed 's/"from": 2, "to": 3/"from": 1, "to": 0/' graph.json >cycle.json
 refused "cycle.json: 'chains' has a cycle" cycle.json --devices 2xv100-nvlink
 refused "no method 'magic'" graph.json --devices 2xv100-nvlink --method magic

@@ -193,6 +193,8 @@ uint64_t ImageData::fingerprint() const {
 ImageData load_images(const std::string& folder, const BlockShape& shape, int classes,
                       const ImageSelection& selection) {
   ImageData data = read_all(folder, shape, classes);
+  data.all_train = data.train.count();
+  data.all_test = data.test.count();
   const Rng rng(selection.seed);
   with_context(folder, [&] {
     data.train =

@@ -20,6 +20,7 @@ struct ImageData {
   BlockShape shape;
   int classes = 0;
   LabelledImages train, test;
+  int all_train = 0, all_test = 0;  ///< images that there are, where not all are taken
 
   /// Of everything in it.
   uint64_t fingerprint() const;

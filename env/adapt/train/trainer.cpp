@@ -70,6 +70,7 @@ TrainingSetup::TrainingSetup(const Network& network, const TrainingConfig& confi
       config(config),
       train(data.train, data.shape),
       test(data.test, data.shape),
+      images{data.train.count(), data.test.count(), data.all_train, data.all_test},
       fingerprint(fingerprint_of(network, config, data)) {}
 
 torch::Tensor inputs_of(const torch::Tensor& pixels) {

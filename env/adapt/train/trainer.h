@@ -31,6 +31,7 @@ struct TrainingSetup {
   Network network;
   TrainingConfig config;
   ImageTensors train, test;
+  ImageCounts images;
   uint64_t fingerprint;  ///< of all three, but for the name of the data's folder
 };
 

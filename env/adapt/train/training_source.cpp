@@ -71,6 +71,7 @@ class LibTorchSource : public TrainingSource {
   std::unique_ptr<RealJob> load(const std::string& path) const override {
     return TrainerJob::load(setup_, path);
   }
+  ImageCounts images() const override { return setup_->images; }
 
  private:
   void train_to_first() const {

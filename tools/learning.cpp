@@ -1,0 +1,51 @@
+#include "tools/learning.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/fast_start.h"
+#include "tools/streams.h"
+
+namespace reverie {
+namespace {
+
+std::vector<std::string>& arguments() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+/// "reverie-learning" in the folder of this program, whatever links lead there.
+std::string learning_program() {
+  std::error_code unknown;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  return own.filename() == "reverie-learning" ? "" : (own.parent_path() / "reverie-learning").string();
+}
+
+}  // namespace
+
+const char* what_of(const std::string& command) {
+  const auto* found = std::ranges::find(kLearningCommands, command, &LearningCommand::name);
+  REVERIE_CHECK(found != kLearningCommands.end());
+  return found->what;
+}
+
+void remember_arguments(int argc, char** argv) { arguments().assign(argv, argv + argc); }
+
+bool has_learning_program() {
+  std::error_code unknown;
+  return std::filesystem::exists(learning_program(), unknown);
+}
+
+void leave_to_learning_program(const std::string& what) {
+  if (!has_learning_program())
+    throw InputError("{} needs LibTorch, and reverie-learning, the part that has it, is not beside this program", what);
+  undo_streams();
+  std::vector<char*> argv;
+  for (std::string& argument : arguments()) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  become(learning_program(), argv.data());
+}
+
+}  // namespace reverie
