@@ -97,7 +97,7 @@ void run(std::vector<std::string> words) {
   const int argc = static_cast<int>(words.size());
   remember_arguments(argc, argv.data());
   app.parse_complete_callback([&] {
-    start_fast(argv.data());
+    if (!app.got_subcommand("version")) start_fast(argv.data());
     begin_streams();
   });
   try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/processor.h"
+#include "core/base/words.h"
 #include "core/cost/machine.h"
 #include "core/cost/single_operator.h"
 #include "core/cost/work.h"
@@ -41,7 +42,7 @@ class Cpu : public Machine {
     return threads == 1 ? "cpu" : fmt::format("cpu:{}", threads);
   }
   MachineInfo info() override {
-    return {.device = fmt::format("{}, {} threads", cpu_model(), cpu_threads(threads_)),
+    return {.device = fmt::format("{}, {}", cpu_model(), counted(cpu_threads(threads_), "thread")),
             .library = cpu_library(),
             .driver = {}};
   }

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/base/statistics.h"
+#include "core/base/words.h"
 #include "core/cost/weighted_costs.h"
 
 namespace reverie {
@@ -255,7 +256,7 @@ class FittedCost::Fit {
 FittedCost::FittedCost(std::shared_ptr<CostModel> prior, std::span<const TimedGraph> measured)
     : fit_(std::make_shared<Fit>(std::move(prior), measured)),
       mean_(std::make_shared<WeightedCosts>(
-          fmt::format("{} fitted to {} measurements", fit_->prior()->name(), fit_->size()),
+          fmt::format("{} fitted to {}", fit_->prior()->name(), counted(fit_->size(), "measurement")),
           fit_->prior(), fit_->scale(), fit_->small(), fit_->mean_weights(),
           [](const std::string&) { return 0.0; })) {}
 

@@ -458,7 +458,7 @@ void Importer::warn_of_defaults() {
   names.resize(names.size() - others);
   warnings_.push_back(fmt::format(
       "inputs with a default value become constants and can no longer be given: {}{}", fmt::join(names, ", "),
-      others > 0 ? fmt::format(" and {} others", others) : ""));
+      others > 0 ? fmt::format(" and {} other{}", others, others == 1 ? "" : "s") : ""));
 }
 
 }  // namespace reverie::proto

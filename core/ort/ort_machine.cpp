@@ -7,6 +7,7 @@
 #include "core/base/processor.h"
 #include "core/base/random.h"
 #include "core/base/scratch_folder.h"
+#include "core/base/words.h"
 #include "core/cost/single_operator.h"
 #include "core/exec/draw.h"
 #include "core/onnx/export.h"
@@ -76,7 +77,7 @@ std::string OrtMachine::name() const {
 }
 
 MachineInfo OrtMachine::info() {
-  return {.device = fmt::format("{}, {} threads", cpu_model(), options_.threads),
+  return {.device = fmt::format("{}, {}", cpu_model(), counted(options_.threads, "thread")),
           .library = fmt::format("onnxruntime {}, its optimizer {}", worker()->version(),
                                  options_.optimize ? "on" : kOff),
           .driver = {}};

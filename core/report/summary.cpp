@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/base/words.h"
 
 namespace reverie {
 namespace {
@@ -190,8 +191,8 @@ std::string correlation_line(const std::vector<FlatRun>& runs, const std::string
     xs.push_back(run.number(x));
     ys.push_back(run.number(y));
   }
-  return fmt::format("Rank correlation (Spearman) of {} and {}: {:.3f} over {} runs", x, y,
-                     spearman(xs, ys), runs.size());
+  return fmt::format("Rank correlation (Spearman) of {} and {}: {:.3f} over {}", x, y,
+                     spearman(xs, ys), counted(runs.size(), "run"));
 }
 
 }  // namespace reverie

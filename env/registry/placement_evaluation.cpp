@@ -51,7 +51,7 @@ class PlacementCase : public EvaluationCase {
       if (method.suits(graph_) && (method.measures || !measure_))
         all.push_back(
             {.name = method.name,
-             .budget = method.searches ? fmt::format("{} evaluations", evaluations_) : "",
+             .budget = method.searches ? counted(evaluations_, "evaluation") : "",
              .draws = method.searches,
              .equal_time = false,
              .run = [this, method](const MethodLimits& limits) { return run(method, limits); }});

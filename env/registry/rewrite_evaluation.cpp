@@ -221,11 +221,11 @@ std::vector<EvaluationMethod> RewriteCase::baselines() const {
   EvaluationMethod random = method("random", random_search, options(kUnlimited), kEqualTime);
   random.draws = random.equal_time = true;
   EvaluationMethod list = method("rule list", rule_list_search, options(orders),
-                                 fmt::format("the best of {} orders", orders));
+                                 fmt::format("the best of {}", counted(orders, "order")));
   list.draws = true;
   return {random, method("greedy", greedy_search, options(1), ""), list,
           method("taso", taso_search, options(expansions),
-                 fmt::format("{} expansions", expansions))};
+                 counted(expansions, "expansion"))};
 }
 
 std::optional<EnvCounters> RewriteCase::shared_counters() const {

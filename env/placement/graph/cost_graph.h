@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,7 +52,7 @@ struct CostParts {
 /// other. Immutable.
 class CostGraph {
  public:
-  static constexpr Picoseconds kCannotRun{-1};
+  static constexpr Picoseconds kCannotRun{std::numeric_limits<int64_t>::min()};
 
   /// `costs`: by node and, within it, by kind of device, in the order of
   /// `kinds`; kCannotRun where it cannot run. InputError for a cycle, a negative

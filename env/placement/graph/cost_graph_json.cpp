@@ -123,8 +123,6 @@ std::vector<Picoseconds> times_of(const Json& node, const char* key, const std::
   for (const std::string& kind : kinds) {
     const Json& time = node.at(key).at(kind);
     times.push_back(time.is_null() ? of_null : time_of(time));
-    if (!time.is_null() && times.back() == CostGraph::kCannotRun)
-      throw InputError("'{}' is negative on '{}'", key, kind);
   }
   return times;
 }

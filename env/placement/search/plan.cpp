@@ -11,10 +11,14 @@ Plan::Plan(const Simulator& simulator, double reserve)
     : simulator_(&simulator),
       busy_(static_cast<size_t>(simulator.topology().size())),
       entities_(simulator.graph()),
-      entity_bytes_(static_cast<size_t>(entities_.size())) {
-  for (int node = 0; node < graph().size(); ++node)
-    entity_bytes_[static_cast<size_t>(entities_.of(node))] +=
-        graph().nodes()[static_cast<size_t>(node)].persistent_bytes;
+      entity_bytes_(static_cast<size_t>(entities_.size())),
+      runs_(entity_bytes_.size() * busy_.size(), true) {
+  for (int node = 0; node < graph().size(); ++node) {
+    const auto entity = static_cast<size_t>(entities_.of(node));
+    entity_bytes_[entity] += graph().nodes()[static_cast<size_t>(node)].persistent_bytes;
+    for (size_t device = 0; device < busy_.size(); ++device)
+      if (!simulator.can_run(node, static_cast<int>(device))) runs_[entity * busy_.size() + device] = false;
+  }
   clear(reserve, Transfers::kFree);
 }
 
@@ -46,11 +50,13 @@ const std::vector<int>& Plan::choices(int node) {
     choices_.push_back(entity_device_[entity]);
     return choices_;
   }
-  for (int device = 0; device < simulator_->topology().size(); ++device) {
-    const auto i = static_cast<size_t>(device);
-    if (entity_bytes_[entity] <= limit_[i] - persistent_[i]) choices_.push_back(device);
+  for (const bool must_fit : {true, false}) {
+    for (size_t device = 0; device < busy_.size(); ++device)
+      if (runs_[entity * busy_.size() + device] &&
+          (!must_fit || entity_bytes_[entity] <= limit_[device] - persistent_[device]))
+        choices_.push_back(static_cast<int>(device));
+    if (!choices_.empty()) return choices_;
   }
-  if (!choices_.empty()) return choices_;
   choices_.resize(busy_.size());
   std::iota(choices_.begin(), choices_.end(), 0);
   return choices_;

@@ -27,7 +27,8 @@ class Plan {
   /// persistent.
   void clear(double reserve, Transfers transfers);
 
-  /// Where a node may go: its group's device, else all that have the memory, else all. Valid until
+  /// Where a node may go: its group's device, else all that can run its group and have the memory, else all that can
+  /// run it, else all. Valid until
   /// the next call.
   const std::vector<int>& choices(int node);
   /// When all that a node reads is on a device.
@@ -67,6 +68,7 @@ class Plan {
   std::vector<int64_t> arrived_;  ///< tensor x device; -1: not sent
   PlacementEntities entities_;
   std::vector<int64_t> entity_bytes_;  ///< persistent
+  std::vector<bool> runs_;             ///< entity x device: whether all of it can run there
   std::vector<int> entity_device_;     ///< -1: none of its nodes is put
 };
 
