@@ -105,6 +105,8 @@ void run(std::vector<std::string> words) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw InputError(explained(app, error));
     require_command(app, error);
+    const bool is_whole = error.get_name() == "CallForAllHelp";
+    if (is_whole && has_learning_program()) leave_to_learning_program("--help-all");  // which knows more settings
     return print_help(app, error);
   }
   if (app.get_subcommands().empty()) throw InputError("a command is needed (see reverie --help)");
