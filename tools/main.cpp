@@ -7,6 +7,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -41,12 +42,15 @@ void register_learning_commands(CLI::App& app) {
   register_evaluate(app);
   register_place_learn(app);
 #else
-  if (!has_learning_program()) return register_collect(app);
+  const bool is_there = has_learning_program();
+  if (!is_there) register_collect(app);  // one of its agents alone needs LibTorch
   for (const LearningCommand& command : kLearningCommands) {
+    if (!is_there && command.name == std::string_view("collect")) continue;
     CLI::App* added = app.add_subcommand(command.name, command.what);
     added->set_help_flag();
     added->set_help_all_flag();
     added->prefix_command();
+    if (!is_there) added->group("");  // help does not list it
     added->callback([command] { leave_to_learning_program(command.name); });
   }
 #endif

@@ -8,6 +8,19 @@ source "$root/tests/support/interrupt.sh"
 cmp -s <("$reverie" help) <("$reverie" --help) || fails "help is not --help"
 cmp -s <("$reverie" help rules apply) <("$reverie" rules apply --help) || fails "help of a command in a group"
 
+# LibTorch is left to the program beside it, wherever a link to this one lies.
+ldd "$reverie" | grep -q libtorch && fails "it loads LibTorch"
+cp "$reverie" alone && reverie=$here/alone
+"$reverie" train_vae rollouts --out new >out 2>err
+[[ $? -eq 2 ]] && grep -q 'train_vae needs LibTorch, and reverie-learning' err || fails "alone: $(cat err)"
+reverie=$1
+if [[ ${2-} == ON ]]; then
+  ln -s "$reverie" linked
+  ./linked train_vae nowhere --out new >out 2>err
+  [[ $? -eq 2 && $(wc -l <err) -eq 1 ]] && grep -q nowhere err || fails "by a link: $(cat err)"
+  ./linked optimize --help-all | grep -q 'ppo\.' || fails "--help-all does not show settings of what LibTorch is needed for"
+fi
+
 # Every command shows examples first, of options that it has, and the rest where it is asked for.
 commands=$("$reverie" --help | sed -n '/^Subcommands:/,$s/^  \([a-z_]*\) .*/\1/p')
 [[ $(wc -w <<<"$commands") -ge 11 ]] || fails "commands: $commands"
