@@ -1,6 +1,7 @@
 #include "core/onnx/fitting_extents.h"
 
 #include <iterator>
+#include <set>
 
 namespace reverie::proto {
 namespace {
@@ -21,18 +22,29 @@ std::vector<std::vector<std::string>> groups_of(const Extents& extents) {
   return groups;
 }
 
+/// An extent of 1 fits almost anything and says little about the model, so that it comes last.
+bool flattens(int64_t value, int64_t extent) {
+  constexpr int64_t kFew = 16;
+  return value == 1 && extent > kFew;
+}
+
 std::vector<Extents> candidates(const Extents& extents, const Misfit& misfit) {
   std::vector<int64_t> values = misfit.hints;
   values.insert(values.end(), std::begin(kUsual), std::end(kUsual));
   const auto groups = groups_of(extents);
-  std::vector<Extents> result;
-  for (const int64_t value : values)
+  std::set<int64_t> seen;
+  std::vector<Extents> likely, flat;
+  for (const int64_t value : values) {
+    if (value <= 0 || !seen.insert(value).second) continue;
     for (const auto& symbols : groups) {
       Extents candidate = extents;
       for (const std::string& symbol : symbols) candidate[symbol] = value;
-      if (value > 0 && candidate != extents) result.push_back(std::move(candidate));
+      const bool is_flat = flattens(value, extents.at(symbols.front()));
+      if (candidate != extents) (is_flat ? flat : likely).push_back(std::move(candidate));
     }
-  return result;
+  }
+  likely.insert(likely.end(), flat.begin(), flat.end());
+  return likely;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/onnx/read_model.h"
 
+#include <limits>
 #include <memory>
 
 #include "core/base/error.h"
@@ -37,7 +38,9 @@ void shorten_domains(onnx::ModelProto* model) {
   }
 }
 
-void require_supported_opset(const onnx::ModelProto& model) {
+void require_supported_versions(const onnx::ModelProto& model) {
+  if (model.ir_version() < 0 || model.ir_version() > std::numeric_limits<int>::max())
+    throw InputError("has IR version {}, which there is not", model.ir_version());
   const int opset = standard_opset(model);
   if (opset < kOldestOpset || opset > kNewestOpset)
     throw InputError("uses opset {}; opsets {} to {} are supported, so convert it first", opset,
@@ -61,7 +64,7 @@ ModelFile read_model(const std::filesystem::path& path) {
     check_functions(read.model);
     inline_functions(&read.model);
     put_in_order(&read.model);
-    require_supported_opset(read.model);
+    require_supported_versions(read.model);
     require_external_files(read.model, read.files);
     embed_and_check_sparse_tensors(read.model.mutable_graph(), read.files);
     return read;

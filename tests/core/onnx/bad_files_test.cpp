@@ -88,6 +88,15 @@ TEST_F(BadFile, OpsetsOutsideTheRange) {
   }
 }
 
+TEST_F(BadFile, VersionsThatThereAreNot) {
+  onnx::ModelProto model = parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]> g (float[2] x) => (float[2] y) { y = Relu(x) })");
+  for (const int64_t version : {int64_t{-1}, int64_t{1} << 32}) {
+    model.set_ir_version(version);
+    EXPECT_THAT(error_of(model), HasSubstr(fmt::format("IR version {}", version)));
+  }
+}
+
 TEST_F(BadFile, BrokenGraphs) {
   onnx::ModelProto undefined = parse(R"(
       <ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(z) })");

@@ -68,6 +68,22 @@ TEST_F(FittingExtents, OfAConvolutionOfOneChannel) {
   EXPECT_EQ(found.at("H"), 224);
 }
 
+/// Of an image with channels last, none of whose dimensions has a name that says so.
+TEST_F(FittingExtents, OfAConvolutionBehindATransposition) {
+  const auto found = extents(R"((float[d1, d2, d3, d4] x) => (float[n, 1, p, q] y)
+      <float[1, 5, 1, 1] w = {1, 2, 3, 4, 5}>
+      { t = Transpose <perm = [0, 3, 1, 2]> (x)  y = Conv(t, w) })");
+  EXPECT_EQ(found.at("d4"), 5);
+  EXPECT_EQ(found.at("d3"), 224);
+}
+
+TEST_F(FittingExtents, OfAProductWithOneRow) {
+  EXPECT_EQ(extents(R"((float[M, K] x) => (float[M, 2] y) <float[1, 2] w = {1, 2}>
+      { y = MatMul(x, w) })")
+                .at("K"),
+            1);
+}
+
 const std::string kOnlyOnes = R"((float[A, B] x) => (float[A, B] y) <float[3, 4] w = {
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}> { e = Exp(x)  m = MatMul(e, w)  y = MatMul(m, w) })";
 

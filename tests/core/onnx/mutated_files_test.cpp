@@ -59,7 +59,8 @@ onnx::ModelProto with_many_operators() {
 
 class MutatedFiles : public ::testing::Test {
  protected:
-  /// What comes of it is an error in a sentence, or a file that can be read again.
+  /// What comes of it is an error in a sentence, or a file that can be read again, unless extents
+  /// that depend on data hide what is wrong in it.
   void read_and_write(const std::string& bytes) {
     std::ofstream(path_, std::ios::binary) << bytes;
     try {
@@ -69,10 +70,13 @@ class MutatedFiles : public ::testing::Test {
         compare(model.graph, model.graph, {.inputs = 1, .extremes = false});
       export_onnx(model.graph, model.info, copy_, {.symbols = symbols_of(model)});
       ++written_;
+      if (!model.info.data_extents.empty()) return;
+      EXPECT_NO_THROW(import_onnx(copy_)) << kept();
     } catch (const InputError&) {
       return;
+    } catch (const std::exception& fault) {
+      ADD_FAILURE() << fault.what() << ": " << kept();
     }
-    EXPECT_NO_THROW(import_onnx(copy_)) << kept();
   }
 
   static bool is_small(const Graph& graph) {
