@@ -191,7 +191,8 @@ std::string Importer::reason_against(const onnx::NodeProto& node) const {
         is_standard ? is_standard_domain(function.domain()) : function.domain() == kRuntimeDomain;
     if (is_its && function.name() == node.op_type()) return kNone;
   }
-  if (is_standard) require_well_formed(node, opset_);
+  if (is_standard)
+    if (std::string reason = reason_against_form(node, opset_); !reason.empty()) return reason;
   if (node.op_type() == "Constant") return {};
   if (node.input_size() == 0 || node.input(0).empty() || node.output_size() == 0) return kNone;
   if (node.op_type() == "Identity") return {};

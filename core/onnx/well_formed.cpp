@@ -43,23 +43,41 @@ void require_no_gaps(const Definition& definition) {
     if (definition.node.input(i).empty()) throw InputError("input {} is missing", i);
 }
 
-}  // namespace
-
-void require_well_formed(const onnx::NodeProto& node, int opset) {
-  Definition definition = definition_at(node, opset);
-  for (int newer = opset + 1; definition.schema == nullptr && newer <= kNewestOpset; ++newer)
-    definition = definition_at(node, newer);
-  if (definition.schema == nullptr) return;
+void verify(const Definition& definition) {
   try {
     definition.schema->Verify(definition.node);
   } catch (const std::exception& objection) {
     throw InputError("{}", one_line(objection.what()));
   }
-  for (const auto& attribute : node.attribute())
+  for (const auto& attribute : definition.node.attribute())
     if (!attribute.ref_attr_name().empty())
       throw InputError("attribute '{}' refers to one of a function, which it does not stand in",
                        attribute.name());
   require_no_gaps(definition);
+}
+
+bool fits(const Definition& definition) {
+  try {
+    verify(definition);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string reason_against_form(const onnx::NodeProto& node, int opset) {
+  const Definition own = definition_at(node, opset);
+  if (own.schema != nullptr) verify(own);
+  const bool is_beyond_library = !is_standard_domain(own.node.domain());
+  if (own.schema != nullptr || is_beyond_library) return {};
+  if (since_version(node.op_type(), kNewestOpset) == 0) return {};
+  for (int newer = opset + 1; newer <= kNewestInLibrary; ++newer) {
+    const Definition next = definition_at(node, newer);
+    if (next.schema != nullptr && fits(next)) return {};
+  }
+  return fmt::format("opset {} has no such operator", opset);
 }
 
 }  // namespace reverie::proto

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <string>
+
 #include "core/onnx/proto.h"
 
 namespace reverie::proto {
 
-/// Whether a node of the standard domain has as many inputs and outputs and such attributes as the
-/// operator has at that opset; where it has none there (ONNX Runtime knows LayerNormalization at
-/// older ones), as at the next that has one. InputError in one line where it has not. Operators
-/// that ONNX does not have are let pass.
-void require_well_formed(const onnx::NodeProto& node, int opset);
+/// Looks at a node of the standard domain: numbers of inputs and outputs, names and kinds of
+/// attributes. InputError in one line where the operator has others at that opset. The reason why
+/// it cannot be told what the node is, where ONNX has that operator at newer opsets alone and the
+/// node does not have the form that it has at the next; ONNX Runtime knows LayerNormalization, and
+/// an older MeanVarianceNormalization, before ONNX does. Otherwise empty; so for operators that
+/// ONNX never has.
+std::string reason_against_form(const onnx::NodeProto& node, int opset);
 
 }  // namespace reverie::proto

@@ -244,8 +244,17 @@ TEST_F(PutInOrder, LayerNormalizationIsReadAtOlderOpsets) {
   const onnx::ModelProto model = model_of(R"((float[2, 4] x, float[4] s) => (float[2, 4] y)
       { r = Relu(x)  y = LayerNormalization <axis = -1> (r, s) })",
                                           "\"\" : 12");
-  EXPECT_EQ(refusal(model), "none");
+  EXPECT_TRUE(import(model).untouched.empty());
   valid(model);
+}
+
+/// A form of ONNX Runtime's that ONNX never had.
+TEST_F(PutInOrder, OlderFormsThanOnnxHasAreCarriedThrough) {
+  const onnx::ModelProto model = model_of(R"((float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y)
+      { y = MeanVarianceNormalization <across_channels = 0> (x) })",
+                                          "\"\" : 8");
+  EXPECT_THAT(import(model).untouched[0].reason, HasSubstr("opset 8 has no such operator"));
+  EXPECT_THAT(operators(rewritten(model).graph()), ElementsAre("MeanVarianceNormalization"));
 }
 
 TEST_F(PutInOrder, OperatorsOfNewerVersionsOfADomainAreCarriedThrough) {
