@@ -34,7 +34,7 @@ struct EncoderConfig {
     v.field("kind", kind,
             "variational: reconstructs from samples; random: never trained, a control for "
             "comparisons");
-    v.field("latent", latent, "Width of the latent, and of a entity's", at_least(1));
+    v.field("latent", latent, "Width of the latent, and of an entity's", at_least(1));
     v.field("width", width, "Width of the graph network", at_least(1));
     v.field("blocks", blocks, "Message-passing blocks", at_least(1));
   }
@@ -112,7 +112,7 @@ struct Posterior {
 /// tanh. The latent of a state is tanh(mean).
 ///
 /// Only the last block passes messages from one entity to another, and z is an EntityPool of the
-/// entities' latents. So the latent of a entity says what is in
+/// entities' latents. So the latent of an entity says what is in
 /// it and in the entities that share edges with it, and nothing else: what a step leaves as it was
 /// keeps its latents.
 class GraphEncoder : public torch::nn::Module, public Encoder {

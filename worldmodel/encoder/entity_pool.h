@@ -9,7 +9,7 @@ namespace reverie {
 /// so that who changes some entities can tell z anew:
 ///
 ///     z = tanh(linear(sum over entities of part(latent) / usual number of entities)),
-///     part(x) = silu(W x + b) - silu(b), which is 0 for a entity without nodes
+///     part(x) = silu(W x + b) - silu(b), which is 0 for an entity without nodes
 struct EntityPoolImpl : torch::nn::Module {
   EntityPoolImpl(int latent, int width);
 

@@ -22,7 +22,7 @@ torch::Tensor position_features(const GraphBatch& graph) {
   return torch::cat({relative.sin(), relative.cos(), absolute.sin(), absolute.cos()}, 1);
 }
 
-/// Whether a entity has nodes, [B, S].
+/// Whether an entity has nodes, [B, S].
 torch::Tensor present_entities(const GraphBatch& graph) {
   return (graph.entity_sizes > 0).view({graph.graphs(), -1});
 }
