@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "core/base/error.h"
@@ -16,6 +15,7 @@
 #include "core/search/accepted_path.h"
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
+#include "core/search/judge.h"
 #include "core/search/keep_symbols.h"
 
 namespace reverie {
@@ -99,103 +99,6 @@ class SymbolKeeper {
   ScratchFolder scratch_;
 };
 
-/// On outputs in the runtime, which computes in the declared types.
-double runtime_tolerance(const Graph& graph) {
-  constexpr double kSingle = 1e-4, kHalf = 1e-2;
-  const auto is_half = [&](NodeId node) {
-    return std::ranges::any_of(output_types(graph, node), [](const TensorType& type) {
-      return type.dtype == DType::kFloat16 || type.dtype == DType::kBFloat16;
-    });
-  };
-  const std::vector<NodeId> nodes = graph.nodes();
-  return std::ranges::any_of(nodes, is_half) ? kHalf : kSingle;
-}
-
-/// Of the time that a person gave, what is done beside the search: verification above all.
-constexpr double kChecksShare = 0.2;
-
-/// Says what speaks against graphs, each once, and for how long it did so.
-class Judge {
- public:
-  Judge(const Subject& subject, const OptimizeConfig& config, const SymbolKeeper& symbols)
-      : subject_(subject), config_(config), symbols_(symbols) {}
-
-  /// From now on outputs that a runtime computes are compared as well.
-  void ask(Contestants& contestants) { contestants_ = &contestants; }
-
-  /// Empty: nothing does.
-  const std::string& objection_to(const Graph& graph) { return verdict_on(graph).objection; }
-  /// The same to the file of a contender that is rewritten nowhere, which the contestants hold.
-  std::string objection_to_file(int contestant) const {
-    const double error = contestants_->difference(contestant);
-    if (!(error <= runtime_tolerance(subject_.graph))) return differs_in_runtime(error);
-    if (config_.fix_shapes) return {};
-    const ScratchFolder scratch;
-    const std::set<std::string> lost = lost_symbols(subject_.file, *subject_.model, subject_.graph,
-                                                    scratch.path() / "trial.onnx", config_.verify);
-    return lost.empty() ? ""
-                        : fmt::format("its file fixes dimension '{}'", fmt::join(lost, "', '"));
-  }
-  /// How a graph was compared.
-  const Agreement& agreement_of(const Graph& graph) { return verdict_on(graph).agreement; }
-
-  /// 0: no limit.
-  double seconds_left() const {
-    const double limit = kChecksShare * config_.search.time_limit;
-    return limit > 0 ? std::max(limit - spent_, 1e-9) : 0;
-  }
-
- private:
-  struct Verdict {
-    Graph graph;
-    std::string objection;
-    Agreement agreement;
-  };
-
-  const Verdict& verdict_on(const Graph& graph) {
-    for (const Verdict& known : verdicts_)
-      if (isomorphic(known.graph, graph)) return known;
-    const Stopwatch watch;
-    Verdict verdict{graph, {}, {}};
-    verdict.agreement.agree = same_in_a_file(subject_.graph, graph);
-    if (!verdict.agreement.agree) judge(verdict);
-    spent_ += watch.seconds();
-    verdicts_.push_back(std::move(verdict));
-    return verdicts_.back();
-  }
-
-  void judge(Verdict& verdict) const {
-    verdict.objection = objection_in_runtime(verdict.graph);
-    if (verdict.objection.empty()) verdict.objection = symbols_.objection_to(verdict.graph);
-    if (!verdict.objection.empty() || config_.verify.inputs == 0) return;
-    CompareOptions options = config_.verify;
-    options.seconds = seconds_left();
-    verdict.agreement = compare(subject_.graph, verdict.graph, options);
-    if (!verdict.agreement.agree) verdict.objection = verdict.agreement.reason;
-  }
-
-  std::string objection_in_runtime(const Graph& graph) const {
-    if (contestants_ == nullptr) return {};
-    try {
-      const double error = contestants_->difference(graph);
-      return error <= runtime_tolerance(graph) ? "" : differs_in_runtime(error);
-    } catch (const InputError& error) {  // it refuses the file
-      return error.what();
-    }
-  }
-
-  static std::string differs_in_runtime(double error) {
-    return fmt::format("in the runtime its outputs differ by {:.2g} of the largest element", error);
-  }
-
-  const Subject& subject_;
-  const OptimizeConfig& config_;
-  const SymbolKeeper& symbols_;
-  Contestants* contestants_ = nullptr;
-  std::deque<Verdict> verdicts_;
-  double spent_ = 0;
-};
-
 /// One optimization from its first look at costs to its verification.
 class Optimization {
  public:
@@ -207,7 +110,8 @@ class Optimization {
         before_(cost_->counters()),
         start_(subject.graph, std::move(rules), cost_),
         symbols_(subject, config),
-        judge_(subject, config, symbols_) {}
+        judge_(subject, config,
+               [this](const Graph& graph) { return symbols_.objection_to(graph); }) {}
 
   const RewriteState& start() const { return start_; }
   Judge& judge() { return judge_; }
@@ -456,7 +360,7 @@ Optimized optimize(const Subject& subject, std::shared_ptr<const RuleSet> rules,
   Optimized result;  // what is measured stands in there
   Optimization optimization(subject, std::move(rules), std::move(cost), config);
   SearchOptions options = config.search;
-  options.time_limit = optimization.seconds_left((1 - kChecksShare) * options.time_limit);
+  options.time_limit = optimization.seconds_left((1 - Judge::kShare) * options.time_limit);
   result.search = method(optimization.start(), options);
   result.peak_memory_bytes = peak_memory_bytes();
   result.promised = result.search.best_cost;

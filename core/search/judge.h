@@ -1,0 +1,58 @@
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "core/exec/compare.h"
+#include "core/search/accepted_path.h"
+#include "core/search/confirm.h"
+#include "core/search/optimize.h"
+#include "core/search/subject.h"
+
+namespace reverie {
+
+/// Says what speaks against graphs, each once: what its symbolic dimensions become, how it compares
+/// with the original, and once contestants are at hand, what a machine that runs files computes.
+/// For its time it has a share of what a person gave for the whole
+/// (OptimizeConfig::search.time_limit).
+class Judge {
+ public:
+  static constexpr double kShare = 0.2;
+
+  /// All of them outlive this. `of_symbols` is asked before graphs are compared.
+  Judge(const Subject& subject, const OptimizeConfig& config, ObjectionTo of_symbols)
+      : subject_(subject), config_(config), of_symbols_(std::move(of_symbols)) {}
+
+  void ask(Contestants& contestants) { contestants_ = &contestants; }
+
+  /// Empty: nothing does. Nothing speaks against a graph whose file is the original's.
+  const std::string& objection_to(const Graph& graph) { return verdict_on(graph).objection; }
+  /// How a graph was compared.
+  const Agreement& agreement_of(const Graph& graph) { return verdict_on(graph).agreement; }
+  /// The same to the file of a contender that is rewritten nowhere; its number among the
+  /// contestants.
+  std::string objection_to_file(int contestant) const;
+
+  /// 0: no limit.
+  double seconds_left() const;
+
+ private:
+  struct Verdict {
+    Graph graph;
+    std::string objection;
+    Agreement agreement;
+  };
+
+  const Verdict& verdict_on(const Graph& graph);
+  void judge(Verdict& verdict) const;
+  std::string objection_in_runtime(const Graph& graph) const;
+
+  const Subject& subject_;
+  const OptimizeConfig& config_;
+  ObjectionTo of_symbols_;
+  Contestants* contestants_ = nullptr;
+  std::deque<Verdict> verdicts_;
+  double spent_ = 0;
+};
+
+}  // namespace reverie
