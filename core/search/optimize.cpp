@@ -197,22 +197,54 @@ constexpr double kWarmUpTurns = 2;
 constexpr int kFinalists = 1;
 constexpr int kScreening = 6;
 
-/// Turns so that the final takes half of `seconds` and the screening ends in time for it and for
-/// checks; less than one where that cannot be. `run` and `ready`: seconds that one contestant
-/// takes.
-BenchmarkOptions fitted_to(BenchmarkOptions options, double seconds, double checks, double run,
-                           double ready) {
+/// Seconds for a benchmark, of which `checks` may go by as contestants are admitted, and what one
+/// contestant takes to be made ready and to run.
+struct BenchmarkTime {
+  double all, checks, ready, run;
+};
+
+/// Turns so that the final takes a share of the time and the screening ends in time for it and for
+/// checks; less than one where that cannot be.
+BenchmarkOptions fitted_to(BenchmarkOptions options, const BenchmarkTime& time, double share) {
   constexpr double kRuns = kRounds * (kFinalists + 1);
-  const double both = seconds - checks;
+  const double both = time.all - time.checks;
   options.finalists = kFinalists;
   options.screening = kScreening;
-  const double turns = (both / 2 / kRuns - ready) / run - kWarmUpTurns;
+  const double turns = (share * both / kRuns - time.ready) / time.run - kWarmUpTurns;
   options.turns = static_cast<int>(std::clamp<double>(turns, 0, options.turns));
-  options.round_seconds = std::min(options.round_seconds, both / 2 / kRounds);
-  const double final = kRuns * (ready + (options.turns + kWarmUpTurns) * run);
+  options.round_seconds = std::min(options.round_seconds, share * both / kRounds);
+  const double final = kRuns * (time.ready + (options.turns + kWarmUpTurns) * time.run);
   options.screening_seconds =
       std::max(both - std::max(final, kRounds * options.round_seconds), 1e-9);
-  options.max_seconds = std::max(seconds, 1e-9);
+  options.max_seconds = std::max(time.all, 1e-9);
+  return options;
+}
+
+BenchmarkTime time_of_original(Contestants& contestants, double seconds, double checks) {
+  const Stopwatch watch;
+  contestants.ready(0);  // the first one starts the machine as well
+  const Stopwatch of_ready;
+  const auto original = contestants.ready(0);
+  const double ready = of_ready.seconds();
+  original->seconds_of_run();
+  const Stopwatch of_run;
+  const double run = std::max(original->seconds_of_run(), of_run.seconds());
+  return {seconds - watch.seconds(), checks, ready, run};
+}
+
+/// Where there is no time to screen contenders, the first one alone goes to the final.
+BenchmarkOptions options_within(const BenchmarkTime& time, const OptimizeConfig& config,
+                                std::vector<Contender>& contenders) {
+  BenchmarkOptions options = fitted_to(benchmark_options(config), time, 0.5);
+  if (options.turns < 1) {
+    contenders.erase(contenders.begin() + 1, contenders.end());
+    options = fitted_to(benchmark_options(config), time, 1);
+  }
+  if (options.turns < 1)
+    throw InputError(
+        "a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
+        "give more by --time-limit",
+        time.run, time.all - time.checks);
   return options;
 }
 
@@ -223,19 +255,8 @@ int confirm_within(Contestants& contestants, Machine& machine, const OptimizeCon
                    Optimized& result) {
   if (result.contenders.empty()) return 0;
   try {
-    const Stopwatch watch;
-    const auto original = contestants.ready(0);
-    const double ready = watch.seconds();
-    original->seconds_of_run();
-    const Stopwatch of_run;
-    const double run = std::max(original->seconds_of_run(), of_run.seconds());
-    BenchmarkOptions options =
-        fitted_to(benchmark_options(config), seconds - watch.seconds(), checks, run, ready);
-    if (options.turns < 1)
-      throw InputError(
-          "a run takes {:.2g} s, so that confirming takes more than the {:.0f} s that are left: "
-          "give more by --time-limit",
-          run, seconds - checks);
+    const BenchmarkTime time = time_of_original(contestants, seconds, checks);
+    BenchmarkOptions options = options_within(time, config, result.contenders);
     options.admit = std::move(admit);
     const BenchmarkResult benchmark =
         confirm_end_to_end(contestants, static_cast<int>(result.contenders.size()), options);

@@ -54,10 +54,11 @@ Graph parallel_products() {
   return graph;
 }
 
-/// Takes one second for a graph like `slow`, and half of one for others.
+/// Takes `seconds` for a graph like `slow`, and half of that for others.
 class FakeMachine : public Machine {
  public:
-  explicit FakeMachine(Graph slow, bool breaks = false) : slow_(std::move(slow)), breaks_(breaks) {}
+  explicit FakeMachine(Graph slow, bool breaks = false, double seconds = 1e-3)
+      : slow_(std::move(slow)), breaks_(breaks), seconds_(seconds) {}
   std::string name() const override { return "fake"; }
   MachineInfo info() override { return {"a fake", "none", ""}; }
   std::string profile() const override { return "cpu"; }
@@ -72,13 +73,14 @@ class FakeMachine : public Machine {
      private:
       double seconds_;
     };
-    return std::make_unique<Ready>(same_in_a_file(graph, slow_) ? 1e-3 : 5e-4);
+    return std::make_unique<Ready>(same_in_a_file(graph, slow_) ? seconds_ : seconds_ / 2);
   }
   MedianInterval time_operator(const OpSignature&, const TimingOptions&) override { return {}; }
 
  private:
   Graph slow_;
   bool breaks_;
+  double seconds_;
 };
 
 Optimized run(const Graph& graph, std::shared_ptr<Machine> machine) {
@@ -199,6 +201,20 @@ TEST(Automatic, MeetsTheOriginalWithOneFinalistAlone) {
   ASSERT_GT(result.contenders.size(), 1u);
   const auto is_finalist = [](const ContestantResult& timed) { return timed.finalist; };
   EXPECT_EQ(std::ranges::count_if(result.benchmark.contestants, is_finalist), 2) << "the original is the other";
+}
+
+TEST(Automatic, ConfirmsOneContenderWhereThereIsNoTimeToScreenThem) {
+  Graph graph = parallel_products();
+  const ValueId image = graph.add_input("image", {DType::kFloat32, {1, 32, 8, 8}});
+  const ValueId c =
+      graph.add("Conv", {image, weight(graph, {32, 8, 3, 3}, "c")}, {{"group", int64_t{4}}});
+  graph.add_output("d", c);
+  EXPECT_GT(run(graph, std::make_shared<FakeMachine>(graph)).contenders.size(), 1u);
+  const Optimized result = run(graph, std::make_shared<FakeMachine>(graph, false, 1));
+  EXPECT_EQ(result.contenders.size(), 1u);
+  EXPECT_TRUE(result.changed) << result.unconfirmed;
+  EXPECT_THAT(run(graph, std::make_shared<FakeMachine>(graph, false, 10)).unconfirmed,
+              HasSubstr("--time-limit"));
 }
 
 TEST(Automatic, TellsNoProgressOfAModelThatStaysAsItIs) {
