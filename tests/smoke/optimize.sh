@@ -121,6 +121,17 @@ grep -q 'ended by an interrupt' stopped.txt || fail "the interrupt is not report
   >limited.txt
 grep -q 'ended at its time limit' limited.txt || fail "the time limit is not reported"
 
+# That nothing was found is no "nothing to gain" where the time was over first.
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --time-limit 1e-9 --quiet >early.txt
+grep -q '^nothing was found before the time limit: the model stays as it is$' early.txt ||
+  fail "a search without time says something else: $(tail -1 early.txt)"
+
+# A comparison has a share of the time, and says what it left out.
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --time-limit 0.05 --quiet >short.txt
+if grep -q '^verified on 1 ' short.txt; then
+  grep -q '^not compared: 1 of 2 sets of random inputs' short.txt || fail "nothing says what was left out: $(cat short.txt)"
+fi
+
 # simplify: no costs, no rewrites; and the nodes that nothing touches are named.
 "$reverie" optimize model.onnx --method simplify --out simple.onnx --list-untouched --quiet >simple.txt
 grep -q '^0 of [0-9]* nodes are untouched$' simple.txt || fail "untouched nodes are not listed: $(cat simple.txt)"
