@@ -38,7 +38,10 @@ class Call {
        std::vector<onnx::TypeProto>* outputs)
       : node_(node), inputs_(inputs), outputs_(*outputs) {}
 
-  std::string_view op() const { return node_.op_type(); }
+  /// Whether it has the input, known or not.
+  bool is_given(int input) const {
+    return input < node_.input_size() && !node_.input(input).empty();
+  }
   bool has(size_t input) const {
     return input < inputs_.size() && inputs_[input].tensor_type().has_shape();
   }
@@ -152,9 +155,11 @@ void joint_attention(Call& call) {
   const Dim batch = call.dim(0, 0), length = call.dim(0, 1);
   call.set(0, call.element(0), {batch, length, hidden});
   const int64_t heads = call.integer("num_heads");
-  const Dim total = call.rank(4) == 5 ? sum(call.dim(4, 3), length) : length;
-  if (!has_sizes)
-    call.set(1, call.element(0), {dim_of(2), batch, dim_of(heads), total, part(hidden, heads)});
+  if (has_sizes) return;
+  if (call.integer("past_present_share_buffer") != 0) return call.set_as(1, 4);
+  const Dim past = call.rank(4) == 5 ? call.dim(4, 3) : Dim();
+  const Dim total = call.is_given(4) ? sum(past, length) : length;
+  call.set(1, call.element(0), {dim_of(2), batch, dim_of(heads), total, part(hidden, heads)});
 }
 
 /// Keys or values [batch, heads, length, size], or [batch, length, heads * size].
@@ -164,7 +169,8 @@ Dims by_heads(const Call& call, size_t input, int64_t heads) {
 }
 
 Dims after_past(const Call& call, Dims current, size_t past) {
-  if (call.rank(past) == 4) current[2] = sum(current[2], call.dim(past, 2));
+  const Dim length = call.rank(past) == 4 ? call.dim(past, 2) : Dim();
+  if (call.is_given(static_cast<int>(past))) current[2] = sum(current[2], length);
   return current;
 }
 
@@ -182,7 +188,8 @@ void multi_head_attention(Call& call) {
                      : call.rank(2) == 4 ? multiple(call.dim(2, 3), heads)
                                          : call.dim(2, 2);
   call.set(0, call.element(0), {call.dim(0, 0), call.dim(0, 1), hidden});
-  if (is_packed) return;
+  const bool shares_buffers = call.is_given(8);  // which then has the length of what is past
+  if (is_packed || shares_buffers) return;
   call.set(1, call.element(0), after_past(call, by_heads(call, 1, heads), 6));
   call.set(2, call.element(0), after_past(call, by_heads(call, 2, heads), 7));
 }
@@ -191,7 +198,7 @@ void group_query_attention(Call& call) {
   if (call.rank(0) != 3) return;
   const int64_t heads = call.integer("num_heads"), kv_heads = call.integer("kv_num_heads");
   const Dim size =
-      call.has(1) ? part(call.dim(0, 2), heads) : part(call.dim(0, 2), heads + 2 * kv_heads);
+      call.is_given(1) ? part(call.dim(0, 2), heads) : part(call.dim(0, 2), heads + 2 * kv_heads);
   call.set(0, call.element(0), {call.dim(0, 0), call.dim(0, 1), multiple(size, heads)});
   for (const int output : {1, 2})  // the cache may be as long as it was, or grow
     call.set(output, call.element(0), {call.dim(0, 0), dim_of(kv_heads), Dim(), size});

@@ -441,13 +441,6 @@ inline std::vector<OperatorCase> uncommon_cases() {
   return cases;
 }
 
-inline std::set<std::string> uncommon_names() {
-  std::set<std::string> names;
-  for (const OperatorCase& one : uncommon_cases()) names.insert(one.name);
-  return names;
-}
-
-/// Many shapes, attributes and element types of every family of operators.
 /// Rows that ONNX got after opset 17, and rows of ONNX Runtime's.
 inline std::vector<OperatorCase> transformer_cases() {
   return {
@@ -486,6 +479,14 @@ inline std::vector<OperatorCase> transformer_cases() {
   };
 }
 
+inline std::set<std::string> uncommon_names() {
+  std::set<std::string> names;
+  for (const auto family : {uncommon_cases, transformer_cases})
+    for (const OperatorCase& one : family()) names.insert(one.name);
+  return names;
+}
+
+/// Many shapes, attributes and element types of every family of operators.
 inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
   for (auto family :

@@ -183,10 +183,17 @@ struct TypedNode {
 
 TEST_F(RuntimeOperators, OthersHaveTypesSoThatWhatFollowsIsConverted) {
   const std::string weight = "s = Constant <value = int64[2] {8, 24}> () j = ConstantOfShape(s) ";
+  const std::string past =
+      "q = Constant <value = int64[4] {2, 2, 5, 4}> () u = ConstantOfShape(q) ";
   const std::vector<TypedNode> rows = {
       {"a = com.microsoft.Attention <num_heads = 2> (x, j)", "2x3x8"},
       {"a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z)", "2x3x8"},
       {"o, k, a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z)", "2x2x3x4"},
+      {past + "o, k, a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z, , , , u, u)",
+       "2x2x8x4"},
+      {past + "a = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 2> (x, z, z)",
+       "2x3x8"},
+      {"a = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (x)", "2x3x4"},
       {"a = com.microsoft.FusedMatMul <transBatchA = 0, transA = 1, other = 1> (x, z)", "2x8x8"},
       {"a = com.microsoft.RotaryEmbedding(x, p, w, w)", "2x3x8"},
       {"a = com.microsoft.MatMulNBits <K = 8, N = 5> (x, w, h)", "2x3x5"},
