@@ -93,10 +93,11 @@ void skip_normalization(Call& call) {
   call.set_as(3, 0);
 }
 
-/// Further outputs are statistics, with an extent of 1 for each axis that is normalised.
+/// The result has the scale's type. Further outputs are statistics, with an extent of 1 for each
+/// axis that is normalised.
 void layer_normalization(Call& call) {
-  call.set_as(0, 0);
   if (!call.has(0)) return;
+  call.set(0, call.element(call.has(1) ? 1 : 0), call.dims(0));
   Dims dims = call.dims(0);
   const int64_t given = call.integer("axis", -1);
   const int64_t axis = given < 0 ? given + call.rank(0) : given;

@@ -177,6 +177,10 @@ inline const std::vector<UntouchedNodes>& untouched_nodes() {
       {23, "p, k, y = Attention(x, x, x, , x, x)", "2, 4, 10, 5"},
       {24, list("p", "0, 2", 2) + "y = TensorScatter(x, x, p)", "2, 4, 5, 5"},
       {23, "f = Cast <to = 23> (x) y = Cast <to = 1> (f)", "2, 4, 5, 5"},
+      {21,
+       constant("s", "float", "0.5") +
+           "q = QuantizeLinear <output_dtype = 17> (x, s) y = DequantizeLinear(q, s)",
+       "2, 4, 5, 5"},
       {18, list("s", "2, 4, 3, 3", 4) + "y = Resize <antialias = 1, mode = \"linear\"> (x, , , s)",
        "2, 4, 3, 3"},
   };
