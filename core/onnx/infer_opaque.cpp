@@ -5,6 +5,7 @@
 
 #include "core/onnx/infer_further.h"
 #include "core/onnx/library.h"
+#include "core/onnx/runtime_forms.h"
 
 namespace reverie::proto {
 namespace {
@@ -15,6 +16,24 @@ bool is_leaf(const onnx::NodeProto& node) {
          std::ranges::none_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
            return attribute.has_g() || attribute.graphs_size() > 0;
          });
+}
+
+/// The node of the standard that gives what ONNX Runtime's with an activation gives, but for its
+/// elements; another as it is.
+onnx::NodeProto without_activation(onnx::NodeProto node) {
+  const bool is_conv = node.op_type() == "FusedConv", is_gemm = node.op_type() == "FusedGemm";
+  if (node.domain() != kRuntimeDomain || (!is_conv && !is_gemm)) return node;
+  node.clear_domain();
+  node.set_op_type(is_conv ? "Conv" : "Gemm");
+  constexpr int kOwnInputs = 3;  // the next is added
+  while (node.input_size() > kOwnInputs) node.mutable_input()->RemoveLast();
+  auto* attributes = node.mutable_attribute();
+  attributes->erase(std::remove_if(attributes->begin(), attributes->end(),
+                                   [](const auto& attribute) {
+                                     return attribute.name().starts_with("activation");
+                                   }),
+                    attributes->end());
+  return node;
 }
 
 bool is_known(const KnownValue& value) {
@@ -65,9 +84,10 @@ void forget_made_up_names(onnx::TypeProto* type) {
 
 }  // namespace
 
-std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& node,
+std::vector<onnx::TypeProto> infer_outputs(const onnx::NodeProto& original,
                                            const std::vector<KnownValue>& inputs,
                                            const onnx::ModelProto& model, bool strict) {
+  const onnx::NodeProto node = without_activation(original);
   onnx::ModelProto single = model_of_one_node(node, inputs, model);
   std::vector<onnx::TypeProto> types(static_cast<size_t>(node.output_size()));
   const bool all_known = is_leaf(node) && std::ranges::all_of(inputs, is_known);

@@ -185,6 +185,7 @@ TEST_F(RuntimeOperators, OthersHaveTypesSoThatWhatFollowsIsConverted) {
   const std::string weight = "s = Constant <value = int64[2] {8, 24}> () j = ConstantOfShape(s) ";
   const std::string past =
       "q = Constant <value = int64[4] {2, 2, 5, 4}> () u = ConstantOfShape(q) ";
+  const std::string filter = "q = Constant <value = int64[3] {4, 3, 3}> () f = ConstantOfShape(q) ";
   const std::vector<TypedNode> rows = {
       {"a = com.microsoft.Attention <num_heads = 2> (x, j)", "2x3x8"},
       {"a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z)", "2x3x8"},
@@ -195,6 +196,8 @@ TEST_F(RuntimeOperators, OthersHaveTypesSoThatWhatFollowsIsConverted) {
        "2x3x8"},
       {"a = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1> (x)", "2x3x4"},
       {"a = com.microsoft.FusedMatMul <transBatchA = 0, transA = 1, other = 1> (x, z)", "2x8x8"},
+      {filter + R"(a = com.microsoft.FusedConv <activation = "Relu"> (x, f))", "2x4x6"},
+      {R"(a = com.microsoft.FusedGemm <activation = "Relu", transB = 1> (w, w))", "4x4"},
       {"a = com.microsoft.RotaryEmbedding(x, p, w, w)", "2x3x8"},
       {"a = com.microsoft.MatMulNBits <K = 8, N = 5> (x, w, h)", "2x3x5"},
   };
