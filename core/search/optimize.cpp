@@ -16,7 +16,6 @@
 #include "core/search/automatic.h"
 #include "core/search/file_cost.h"
 #include "core/search/judge.h"
-#include "core/search/keep_symbols.h"
 
 namespace reverie {
 namespace {
@@ -64,27 +63,6 @@ class SymbolKeeper {
     if (const auto data = std::ranges::find_if(fixed, depends_on_data); data != fixed.end())
       return fmt::format("it fixes extent '{}', which depends on data", *data);
     return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(fixed, "', '"));
-  }
-
-  /// Leaves out rewrites from the first one on that fixes a dimension, where there is a path of them; else all.
-  /// Why it does, or nothing.
-  std::string keep(const RewriteState& start, SearchResult& result) const {
-    const std::string objection = objection_to(result.best);
-    if (objection.empty()) return {};
-    const size_t found = result.rewrites.size();
-    const LostSymbols lost_of = [&](const Graph& graph) { return lost(graph); };
-    result.rewrites.resize(rewrites_that_keep_symbols(start, result.rewrites, lost_of));
-    result.improvements.clear();
-    result.optimal = false;
-    if (result.rewrites.empty()) {
-      take_winner(subject_.graph, {}, 0, result);
-      return fmt::format("the result is not taken: {}", objection);
-    }
-    const RewriteState kept = replay(start, result.rewrites);
-    result.best = kept.graph();
-    result.best_cost = kept.cost();
-    return fmt::format("the last {} of {} rewrites are left out; with the next one, {}",
-                       found - result.rewrites.size(), found, objection);
   }
 
  private:
