@@ -20,7 +20,7 @@ EndToEnd summary(const ReadyGraph& graph, const std::vector<double>& samples) {
 std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& graphs, Machine& machine,
                                                      const WeightSource& weights) {
   std::vector<std::unique_ptr<ReadyGraph>> ready;
-  for (const Graph& graph : graphs) ready.push_back(machine.ready(graph, weights));
+  for (const Graph& graph : graphs) ready.push_back(machine.ready(graph.sample(0), weights));
   for (int i = 0; i < kWarmUpRuns; ++i)
     for (const auto& graph : ready) graph->seconds_of_run();
   return ready;
@@ -29,7 +29,7 @@ std::vector<std::unique_ptr<ReadyGraph>> warm_graphs(const std::vector<Graph>& g
 }  // namespace
 
 PairedTimer::PairedTimer(const Graph& original, const EndToEndOptions& options)
-    : options_(options), original_(options.machine->ready(original)) {
+    : options_(options), original_(options.machine->ready(original.sample(0))) {
   for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run();
   std::vector<double> samples;
   for (double total = 0; go_on(samples, total); total += samples.back())
@@ -38,7 +38,7 @@ PairedTimer::PairedTimer(const Graph& original, const EndToEndOptions& options)
 }
 
 MedianInterval PairedTimer::ratio(const Graph& graph) {
-  const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph);
+  const std::unique_ptr<ReadyGraph> ready = options_.machine->ready(graph.sample(0));
   for (int i = 0; i < kWarmUpRuns; ++i) original_->seconds_of_run(), ready->seconds_of_run();
   std::vector<double> ratios;
   for (double total = 0; go_on(ratios, total);) {

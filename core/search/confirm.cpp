@@ -109,7 +109,8 @@ std::unique_ptr<ReadyGraph> Contestants::ready(int contestant) {
   const auto contender = static_cast<size_t>(contestant - 1);
   if (files_ != nullptr)
     return machine_.ready_file(contestant == 0 ? subject_.file : files_->of(contender), subject_.graph);
-  return machine_.ready(contestant == 0 ? subject_.graph : contenders_[contender].graph);
+  const Graph& graph = contestant == 0 ? subject_.graph : contenders_[contender].graph;
+  return machine_.ready(graph.sample(0));
 }
 
 void Contestants::renew(int contestant) {

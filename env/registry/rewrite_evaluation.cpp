@@ -11,7 +11,7 @@
 #include "core/cost/measured.h"
 #include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
-#include "core/onnx/export.h"
+#include "core/onnx/symbols.h"
 #include "core/report/svg.h"
 #include "core/search/file_cost.h"
 #include "core/search/written_costs.h"
@@ -262,7 +262,10 @@ Artifact RewriteCase::write(const Solution& solution, const std::string& method,
   Artifact artifact;
   artifact.file = fmt::format("models/{}.{}.onnx", name_, file_word(method));
   artifact.verified = verified_json(agreement);
-  export_onnx(graph, model_.info, directory + "/" + artifact.file);
+  const std::set<std::string> fixed =
+      export_with_symbols(path_, model_, graph, directory + "/" + artifact.file, options);
+  if (!fixed.empty())
+    artifact.verified["fixed_dimensions"] = Json(Json::Array(fixed.begin(), fixed.end()));
   return artifact;
 }
 
