@@ -37,7 +37,9 @@ class NamedFiles : public ::testing::Test {
 TEST_F(NamedFiles, ArePathsFromTheFolderThatKeepsThem) {
   EXPECT_THAT(kept_.inputs, ElementsAre("../models/m.onnx"));
   EXPECT_EQ(kept_.placement.devices, "2xv100-nvlink");
-  EXPECT_THAT(relative_to("rollouts", {.inputs = {"generate:layers:120:1"}}).inputs,
+  EnvironmentConfig generated;
+  generated.inputs = {"generate:layers:120:1"};
+  EXPECT_THAT(relative_to("rollouts", generated).inputs,
               ElementsAre("generate:layers:120:1"));
 }
 
