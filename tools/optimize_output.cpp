@@ -115,8 +115,8 @@ void print_left_out(const Agreement& verified) {
   if (!verified.left_out.empty())
     fmt::print("not compared: {}\n", fmt::join(verified.left_out, "; "));
   if (verified.unverified_nodes > 0)
-    fmt::print("not verified: {} nodes that this program cannot run; their inputs agree\n",
-               verified.unverified_nodes);
+    fmt::print("not verified: {} that this program cannot run; their inputs agree\n",
+               counted(verified.unverified_nodes, "node"));
   if (!verified.not_run.empty())
     fmt::print("not run on random inputs: {} (--range and --inputs give others)\n",
                verified.not_run);
