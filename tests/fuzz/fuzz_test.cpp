@@ -123,7 +123,9 @@ TEST(Layouts, HoldAllThatACostTableHolds) {
       .runtime = {1000}, .repeats = 3, .estimate = {900}, .flops = 8};
   const TemporaryDirectory folder;
   write_cost_table(folder / "costs.h5", table);
-  const hdf5::FileKind kind = {.magic = "reverie cost table", .schema = kCostTableSchema};
+  hdf5::FileKind kind;
+  kind.magic = "reverie cost table";
+  kind.schema = kCostTableSchema;
   const std::string file = read_file(folder / "costs.h5");
   const std::string image(hdf5::unseal(kind, file, "costs").image);
   EXPECT_EQ(read_cost_table(as_file("again.h5", sealed_of(kind, cost_table_layout(), image))),

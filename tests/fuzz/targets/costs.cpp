@@ -25,7 +25,9 @@ Layout cost_table_layout() {
 }
 
 void read_costs(std::string_view bytes) {
-  const hdf5::FileKind kind = {.magic = "reverie cost table", .schema = kCostTableSchema};
+  hdf5::FileKind kind;
+  kind.magic = "reverie cost table";
+  kind.schema = kCostTableSchema;
   const std::string image = image_of(cost_table_layout(), bytes);
   describe(read_cost_table(as_file("costs.h5", hdf5::sealed(kind, image))));
 }
