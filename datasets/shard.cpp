@@ -141,7 +141,12 @@ void read_episodes(const hdf5::Reader& reader, Shard* shard) {
   const auto splits = bounded(reader, "episodes/split", count, 3);
   const auto agent = bounded(reader, "episodes/agent", count, agents.size());
   const auto last = bounded(reader, "episodes/final_state", count, states);
+  size_t left = reader.count("steps/reward");
   for (size_t e = 0; e < count; ++e) {
+    if (lengths[e] > left)
+      reader.refuse("episodes/steps", fmt::format("entry {} is {}, only {} steps are left", e,
+                                                  lengths[e], left));
+    left -= lengths[e];
     Episode& episode = shard->episodes.emplace_back();
     episode.seed = seeds[e];
     episode.start_graph = static_cast<int32_t>(starts[e]);

@@ -229,10 +229,14 @@ size_t Reader::count(const std::string& name) const {
   return static_cast<size_t>(points);
 }
 
-void Reader::read(const std::string& name, Element element, void* data, size_t expected) const {
+void Reader::require_count(const std::string& name, size_t expected) const {
   const size_t elements = count(name);
   if (elements != expected)
     refuse(name, fmt::format("has {} elements where {} are expected", elements, expected));
+}
+
+void Reader::read(const std::string& name, Element element, void* data, size_t expected) const {
+  require_count(name, expected);
   const LibraryLock lock;
   const Id set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT)), type(type_of(element));
   const Id stored(H5Dget_type(set));
@@ -265,6 +269,7 @@ CompactInts Reader::integers(const std::string& name, size_t expected) const {
     width = static_cast<int>(H5Tget_size(stored));
   }
   if (width != 1 && width != 2 && width != 4) refuse(name, "has elements of another type");
+  require_count(name, expected);
   std::vector<uint8_t> bytes(expected * static_cast<size_t>(width));
   read(name, element_of_width(width), bytes.data(), expected);
   return CompactInts(width, std::move(bytes));

@@ -73,6 +73,7 @@ class Reader {
   /// All of it; the type must be the one written. `count` elements are expected.
   template <class T>
   std::vector<T> array(const std::string& name, size_t count) const {
+    require_count(name, count);
     std::vector<T> values(count);
     read(name, element_of<T>(), values.data(), count);
     return values;
@@ -86,6 +87,8 @@ class Reader {
   [[noreturn]] void refuse(const std::string& name, const std::string& reason) const;
 
  private:
+  /// Before room is made for elements that a damaged file asks for.
+  void require_count(const std::string& name, size_t expected) const;
   void read(const std::string& name, Element element, void* data, size_t count) const;
 
   int64_t file_ = -1;
