@@ -21,6 +21,8 @@ const Keys kNodeKeys = {"id", "name", "op", "cost_us", "persistent_bytes", "temp
                         "arithmetic_us", "moved_bytes"};
 const Keys kEdgeKeys = {"from", "to", "bytes", "cost_us", "tensor"};
 const Keys kGraphKeys = {"format", "name", "kinds", "nodes", "edges", "devices", "links", "engines"};
+/// Near one of these by spelling, but meant: the model that a graph is of.
+const Keys kGraphNotes = {"model"};
 /// Where a node comes from.
 const Keys kNotes = {"source_id", "layer", "backward", "output_bytes"};
 constexpr double kPicosecondsPerMicrosecond = 1e6;
@@ -44,7 +46,7 @@ void require_keys(const Json& object, const Keys& known, const Keys& notes = {})
 /// What describes a graph has names of its own, but those that are read are not nearly these.
 void require_no_misspelt_key(const Json& graph) {
   for (const auto& [key, value] : graph.object())
-    if (std::ranges::count(kGraphKeys, key) == 0)
+    if (std::ranges::count(kGraphKeys, key) + std::ranges::count(kGraphNotes, key) == 0)
       if (const auto nearest = nearest_word(key, kGraphKeys))
         throw InputError("unknown key '{}'; did you mean '{}'?", key, *nearest);
 }

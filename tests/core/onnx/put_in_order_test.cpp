@@ -142,8 +142,8 @@ TEST_F(PutInOrder, OfSeveralImportsTheLastCounts) {
       model_of("(float[2] x) => (float[2] y) { y = Relu(x) }", "\"\" : 0, \"\" : 13");
   ASSERT_EQ(valid(model).opset_import_size(), 1);
   EXPECT_EQ(valid(model).opset_import(0).version(), 13);
-  model.mutable_opset_import(1)->set_version(5);
-  EXPECT_THAT(refusal(model), HasSubstr("uses opset 5"));
+  model.mutable_opset_import(1)->set_version(99);
+  EXPECT_THAT(refusal(model), HasSubstr("uses opset 99"));
 }
 
 TEST_F(PutInOrder, TheOpsetOfADomainThatNoNodeIsOfDoesNotMatter) {
@@ -234,10 +234,10 @@ TEST_F(PutInOrder, AttributesOfFunctionsStandInFunctionsAlone) {
 
 TEST_F(PutInOrder, OperatorsThatOnnxDoesNotHaveAreCarriedThrough) {
   onnx::ModelProto model = model_of(R"((float[2, 4] x, float[4] s) => (float[2, 4] y)
-      { r = Relu(x)  y = SimplifiedLayerNormalization <axis = -1> (r, s) })");
+      { r = Relu(x)  y = UnheardNormalization <axis = -1> (r, s) })");
   EXPECT_THAT(import(model).untouched[0].reason, HasSubstr("no such operator"));
   EXPECT_THAT(operators(rewritten(model).graph()),
-              ElementsAre("Relu", "SimplifiedLayerNormalization"));
+              ElementsAre("Relu", "UnheardNormalization"));
 }
 
 TEST_F(PutInOrder, LayerNormalizationIsReadAtOlderOpsets) {
