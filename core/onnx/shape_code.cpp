@@ -10,6 +10,7 @@
 #include "core/onnx/auto_pad.h"
 #include "core/onnx/lower.h"
 #include "core/onnx/opaque_node.h"
+#include "core/onnx/sampled_terms.h"
 #include "core/onnx/tensors.h"
 #include "core/onnx/write_node.h"
 
@@ -349,10 +350,6 @@ class ShapeCode {
     return code;
   }
 
-  static bool is_fixed(const Sampled& numbers) {
-    return std::ranges::all_of(numbers, [&](int64_t number) { return number == numbers[0]; });
-  }
-
   Sampled extents_of(const TensorType& type, int axis) const {
     Sampled extents;
     for (size_t sample = 0; sample < file_.samples(); ++sample)
@@ -483,19 +480,9 @@ class ShapeCode {
     return gathered(is_scalar ? reshaped(*constant, {1}) : *constant, {element->index}, scalar);
   }
 
-  /// A sum, a difference, a product or a quotient of two numbers at hand, or of one and a constant.
   std::optional<ValueId> computed_number(const Sampled& number, bool scalar) {
-    const std::vector<Sampled> at_hand = numbers_at_hand();
-    for (const Sampled& a : at_hand) {
-      std::vector<Sampled> others = at_hand;
-      for (const int64_t other : {number[0] - a[0], a[0] - number[0], quotient(number[0], a[0]),
-                                  quotient(a[0], number[0])})
-        others.emplace_back(a.size(), other);
-      for (const Sampled& b : others)
-        for (const char* op : {"Add", "Sub", "Mul", "Div"})
-          if (combined(op, a, b) == number)
-            if (const auto code = combination(op, a, b, scalar)) return code;
-    }
+    for (const SampledTerm& term : terms_of(number, numbers_at_hand()))
+      if (const auto code = term_code(term, scalar)) return code;
     return std::nullopt;
   }
 
@@ -516,29 +503,16 @@ class ShapeCode {
     return found;
   }
 
-  static int64_t quotient(int64_t a, int64_t b) { return b == 0 ? 0 : a / b; }
-
-  static Sampled combined(std::string_view op, const Sampled& a, const Sampled& b) {
-    Sampled result;
-    for (size_t i = 0; i < a.size(); ++i)
-      result.push_back(op == "Add"   ? a[i] + b[i]
-                       : op == "Sub" ? a[i] - b[i]
-                       : op == "Mul" ? a[i] * b[i]
-                                     : quotient(a[i], b[i]));
-    return result;
-  }
-
-  std::optional<ValueId> combination(const char* op, const Sampled& a, const Sampled& b,
-                                     bool scalar) {
+  std::optional<ValueId> term_code(const SampledTerm& term, bool scalar) {
     const auto part = [&](const Sampled& number) -> std::optional<ValueId> {
       if (is_fixed(number)) return graph_.add_constant(integers({number[0]}, scalar));
       return known_number(number, scalar);
     };
-    const auto x = part(a), y = part(b);
+    const auto x = part(term.a), y = part(term.b);
     if (!x || !y) return std::nullopt;
     const std::vector<ValueId> inputs = {*x, *y};
     const TensorType type = {DType::kInt64, scalar ? Shape{} : Shape{1}};
-    return graph_.output(add(plain_node(op, 2), inputs, {&type, 1}));
+    return graph_.output(add(plain_node(term.op, 2), inputs, {&type, 1}));
   }
 
   ValueId extent(ValueId value, int axis, bool scalar) {
