@@ -98,18 +98,18 @@ bool has_changes(const JobState& end) {
   return std::ranges::any_of(end.decisions, [](const auto& decision) { return decision.has_value(); });
 }
 
-/// Accuracy of the same run when it goes on as it is at every decision.
+/// Accuracy of the same job when it goes on as it is at every decision.
 double train_unchanged(const std::shared_ptr<const TrainingSource>& source, const std::string& state,
-                       const RunReport& report, EpochTable& table) {
+                       uint64_t job_seed, int final_epochs, EpochTable& table) {
   const std::string folder = state + kUnchanged, first = "/stop-0.job";
   create_directory(folder);
   std::filesystem::copy_file(state + first, folder + first, std::filesystem::copy_options::skip_existing);
   table.begin("without a change, to compare (--no-baseline leaves it out)");
   const ResumableRun run(source, folder, table);
-  const auto job = run.start(report.seed);
+  const auto job = run.start(job_seed);
   while (!job->state().over) job->decide(std::nullopt);
   table.finish();
-  return mean_accuracy(job->state().curve, report.final_epochs);
+  return mean_accuracy(job->state().curve, final_epochs);
 }
 
 void tell(const AdaptOptions& options, const RunReport& report) {
@@ -174,7 +174,8 @@ void train_adapt(const AdaptOptions& options, const AdaptCommandConfig& config,
   write_report(report, out);
   tell(options, report);
   if (options.baseline && has_changes(report.end())) {
-    report.unchanged = train_unchanged(source, state, report, table);
+    report.unchanged =
+        train_unchanged(source, state, stops.front()->seed(), final_epochs, table);
     write_report(report, out);
     fmt::print("without a change: {:.2f} %\n", 100 * *report.unchanged);
   }

@@ -55,7 +55,7 @@ void add_range(const std::string& text, const Graph& graph, CompareOptions& opti
 }
 
 void check_array(const std::string& name, const Tensor& array, const Graph& graph) {
-  const TensorType& type = type_of_input(graph, name);
+  const TensorType type = type_of_input(graph, name).at(0);
   if (array.type() != type)
     throw InputError("array '{}' is {}, the input {}", name, to_string(array.type()), to_string(type));
 }
