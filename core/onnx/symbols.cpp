@@ -24,6 +24,9 @@ using Extents = proto::Extents;
 /// several together.
 constexpr int kEnoughAlone = 2, kEnoughTogether = 6;
 
+/// A file holds numbers of single precision, where the graphs that a search compares do not.
+constexpr double kOfFiles = 1e-4;
+
 /// A file beside `path` that is gone when this is, with its data.
 class ScratchFile {
  public:
@@ -108,6 +111,7 @@ class SymbolTrial {
         bound_flops_(total_flops(model.graph)),
         scratch_(path) {
     options_.extremes = false;  // what they could show, the bound extents show
+    options_.tolerance = std::max(options_.tolerance, kOfFiles);
   }
 
   /// Each by itself, and all of them together. Some can have other extents only together: those that

@@ -137,3 +137,10 @@ fi
 grep -q '^0 of [0-9]* nodes are untouched$' simple.txt || fail "untouched nodes are not listed: $(cat simple.txt)"
 grep -q '^nodes [0-9]* -> [0-9]*$' simple.txt || fail "nothing says what became of the nodes: $(cat simple.txt)"
 "$reverie" inspect simple.onnx >/dev/null || fail "the simplified model cannot be read"
+
+# Numbers of a file are rounded, which is no reason to say that a rewrite fixes the symbolic batch.
+"$reverie" model zoo/efficientnet_b0 --out deep.onnx >/dev/null
+"$reverie" optimize deep.onnx --method greedy --cost roofline:cpu --quiet --out deeper.onnx >deep.txt 2>&1
+! grep 'fixes dimension' deep.txt || fail "rounding is taken for a dimension that is fixed"
+grep -q '49 x conv_batchnorm' deep.txt || fail "convolutions keep their normalization: $(cat deep.txt)"
+"$reverie" inspect deeper.onnx | grep -q 'batch' || fail "the batch is fixed"
