@@ -77,10 +77,12 @@ Json write_contenders(const std::filesystem::path& folder, const std::filesystem
                                  : compare(model.graph, contender.graph, config.verify).agree);
     if (!agrees || contender.constant_shapes) continue;
     const auto file = folder / fmt::format("{}.onnx", i + 1);
-    const std::set<std::string> lost = export_with_symbols(
-        original, model, contender.graph, file, config.verify, config.fix_shapes,
-        most_weight_bytes(model.graph, config.search.max_weight_growth));
-    if (!lost.empty() && !config.fix_shapes) continue;
+    const TriedGraph tried =
+        is_best && result.tried ? *result.tried
+                                : try_symbols(original, model, contender.graph, config.verify);
+    if (!tried.lost.empty() && !config.fix_shapes) continue;
+    export_tried(original, model, tried, file, config.verify,
+                 most_weight_bytes(model.graph, config.search.max_weight_growth));
     written.push_back({{"file", file.string()},
                        {"cost_ms", contender.cost.runtime.milliseconds()},
                        {"rewrites", contender.rewrites.size()}});

@@ -263,8 +263,9 @@ ImportedModel read_model(const Options& options, OptimizeConfig& config) {
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
 void simplify(const Options& options, const OptimizeConfig& config, const ImportedModel& model) {
   if (!options.out.empty())
-    write_rewritten(options.model, model, model.graph, options.out, config.verify,
-                    options.fix_shapes,
+    write_rewritten(options.model, model,
+                    try_symbols(options.model, model, model.graph, config.verify), options.out,
+                    config.verify, options.fix_shapes,
                     most_weight_bytes(model.graph, config.search.max_weight_growth));
   const int64_t left = written_nodes(model.graph);
   fmt::print("nodes {} -> {}\n", model.nodes, left);
@@ -287,8 +288,10 @@ void write_result(const Options& options, const OptimizeConfig& config, const Im
   else if (result.constant_shapes)
     write_with_constant_shapes(model, result.search.best, options.out);
   else
-    write_rewritten(options.model, model, result.search.best, options.out, config.verify,
-                    config.fix_shapes,
+    write_rewritten(options.model, model,
+                    result.tried ? *result.tried
+                                 : try_symbols(options.model, model, result.search.best, config.verify),
+                    options.out, config.verify, config.fix_shapes,
                     most_weight_bytes(model.graph, config.search.max_weight_growth));
 }
 

@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/onnx/copy.h"
 #include "core/onnx/export.h"
-#include "core/onnx/symbols.h"
 
 namespace reverie {
 
@@ -20,17 +19,17 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
                      original, agreement.reason);
 }
 
-void write_rewritten(const std::string& original, const ImportedModel& model, const Graph& graph,
-                     const std::string& out, const CompareOptions& verify, bool fix_shapes,
-                     int64_t max_weight_bytes) {
-  const std::set<std::string> lost =
-      export_with_symbols(original, model, graph, out, verify, fix_shapes, max_weight_bytes);
-  if (!lost.empty() && !fix_shapes) {
+void write_rewritten(const std::string& original, const ImportedModel& model,
+                     const TriedGraph& tried, const std::string& out, const CompareOptions& verify,
+                     bool fix_shapes, int64_t max_weight_bytes) {
+  if (!tried.lost.empty() && !fix_shapes) {
     copy_model(original, model.info, out);
     fmt::print(stderr, "{}: the model as it was: dimension '{}' would be fixed (--fix-shapes allows that)\n", out,
-               fmt::join(lost, "', '"));
+               fmt::join(tried.lost, "', '"));
     return;
   }
+  const std::set<std::string> lost =
+      export_tried(original, model, tried, out, verify, max_weight_bytes);
   for (const std::string& symbol : lost) {
     const bool depends_on_data = model.info.data_extents.contains(symbol);
     fmt::print(stderr, "{}: {}; with other extents the rewritten graph differs, or none could be tried\n", out,

@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/scratch_folder.h"
+#include "core/base/stopwatch.h"
+#include "core/base/words.h"
 #include "core/exec/graph_interface.h"
 #include "core/onnx/other_extents.h"
 #include "core/ir/structural_hash.h"
@@ -26,22 +28,6 @@ constexpr int kEnoughAlone = 2, kEnoughTogether = 6;
 
 /// A file holds numbers of single precision, where the graphs that a search compares do not.
 constexpr double kOfFiles = 1e-4;
-
-/// A file beside `path` that is gone when this is, with its data.
-class ScratchFile {
- public:
-  explicit ScratchFile(const std::filesystem::path& path) : file_(path.string()) {}
-  ~ScratchFile() {
-    std::error_code ignored;
-    std::filesystem::remove(file_.temporary() + ".data", ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  std::filesystem::path path() const { return file_.temporary(); }
-
- private:
-  AsideFile file_;
-};
 
 /// Of an input or output, by axis: empty where the model declares a number, or nothing.
 std::vector<std::string> declared_symbols(const ImportedModel& model, const std::string& name) {
@@ -102,14 +88,15 @@ enum class Verdict { kFails, kUntried, kHolds };
 class SymbolTrial {
  public:
   SymbolTrial(const std::filesystem::path& original, const ImportedModel& model, const Graph& graph,
-              const std::filesystem::path& path, const CompareOptions& options)
+              const CompareOptions& options)
       : original_(original),
         model_(model),
         graph_(graph),
         options_(options),
+        seconds_(options.seconds > 0 ? options.seconds : kSymbolSeconds),
         bound_(bound_extents(model)),
         bound_flops_(total_flops(model.graph)),
-        scratch_(path) {
+        file_(scratch_.path() / "trial.onnx") {
     options_.extremes = false;  // what they could show, the bound extents show
     options_.tolerance = std::max(options_.tolerance, kOfFiles);
   }
@@ -132,6 +119,13 @@ class SymbolTrial {
     return holds(proven) ? proven : std::set<std::string>();
   }
 
+  /// What there was no time for, in words; empty: nothing.
+  std::string left_out() const {
+    if (shapes_alone_ == 0) return {};
+    return fmt::format("values at {} of {}, of which shapes agree: that would take more than {:.2g} s",
+                       shapes_alone_, counted(shapes_alone_ + values_, "other extent"), seconds_);
+  }
+
  private:
   bool holds(const std::set<std::string>& symbols) {
     return symbols.empty() || verdict_on(symbols) == Verdict::kHolds;
@@ -143,9 +137,9 @@ class SymbolTrial {
     return known->second;
   }
 
-  Verdict trial_of(const std::set<std::string>& symbols) const {
+  Verdict trial_of(const std::set<std::string>& symbols) {
     try {
-      export_onnx(graph_, model_.info, scratch_.path(),
+      export_onnx(graph_, model_.info, file_,
                   {.symbols = with_outputs(symbols, model_), .fold_constants = false});
       if (verdict_at(at_one(bound_, symbols)) == Verdict::kFails) return Verdict::kFails;
       const Verdict apart =
@@ -159,7 +153,7 @@ class SymbolTrial {
     }
   }
 
-  Verdict verdict_at(const std::vector<Extents>& all, size_t symbols) const {
+  Verdict verdict_at(const std::vector<Extents>& all, size_t symbols) {
     int tried = 0;
     for (const Extents& extents : all) {
       const Verdict verdict = verdict_at(extents);
@@ -171,12 +165,12 @@ class SymbolTrial {
   }
 
   /// Untried where the original itself cannot be run, and where the extents are those that are bound.
-  Verdict verdict_at(const Extents& extents) const {
+  Verdict verdict_at(const Extents& extents) {
     if (extents == bound_) return Verdict::kUntried;
     const ImportOptions options = options_at(model_, extents);
     const auto reference = import_at(original_, options);
     if (!reference || reference->untouched.size() > model_.untouched.size()) return Verdict::kUntried;
-    const auto other = import_at(scratch_.path(), options);
+    const auto other = import_at(file_, options);
     if (other && other->warnings.size() <= reference->warnings.size() &&
         agree(reference->graph, other->graph))
       return Verdict::kHolds;
@@ -185,20 +179,29 @@ class SymbolTrial {
   }
 
   /// In shapes, and in values unless the extents make it much more work than the bound ones do.
-  bool agree(const Graph& reference, const Graph& other) const {
+  bool agree(const Graph& reference, const Graph& other) {
     constexpr double kMuchMore = 2.5, kLittle = 1e9;
-    const bool is_much = total_flops(reference) > std::max(kLittle, kMuchMore * bound_flops_);
-    return is_much ? GraphInterface(reference) == GraphInterface(other)
-                   : compare(reference, other, options_).agree;
+    if (total_flops(reference) > std::max(kLittle, kMuchMore * bound_flops_))
+      return GraphInterface(reference) == GraphInterface(other);
+    if (values_ > 0 && watch_.seconds() > seconds_) {
+      ++shapes_alone_;
+      return GraphInterface(reference) == GraphInterface(other);
+    }
+    ++values_;
+    return compare(reference, other, options_).agree;
   }
 
   const std::filesystem::path& original_;
   const ImportedModel& model_;
   const Graph& graph_;
   CompareOptions options_;
+  double seconds_;
+  Stopwatch watch_;
+  int values_ = 0, shapes_alone_ = 0;  ///< comparisons
   Extents bound_;
   double bound_flops_;
-  ScratchFile scratch_;
+  ScratchFolder scratch_;
+  std::filesystem::path file_;
   std::map<std::set<std::string>, Verdict> verdicts_;
 };
 
@@ -251,24 +254,14 @@ std::set<std::string> without(std::set<std::string> symbols, const std::set<std:
   return symbols;
 }
 
-/// A graph in which what depends on symbols is written back, and the symbols that it keeps.
-struct ShapedGraph {
-  Graph graph;
-  std::set<std::string> kept;
-};
-
-ShapedGraph shaped(const std::filesystem::path& original, const ImportedModel& model,
-                   const Graph& graph, const std::filesystem::path& path,
-                   const CompareOptions& compare) {
-  const auto with = [&](proto::ExtentCode code) {
-    Graph written = model.file ? proto::with_shape_code(*model.file, graph, code) : graph;
-    std::set<std::string> kept = SymbolTrial(original, model, written, path, compare).symbols_that_hold();
-    return ShapedGraph{std::move(written), std::move(kept)};
-  };
-  ShapedGraph best = with(proto::ExtentCode::kShort);
-  if (best.kept.size() == symbols_of(model).size() || !model.file) return best;
-  ShapedGraph as_in_file = with(proto::ExtentCode::kAsInFile);
-  return as_in_file.kept.size() > best.kept.size() ? as_in_file : best;
+TriedGraph tried_with(proto::ExtentCode code, const std::filesystem::path& original,
+                      const ImportedModel& model, const Graph& graph,
+                      const CompareOptions& compare) {
+  Graph written = model.file ? proto::with_shape_code(*model.file, graph, code) : graph;
+  SymbolTrial trial(original, model, written, compare);
+  std::set<std::string> kept = trial.symbols_that_hold();
+  std::set<std::string> lost = without(symbols_of(model), kept);
+  return {std::move(written), std::move(kept), std::move(lost), false, trial.left_out()};
 }
 
 /// The model as it is where values with extents that depend on data have no known type; what is lost then or was
@@ -286,29 +279,37 @@ std::set<std::string> export_unbound(const std::filesystem::path& original, cons
 
 }  // namespace
 
-std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
-                                   const Graph& graph, const std::filesystem::path& path,
-                                   const CompareOptions& compare) {
-  return without(symbols_of(model), shaped(original, model, graph, path, compare).kept);
+TriedGraph try_symbols(const std::filesystem::path& original, const ImportedModel& model,
+                       const Graph& graph, const CompareOptions& compare) {
+  TriedGraph best = tried_with(proto::ExtentCode::kShort, original, model, graph, compare);
+  if (!best.lost.empty() && model.file) {
+    TriedGraph as_in_file = tried_with(proto::ExtentCode::kAsInFile, original, model, graph, compare);
+    if (as_in_file.kept.size() > best.kept.size()) best = std::move(as_in_file);
+  }
+  best.is_as_imported = best.lost.empty() && isomorphic(graph, model.graph);
+  if (best.kept.empty()) best.graph = graph;
+  return best;
+}
+
+std::set<std::string> export_tried(const std::filesystem::path& original, const ImportedModel& model,
+                                   const TriedGraph& tried, const std::filesystem::path& path,
+                                   const CompareOptions& compare, int64_t max_weight_bytes) {
+  const bool loses_data = std::ranges::any_of(model.info.data_extents, [&](const auto& extent) {
+    return tried.lost.contains(extent.first);
+  });
+  if (loses_data) return export_unbound(original, model, path, compare, tried.lost);
+  export_onnx(tried.graph, model.info, path,
+              {.symbols = with_outputs(tried.kept, model),
+               .max_weight_bytes = max_weight_bytes,
+               .original = tried.is_as_imported ? original : std::filesystem::path()});
+  return tried.lost;
 }
 
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare, bool fix_shapes,
-                                          int64_t max_weight_bytes) {
-  const auto [written, kept] = shaped(original, model, graph, path, compare);
-  const std::set<std::string> lost = without(symbols_of(model), kept);
-  if (!lost.empty() && !fix_shapes) return lost;
-  const bool loses_data = std::ranges::any_of(
-      model.info.data_extents, [&](const auto& extent) { return lost.contains(extent.first); });
-  if (loses_data) return export_unbound(original, model, path, compare, lost);
-  const bool is_as_imported = lost.empty() && isomorphic(graph, model.graph);
-  export_onnx(kept.empty() ? graph : written, model.info, path,
-              {.symbols = with_outputs(kept, model),
-               .max_weight_bytes = max_weight_bytes,
-               .original = is_as_imported ? original : std::filesystem::path()});
-  return lost;
+                                          const CompareOptions& compare) {
+  return export_tried(original, model, try_symbols(original, model, graph, compare), path, compare);
 }
 
 }  // namespace reverie

@@ -28,28 +28,41 @@ ImportOptions options_at(const ImportedModel& model, const std::map<std::string,
 void export_untried(const ImportedModel& model, const Graph& graph,
                     const std::filesystem::path& path);
 
-/// As export_onnx, but what depends on symbolic dimensions is written back
-/// (core/onnx/shape_code.h), and inputs and outputs keep those symbolic dimensions for which the
-/// written file holds: with other extents bound (other_extents.h) it still agrees with the model at
-/// `original`, wherever that itself can be run, which it must be able to at one of them; also with
-/// an extent of 1, which is broadcast and hence proves nothing of the others. Weights are drawn
-/// anew for that, and what is computed from them is computed again (core/exec/compare.h). `model`
-/// was imported from there.
+/// A graph as its file is written, and the symbols (symbols_of) for which that was seen to hold.
+struct TriedGraph {
+  Graph graph;  ///< what depends on symbols is written back (core/onnx/shape_code.h), if any is kept
+  std::set<std::string> kept, lost;
+  bool is_as_imported = false;  ///< it is the model's own, and nothing is lost
+  std::string left_out;         ///< what there was no time to compare; empty: nothing
+};
+
+/// Writes the graph to a temporary file and runs it with other extents bound (other_extents.h). A
+/// symbolic dimension is kept where the file still agrees with the model at `original`, wherever
+/// that itself can be run, which it must be able to at one of them; also with an extent of 1, which
+/// is broadcast and hence proves nothing of the others. Weights are drawn anew for that, and what
+/// is computed from them is computed again (core/exec/compare.h). `model` was imported from there.
 ///
-/// Returns the symbols that had to be replaced by their extents; unless `fix_shapes`, nothing is
-/// written where there are some. An extent that depends on data cannot be replaced: where one is
-/// among them, the model is written as it was imported, without any rewrite. Where the graph is the
-/// model's own and nothing was folded or left out either, the file is a copy of the original, byte
-/// by byte. `max_weight_bytes`: see ExportOptions.
+/// Comparing values takes at most `compare.seconds`, kSymbolSeconds where that is 0, a first
+/// comparison excepted. After that shapes alone are compared.
+TriedGraph try_symbols(const std::filesystem::path& original, const ImportedModel& model,
+                       const Graph& graph, const CompareOptions& compare = {});
+
+inline constexpr double kSymbolSeconds = 10;
+
+/// As export_onnx, but inputs and outputs keep the symbolic dimensions that were seen to hold; the
+/// others are replaced by their extents. An extent that depends on data cannot be replaced: where
+/// one is lost, the model is written as it was imported, without any rewrite. Where the graph is
+/// the model's own and nothing was folded or left out either, the file is a copy of the original,
+/// byte by byte. `max_weight_bytes`: see ExportOptions. Returns the symbols that were lost.
+std::set<std::string> export_tried(const std::filesystem::path& original, const ImportedModel& model,
+                                   const TriedGraph& tried, const std::filesystem::path& path,
+                                   const CompareOptions& compare = {},
+                                   int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
+
+/// Tries the graph and writes it.
 std::set<std::string> export_with_symbols(const std::filesystem::path& original,
                                           const ImportedModel& model, const Graph& graph,
                                           const std::filesystem::path& path,
-                                          const CompareOptions& compare = {}, bool fix_shapes = true,
-                                          int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
-
-/// What export_with_symbols would return; `path` names the file beside which it tries.
-std::set<std::string> lost_symbols(const std::filesystem::path& original, const ImportedModel& model,
-                                   const Graph& graph, const std::filesystem::path& path,
-                                   const CompareOptions& compare = {});
+                                          const CompareOptions& compare = {});
 
 }  // namespace reverie

@@ -7,14 +7,15 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/scratch_folder.h"
 #include "core/base/stopwatch.h"
 #include "core/ir/structural_hash.h"
-#include "core/onnx/symbols.h"
 #include "core/search/file_cost.h"
 
 namespace reverie {
 namespace {
+
+/// Of the time that is left, for other extents; the rest is for those that are bound.
+constexpr double kShareOfExtents = 0.5;
 
 /// On outputs in the runtime, which computes in the declared types.
 double runtime_tolerance(const Graph& graph) {
@@ -34,14 +35,16 @@ std::string differs_in_runtime(double error) {
 
 }  // namespace
 
-std::string Judge::objection_to_file(int contestant) const {
+Judge::Judge(const Subject& subject, const OptimizeConfig& config)
+    : subject_(subject),
+      config_(config),
+      watches_symbols_(!config.fix_shapes && subject.model != nullptr &&
+                       !symbols_of(*subject.model).empty()) {}
+
+std::string Judge::objection_to_file(int contestant) {
   const double error = contestants_->difference(contestant);
   if (!(error <= runtime_tolerance(subject_.graph))) return differs_in_runtime(error);
-  if (config_.fix_shapes) return {};
-  const ScratchFolder scratch;
-  const std::set<std::string> lost = lost_symbols(subject_.file, *subject_.model, subject_.graph,
-                                                  scratch.path() / "trial.onnx", config_.verify);
-  return lost.empty() ? "" : fmt::format("its file fixes dimension '{}'", fmt::join(lost, "', '"));
+  return objection_to_extents(verdict_on(subject_.graph));
 }
 
 double Judge::seconds_left() const {
@@ -49,11 +52,11 @@ double Judge::seconds_left() const {
   return limit > 0 ? std::max(limit - spent_, 1e-9) : 0;
 }
 
-const Judge::Verdict& Judge::verdict_on(const Graph& graph) {
-  for (const Verdict& known : verdicts_)
+Judge::Verdict& Judge::verdict_on(const Graph& graph) {
+  for (Verdict& known : verdicts_)
     if (isomorphic(known.graph, graph)) return known;
   const Stopwatch watch;
-  Verdict verdict{graph, {}, {}};
+  Verdict verdict{graph, {}, {}, {}};
   verdict.agreement.agree = same_in_a_file(subject_.graph, graph);
   if (!verdict.agreement.agree) judge(verdict);
   spent_ += watch.seconds();
@@ -63,12 +66,30 @@ const Judge::Verdict& Judge::verdict_on(const Graph& graph) {
 
 void Judge::judge(Verdict& verdict) const {
   verdict.objection = objection_in_runtime(verdict.graph);
-  if (verdict.objection.empty()) verdict.objection = of_symbols_(verdict.graph);
+  if (verdict.objection.empty()) verdict.objection = objection_to_extents(verdict);
   if (!verdict.objection.empty() || config_.verify.inputs == 0) return;
   CompareOptions options = config_.verify;
   options.seconds = seconds_left();
   verdict.agreement = compare(subject_.graph, verdict.graph, options);
   if (!verdict.agreement.agree) verdict.objection = verdict.agreement.reason;
+  if (verdict.tried && !verdict.tried->left_out.empty())
+    verdict.agreement.left_out.push_back(verdict.tried->left_out);
+}
+
+std::string Judge::objection_to_extents(Verdict& verdict) const {
+  if (!watches_symbols_) return {};
+  CompareOptions options = config_.verify;
+  options.inputs = 1;
+  options.seconds = kShareOfExtents * seconds_left();
+  verdict.tried = try_symbols(subject_.file, *subject_.model, verdict.graph, options);
+  const std::set<std::string>& lost = verdict.tried->lost;
+  if (lost.empty()) return {};
+  const auto depends_on_data = [&](const std::string& symbol) {
+    return subject_.model->info.data_extents.contains(symbol);
+  };
+  if (const auto data = std::ranges::find_if(lost, depends_on_data); data != lost.end())
+    return fmt::format("it fixes extent '{}', which depends on data", *data);
+  return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(lost, "', '"));
 }
 
 std::string Judge::objection_in_runtime(const Graph& graph) const {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/scratch_folder.h"
 #include "core/base/stopwatch.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
@@ -44,39 +43,6 @@ BenchmarkOptions benchmark_options(const OptimizeConfig& config) {
   return options;
 }
 
-/// Knows which symbolic dimensions a graph's file would lose.
-class SymbolKeeper {
- public:
-  SymbolKeeper(const Subject& subject, const OptimizeConfig& config) : subject_(subject), verify_(config.verify) {
-    watches_ = !config.fix_shapes && subject.model != nullptr && !symbols_of(*subject.model).empty();
-    verify_.inputs = std::min(verify_.inputs, 1);
-    verify_.extremes = false;
-  }
-
-  /// What speaks against writing the graph; empty where it loses none. What stays as it was is the original file.
-  std::string objection_to(const Graph& graph) const {
-    const std::set<std::string> fixed = lost(graph);
-    if (fixed.empty()) return {};
-    const auto depends_on_data = [&](const std::string& symbol) {
-      return subject_.model->info.data_extents.contains(symbol);
-    };
-    if (const auto data = std::ranges::find_if(fixed, depends_on_data); data != fixed.end())
-      return fmt::format("it fixes extent '{}', which depends on data", *data);
-    return fmt::format("it fixes dimension '{}' (--fix-shapes allows that)", fmt::join(fixed, "', '"));
-  }
-
- private:
-  std::set<std::string> lost(const Graph& graph) const {
-    if (!watches_ || same_in_a_file(subject_.graph, graph)) return {};
-    return lost_symbols(subject_.file, *subject_.model, graph, scratch_.path() / "trial.onnx", verify_);
-  }
-
-  const Subject& subject_;
-  CompareOptions verify_;
-  bool watches_ = false;
-  ScratchFolder scratch_;
-};
-
 /// One optimization from its first look at costs to its verification.
 class Optimization {
  public:
@@ -87,9 +53,7 @@ class Optimization {
         cost_(std::move(cost)),
         before_(cost_->counters()),
         start_(subject.graph, std::move(rules), cost_),
-        symbols_(subject, config),
-        judge_(subject, config,
-               [this](const Graph& graph) { return symbols_.objection_to(graph); }) {}
+        judge_(subject, config) {}
 
   const RewriteState& start() const { return start_; }
   Judge& judge() { return judge_; }
@@ -145,6 +109,7 @@ class Optimization {
     const FileCosts costs(start_.rules(), cost_);
     const bool rewritten = !same_in_a_file(subject_.graph, result.search.best);
     result.verified = judge_.agreement_of(result.search.best);
+    result.tried = judge_.tried(result.search.best);
     result.file_before = costs.of(subject_.graph);
     result.changed = rewritten || result.simplified || result.constant_shapes;
     result.file_after = rewritten ? costs.of(result.search.best) : result.file_before;
@@ -161,7 +126,6 @@ class Optimization {
   CostModel::Counters before_;
   Stopwatch watch_;
   RewriteState start_;
-  SymbolKeeper symbols_;
   Judge judge_;
   std::unique_ptr<Contestants> contestants_;
 };

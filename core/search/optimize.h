@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "core/exec/compare.h"
+#include "core/onnx/symbols.h"
 #include "core/search/confirm.h"
 #include "core/search/search.h"
 #include "core/search/subject.h"
@@ -87,6 +89,9 @@ struct Optimized {
   int64_t estimates = 0;  ///< see CostModel::Counters
   Agreement
       verified;  ///< on no inputs where nothing changed; no agreement where `verify.inputs` is 0
+
+  /// How the file of the best graph was tried with other extents; none where that was not needed.
+  std::optional<TriedGraph> tried;
 
   double improvement_percent() const {
     return reverie::improvement_percent(search.initial_cost, search.best_cost);

@@ -113,6 +113,17 @@ TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", "4"));
 }
 
+TEST_F(Symbols, AreComparedInShapeAloneOnceTimeIsOver) {
+  const ImportedModel model = import_model(kDynamic, {"x=2,6,4"});
+  const TriedGraph all = try_symbols(original_, model, model.graph);
+  EXPECT_THAT(all.kept, ElementsAre("batch"));
+  EXPECT_TRUE(all.is_as_imported);
+  EXPECT_EQ(all.left_out, "");
+  const TriedGraph hurried = try_symbols(original_, model, model.graph, {.seconds = 1e-9});
+  EXPECT_THAT(hurried.kept, ElementsAre("batch"));
+  EXPECT_THAT(hurried.left_out, ::testing::HasSubstr("of which shapes agree"));
+}
+
 /// A rewrite that is true of the bound extent alone: with one row, the sum over rows is the row.
 TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   const ImportedModel model = import_model(R"(
@@ -128,6 +139,7 @@ TEST_F(Symbols, AreReplacedWhereTheRewriteHoldsForTheBoundExtentAlone) {
   graph.add_output("y", graph.add("Relu", {x}));
   EXPECT_TRUE(compare(model.graph, graph).agree);
   EXPECT_THAT(export_with_symbols(original_, model, graph, written_), ElementsAre("batch"));
+  EXPECT_THAT(try_symbols(original_, model, graph, {.seconds = 1e-9}).lost, ElementsAre("batch"));
   EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("1", "n"));
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", "n"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
