@@ -43,6 +43,7 @@ double fan_in(const Graph& graph, NodeId node, size_t index) {
     return count(element_count(shape) / std::max<int64_t>(shape[1] * groups, 1)) / strides / 2;
   }
   if (is_recurrent(op) && (index == 1 || index == 2)) return count(shape.back());
+  if (op.is("JointAttention") && index == 1) return count(shape[0]);
   if (op.is("MatMul") && index < 2)
     return count(index == 0 || shape.size() == 1 ? shape.back() : shape[shape.size() - 2]);
   if (op.is("Gemm") && index < 2) {
@@ -86,7 +87,8 @@ double fan_in_of(const Graph& graph, ValueId start) {
   return 0;
 }
 
-/// Below what the integers of an input have to be that are indices or lengths; 0 where they are neither.
+/// Below what the integers of an input have to be that are indices, lengths or masks of attention; 0
+/// where they are neither.
 int64_t extent_indexed(const Graph& graph, NodeId node, size_t input) {
   constexpr size_t kLengths = 4;
   const OpSchema& op = graph.op(node);
@@ -94,6 +96,11 @@ int64_t extent_indexed(const Graph& graph, NodeId node, size_t input) {
   const Shape& data = graph.type(graph.inputs(node)[0]).shape;
   if (is_recurrent(op) && input == kLengths)
     return data[graph.attributes(node).integer("layout") != 0 ? 1 : 0] + 1;
+  const bool is_joint = op.is("JointAttention");
+  if ((is_joint && input == 3) || (op.is("MultiHeadAttention") && input == 4)) {
+    const bool is_length = graph.type(graph.inputs(node)[input]).rank() == 1;
+    return is_length ? graph.type(graph.inputs(node)[is_joint ? 0 : 1]).shape[1] + 1 : 2;
+  }
   if (input != 1) return 0;
   if (op.is("Gather") || op.is("GatherElements") || op.is("ScatterElements"))
     return data[static_cast<size_t>(normalize_axis(graph.attributes(node).integer("axis"),

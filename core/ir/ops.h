@@ -27,5 +27,6 @@ std::vector<OpSchema> indexing();             // ScatterND, GatherND, NonZero, O
 std::vector<OpSchema> rearranging();          // Trilu, DepthToSpace, ReverseSequence, ...
 std::vector<OpSchema> further_linear();       // Einsum, FusedMatMul
 std::vector<OpSchema> further_normalization();  // RMSNormalization, SkipLayerNormalization, ...
+std::vector<OpSchema> attention();            // JointAttention, MultiHeadAttention
 
 }  // namespace reverie::ops

@@ -131,6 +131,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
                            "Round", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "ThresholdedRelu",
                            "Softsign", "HardSwish", "Conv", "MatMul", "Gemm", "ConvTranspose", "Einsum",
                            "Gelu", "BiasGelu", "Swish", "FusedMatMul",
+                           "JointAttention", "MultiHeadAttention",
                            "Resize", "GridSample", "LRN", "CumSum", "Trilu", "ScatterND",
                            "ScatterElements", "LogSoftmax", "LSTM", "GRU", "RNN", "DequantizeLinear"})
       all[op] = finite;

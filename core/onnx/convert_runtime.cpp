@@ -53,6 +53,26 @@ std::optional<Values> simplified_layer_normalization(Source& source) {
   return source.add("RMSNormalization", source.inputs, source.attributes);
 }
 
+/// Without keys and values of before or for later.
+std::optional<Values> attention_as(std::string_view op, Source& source) {
+  for (const int output : {1, 2, 3})
+    if (source.wants_output(output)) {
+      source.obstacle = fmt::format("output {} is used", output);
+      return std::nullopt;
+    }
+  for (const char* name : {"do_rotary", "past_present_share_buffer", "rotary_embedding_dim"})
+    source.leave_out(name, int64_t{0});
+  return source.add(op, source.inputs, source.attributes);
+}
+
+std::optional<Values> joint_attention(Source& source) {
+  return attention_as("JointAttention", source);
+}
+
+std::optional<Values> multi_head_attention(Source& source) {
+  return attention_as("MultiHeadAttention", source);
+}
+
 }  // namespace
 
 Converter added_rule(std::string_view op) {
@@ -67,6 +87,8 @@ Converter runtime_rule(std::string_view op) {
       {"FastGelu", fast_gelu},
       {"QuickGelu", quick_gelu},
       {"FusedMatMul", fused_matmul},
+      {"Attention", joint_attention},
+      {"MultiHeadAttention", multi_head_attention},
       {"TransposeMatMul", fused_matmul},
       {"SkipLayerNormalization", skip_normalization},
       {"SkipSimplifiedLayerNormalization", skip_normalization},

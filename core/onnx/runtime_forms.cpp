@@ -19,6 +19,8 @@ std::span<const RuntimeForm> forms_of(const OpSchema& op) {
       {"LayerNormalization", {{"", "LayerNormalization", {}, {0}}}},
       {"RMSNormalization", {{"", "SimplifiedLayerNormalization", {}, {0}}}},
       {"FusedMatMul", {{kRuntimeDomain, "FusedMatMul", {}, {0}}}},
+      {"JointAttention", {{kRuntimeDomain, "Attention", {}, {0}}}},
+      {"MultiHeadAttention", {{kRuntimeDomain, "MultiHeadAttention", {}, {0}}}},
       {"Gelu", {{kRuntimeDomain, "Gelu", {"approximate"}, {0}}, fast_gelu}},
       {"BiasGelu", {{kRuntimeDomain, "BiasGelu", {"approximate"}, {0}}, fast_gelu}},
       {"Swish", {{kRuntimeDomain, "QuickGelu", {}, {0}}}},

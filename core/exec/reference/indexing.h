@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/ir/types.h"
+#include "core/ir/tensor.h"
 
 namespace reverie::reference {
 
@@ -30,6 +30,9 @@ struct Run {
 /// operands advance evenly.
 void for_each_run(const Shape& shape, std::vector<Strides> operands,
                   const std::function<void(const Run&)>& visit);
+
+/// The elements of `value`, which are doubles, broadcast to `shape`.
+std::vector<double> broadcast_to(const Tensor& value, const Shape& shape);
 
 /// Where every position along one axis of a result is read: offsets in elements that add up over
 /// the axes. A negative one reads the fill instead.

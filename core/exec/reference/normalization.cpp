@@ -90,17 +90,6 @@ std::vector<Tensor> lp_normalization(const KernelCall& call) {
   return {result};
 }
 
-std::vector<double> broadcast_to(const Tensor& value, const Shape& shape) {
-  std::vector<double> result(static_cast<size_t>(element_count(shape)));
-  const auto in = value.data<double>();
-  for_each_run(shape, {broadcast_strides(value.shape(), shape)}, [&](const Run& run) {
-    for (int64_t i = 0; i < run.count; ++i)
-      result[static_cast<size_t>(run.first + i)] =
-          in[static_cast<size_t>(run.offsets[0] + i * run.steps[0])];
-  });
-  return result;
-}
-
 /// Each run of `scale.size()` elements on its own, as RMSNormalization or as LayerNormalization
 /// does.
 void normalize_runs(std::span<double> data, std::span<const double> scale,

@@ -34,7 +34,8 @@ const KernelRow* find_kernel(const OpSchema& op) {
     for (const auto family :
          {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
           movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
-          quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels})
+          quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels,
+          attention_kernels})
       for (const KernelRow& row : family()) rows.emplace_back(row.op, row);
     return OperatorColumn(rows);
   }();

@@ -476,6 +476,30 @@ inline std::vector<OperatorCase> transformer_cases() {
       CaseBuilder("FusedMatMul", {f32({4}), f32({2, 5, 4})})
           .with("transB", int64_t{1})
           .named("vector"),
+      CaseBuilder("JointAttention", {f32({2, 5, 6}), f32({6, 24}), f32({24})})
+          .with("num_heads", int64_t{2}),
+      CaseBuilder("JointAttention", {f32({2, 5, 6}), f32({6, 24}), f32({24}), of(DType::kInt32, {2, 5}), {},
+                                     f32({1, 4, 5, 5})})
+          .constant(1)
+          .with("num_heads", int64_t{4})
+          .with("scale", 0.25)
+          .named("masked"),
+      CaseBuilder("JointAttention", {f32({2, 5, 6}), f32({6, 24}), f32({24}), of(DType::kInt32, {2})})
+          .with("num_heads", int64_t{2})
+          .with("mask_filter_value", -2.0)
+          .with("unidirectional", int64_t{1})
+          .named("lengths"),
+      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 3, 8}), f32({2, 3, 6})})
+          .with("num_heads", int64_t{2}),
+      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 5, 8}), f32({2, 5, 6}), f32({22}),
+                                         of(DType::kInt32, {2, 5}), f32({1, 1, 5, 5})})
+          .with("num_heads", int64_t{2})
+          .with("mask_filter_value", -3.0)
+          .named("masked"),
+      CaseBuilder("MultiHeadAttention", {f32({2, 5, 8}), f32({2, 5, 8}), f32({2, 5, 8})})
+          .with("num_heads", int64_t{1})
+          .with("unidirectional", int64_t{1})
+          .named("causal"),
   };
 }
 

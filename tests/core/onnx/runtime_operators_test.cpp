@@ -102,6 +102,17 @@ const std::string kGeluByTanh = R"(
     c = Mul(s, s) v = Mul(c, s) l = Mul(v, k) a = Add(s, l)
     d = Mul(a, t) e = Tanh(d) p = Add(e, o) g = Mul(s, p) y = Mul(g, i))";
 
+const std::string kJointWeights = "s = Concat <axis = 0> (w, w, w, w, w, w) j = Transpose(s) ";
+const std::string kTwoHeads = R"(
+    l = Constant <value = int64[4] {2, 3, 2, 4}> ()
+    r = Constant <value = int64[3] {2, 3, 8}> ()
+    f = Constant <value = float {0.25}> ()
+    a = Reshape(q, l) c = Reshape(k, l) e = Reshape(v, l)
+    m = Transpose <perm = [0, 2, 1, 3]> (a) n = Transpose <perm = [0, 2, 3, 1]> (c)
+    o = Transpose <perm = [0, 2, 1, 3]> (e)
+    t = MatMul(m, n) u = Mul(t, f) g = Softmax <axis = -1> (u) i = MatMul(g, o)
+    d = Transpose <perm = [0, 2, 1, 3]> (i) y = Reshape(d, r))";
+
 const std::vector<RuntimeNode>& runtime_nodes() {
   static const std::vector<RuntimeNode> rows = {
       {"y = SimplifiedLayerNormalization <epsilon = 0.01, axis = -1, stash_type = 1> (x, h)",
@@ -132,6 +143,12 @@ const std::vector<RuntimeNode>& runtime_nodes() {
       {"v, , , s = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, z, h) y = Add(v, s)",
        "s = Add(x, z) v = LayerNormalization <epsilon = 0.01> (s, h) y = Add(v, s)",
        "com.microsoft::SkipLayerNormalization"},
+      {kJointWeights + "y = com.microsoft.Attention <num_heads = 2, scale = 0.25> (x, j)",
+       kJointWeights + "p = MatMul(x, j) q, k, v = Split <axis = 2> (p) " + kTwoHeads,
+       "com.microsoft::Attention"},
+      {"y = com.microsoft.MultiHeadAttention <num_heads = 2, scale = 0.25> (x, z, x)",
+       "q = Identity(x) k = Identity(z) v = Identity(x) " + kTwoHeads,
+       "com.microsoft::MultiHeadAttention"},
       {"y = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (x, z, h)",
        kRoot + "s = Add(x, z) " + kRms + "y = Mul(n, h)",
        "com.microsoft::SkipSimplifiedLayerNormalization"},
@@ -187,8 +204,7 @@ TEST_F(RuntimeOperators, OthersHaveTypesSoThatWhatFollowsIsConverted) {
       "q = Constant <value = int64[4] {2, 2, 5, 4}> () u = ConstantOfShape(q) ";
   const std::string filter = "q = Constant <value = int64[3] {4, 3, 3}> () f = ConstantOfShape(q) ";
   const std::vector<TypedNode> rows = {
-      {"a = com.microsoft.Attention <num_heads = 2> (x, j)", "2x3x8"},
-      {"a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z)", "2x3x8"},
+      {"a = com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [8, 8, 8]> (x, j)", "2x3x8"},
       {"o, k, a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z)", "2x2x3x4"},
       {past + "o, k, a = com.microsoft.MultiHeadAttention <num_heads = 2> (x, z, z, , , , u, u)",
        "2x2x8x4"},
