@@ -35,8 +35,10 @@ class Masks {
     for (int64_t i = 0; i < per_head; ++i) {
       double& score = head_scores[static_cast<size_t>(i)];
       if (!added_.empty()) score += added_[static_cast<size_t>(first + i)];
-      if (looks_back_ && i % keys > i / keys) score += std::numeric_limits<float>::lowest();
-      else if (is_filtered(batch, i % keys)) score += filtered_;
+      if (looks_back_ && i % keys > i / keys)
+        score += std::numeric_limits<float>::lowest();
+      else if (is_filtered(batch, i % keys))
+        score += filtered_;
     }
   }
 
@@ -65,27 +67,52 @@ void softmax(std::span<double> row) {
 
 int64_t lead(int64_t extent) { return std::max<int64_t>(extent, 1); }
 
+/// scores [queries, keys] = scale * q * k'.
+void multiply_keys(const Heads& q, const Heads& k, int64_t batch, int64_t head, double scale,
+                   double* scores) {
+  gemm({.rows = q.length,
+        .columns = k.length,
+        .inner = q.size,
+        .trans_b = true,
+        .lda = lead(q.width),
+        .ldb = lead(k.width),
+        .ldc = k.length,
+        .alpha = scale,
+        .beta = 0},
+       q.of(batch, head), k.of(batch, head), scores);
+}
+
+/// result = scores * v; the rows of the result have `width` columns.
+void multiply_values(const double* scores, int64_t queries, const Heads& v, int64_t batch,
+                     int64_t head, double* result, int64_t width) {
+  gemm({.rows = queries,
+        .columns = v.size,
+        .inner = v.length,
+        .lda = v.length,
+        .ldb = lead(v.width),
+        .ldc = lead(width),
+        .beta = 0},
+       scores, v.of(batch, head), result + batch * queries * width + head * v.size);
+}
+
 Tensor attend(const KernelCall& call, const Heads& q, const Heads& k, const Heads& v, size_t mask) {
   Tensor result = call.new_output();
+  const std::span<double> out = result.data<double>();
+  if (k.length == 0) std::ranges::fill(out, 0);
+  if (out.empty() || k.length == 0) return result;
   const int64_t batch = result.shape()[0], heads = call.attributes.integer("num_heads");
-  if (k.length == 0) std::ranges::fill(result.data<double>(), 0);
-  if (result.type().elements() == 0 || k.length == 0) return result;
   const double given = call.attributes.number("scale");
   const double scale = given == 0 ? 1 / std::sqrt(static_cast<double>(q.size)) : given;
   const Masks masks(call, mask, {batch, heads, q.length, k.length});
-  const int64_t width = result.shape()[2];
-  std::vector<double> scores(static_cast<size_t>(q.length * k.length));
+  const auto keys = static_cast<size_t>(k.length);
+  std::vector<double> scores(static_cast<size_t>(q.length) * keys);
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t head = 0; head < heads; ++head) {
-      gemm({.rows = q.length, .columns = k.length, .inner = q.size, .trans_b = true,
-            .lda = lead(q.width), .ldb = lead(k.width), .ldc = k.length, .alpha = scale, .beta = 0},
-           q.of(b, head), k.of(b, head), scores.data());
+      multiply_keys(q, k, b, head, scale, scores.data());
       masks.add_to(scores, b, head);
-      for (int64_t i = 0; i < q.length; ++i)
-        softmax(std::span(scores).subspan(static_cast<size_t>(i * k.length), static_cast<size_t>(k.length)));
-      gemm({.rows = q.length, .columns = v.size, .inner = k.length, .lda = k.length,
-            .ldb = lead(v.width), .ldc = lead(width), .beta = 0},
-           scores.data(), v.of(b, head), result.data<double>().data() + b * q.length * width + head * v.size);
+      for (size_t at = 0; at < scores.size(); at += keys)
+        softmax(std::span(scores).subspan(at, keys));
+      multiply_values(scores.data(), q.length, v, b, head, out.data(), result.shape()[2]);
     }
   return result;
 }
@@ -101,9 +128,15 @@ std::vector<Tensor> joint_attention(const KernelCall& call) {
   const Shape& x = call.inputs[0].shape();
   const int64_t joint = call.inputs[1].shape()[1], hidden = joint / 3;
   std::vector<double> projected(static_cast<size_t>(x[0] * x[1] * joint));
-  gemm({.rows = x[0] * x[1], .columns = joint, .inner = x[2], .lda = lead(x[2]), .ldb = lead(joint),
-        .ldc = lead(joint), .beta = 0},
-       call.inputs[0].data<double>().data(), call.inputs[1].data<double>().data(), projected.data());
+  gemm({.rows = x[0] * x[1],
+        .columns = joint,
+        .inner = x[2],
+        .lda = lead(x[2]),
+        .ldb = lead(joint),
+        .ldc = lead(joint),
+        .beta = 0},
+       call.inputs[0].data<double>().data(), call.inputs[1].data<double>().data(),
+       projected.data());
   if (call.has_input(2)) projected = shifted(projected, call.inputs[2].data<double>());
   const int64_t size = hidden / call.attributes.integer("num_heads");
   const auto heads = [&](int64_t which) {
@@ -122,7 +155,8 @@ std::vector<Tensor> multi_head_attention(const KernelCall& call) {
     const auto columns = static_cast<size_t>(shape[2]);
     data[i] = shifted(call.inputs[i].data<double>(), bias.first(bias.empty() ? 0 : columns));
     bias = bias.subspan(bias.empty() ? 0 : columns);
-    heads[i] = {data[i].data(), shape[1], shape[2], shape[2] / call.attributes.integer("num_heads")};
+    heads[i] = {data[i].data(), shape[1], shape[2],
+                shape[2] / call.attributes.integer("num_heads")};
   }
   return {attend(call, heads[0], heads[1], heads[2], 4)};
 }

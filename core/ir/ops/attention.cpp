@@ -15,7 +15,8 @@ OpSchema attention_row(std::string name, int min_inputs) {
   row.name = std::move(name);
   row.min_inputs = min_inputs;
   row.max_inputs = 6;
-  row.attributes = {required("num_heads"), number("scale", 0.0),
+  row.attributes = {required("num_heads"),
+                    number("scale", 0.0),
                     number("mask_filter_value", -10000.0),
                     {.name = "unidirectional", .fallback = int64_t{0}}};
   return row;
@@ -30,7 +31,8 @@ void require_rank(const OpContext& node, size_t input, int rank) {
 void require_elements(const OpContext& node, size_t mask) {
   require_floating(node.inputs[0]);
   for (size_t i = 1; i < node.inputs.size(); ++i)
-    if (i != mask && node.has_input(i)) require_dtype(node.inputs[i], node.inputs[0].dtype, "an input");
+    if (i != mask && node.has_input(i))
+      require_dtype(node.inputs[i], node.inputs[0].dtype, "an input");
 }
 
 /// One of lengths [batch] or of keys [batch, keys]; and what is added to scores.
@@ -43,7 +45,8 @@ void require_masks(const OpContext& node, size_t mask, const Extents& extents) {
     if (dtype != DType::kInt32 && dtype != DType::kInt64)
       throw InputError("the mask should have integers, not {}", name_of(dtype));
     const bool is_length = node.inputs[mask].rank() == 1;
-    require_shape(node.inputs[mask], is_length ? Shape{extents.batch} : Shape{extents.batch, extents.keys},
+    require_shape(node.inputs[mask],
+                  is_length ? Shape{extents.batch} : Shape{extents.batch, extents.keys},
                   "the mask");
   }
   if (node.has_input(5)) {
@@ -56,7 +59,8 @@ void require_masks(const OpContext& node, size_t mask, const Extents& extents) {
 /// The product of queries and keys, that of their softmax (5) and values.
 int64_t attention_flops(const OpContext& node, const Extents& extents) {
   const int64_t scores = extents.batch * extents.queries * extents.keys;
-  return scores * (2 * extents.hidden + 2 * extents.value_hidden + 5 * node.attributes.integer("num_heads"));
+  return scores *
+         (2 * extents.hidden + 2 * extents.value_hidden + 5 * node.attributes.integer("num_heads"));
 }
 
 Extents joint_extents(const OpContext& node) {
@@ -104,7 +108,8 @@ OpSchema multi_head_attention() {
     require_elements(node, kMask);
     const Extents extents = separate_extents(node);
     require_shape(node.inputs[1], {extents.batch, extents.keys, extents.hidden}, "the keys");
-    require_shape(node.inputs[2], {extents.batch, extents.keys, extents.value_hidden}, "the values");
+    require_shape(node.inputs[2], {extents.batch, extents.keys, extents.value_hidden},
+                  "the values");
     if (node.has_input(3))
       require_shape(node.inputs[3], {2 * extents.hidden + extents.value_hidden}, "the bias");
     require_masks(node, kMask, extents);
