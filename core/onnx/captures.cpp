@@ -107,6 +107,7 @@ std::set<std::string> names_taken(const onnx::GraphProto& graph) {
     const std::vector<std::string> captured = captured_names(node);
     names.insert(captured.begin(), captured.end());
   }
+  names.erase("");  // an absent input
   return names;
 }
 

@@ -8,6 +8,7 @@
 #include "core/base/files.h"
 #include "core/onnx/data_files.h"
 #include "core/onnx/external.h"
+#include "core/onnx/put_in_order.h"
 #include "core/onnx/tensors.h"
 
 namespace reverie {
@@ -39,12 +40,13 @@ bool same_content(const fs::path& a, const fs::path& b) {
   return true;
 }
 
-/// The model with its weights in files of other names; all else as it stands.
-void write_renamed(const fs::path& from, const std::map<std::string, std::string>& renamed,
-                   const fs::path& to) {
+/// The model in order, with its weights in files of other names; all else as it stands.
+void write_in_order(const fs::path& from, const std::map<std::string, std::string>& renamed,
+                    const fs::path& to) {
   onnx::ModelProto model;
   if (!model.ParseFromString(read_file(from.string())))
     throw InputError("{}: was changed while it was read", from.string());
+  proto::put_in_order(&model);
   proto::visit_tensors(&model, [&](onnx::TensorProto* tensor) {
     const auto other = renamed.find(proto::location_of(*tensor));
     if (other == renamed.end()) return;
@@ -73,8 +75,10 @@ void copy_model(const fs::path& from, const ModelInfo& info, const fs::path& to)
     if (!data.parent_path().empty()) fs::create_directories(data.parent_path(), none);
     copy_aside(source, data);
   }
-  if (renamed.empty()) copy_aside(from, to);
-  else write_renamed(from, renamed, to);
+  if (renamed.empty() && info.is_in_order)
+    copy_aside(from, to);
+  else
+    write_in_order(from, renamed, to);
 }
 
 }  // namespace reverie

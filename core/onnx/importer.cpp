@@ -468,11 +468,14 @@ namespace reverie {
 
 ImportedModel import_onnx(const std::filesystem::path& path, const ImportOptions& options) {
   proto::ModelFile read = proto::read_model(path);
-  return with_context(path.string(), [&] {
+  const bool is_in_order = read.is_in_order;
+  ImportedModel model = with_context(path.string(), [&] {
     if (options.carried != ImportOptions::Carried::kNone)
       return proto::import_samples(std::move(read), options);
     return proto::Importer(read.model, read.files).run(options);
   });
+  model.info.is_in_order = is_in_order;
+  return model;
 }
 
 }  // namespace reverie

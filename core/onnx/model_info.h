@@ -27,6 +27,8 @@ struct ModelInfo {
   bool for_onnx_runtime = false;
   /// Model-local functions, each a serialised FunctionProto.
   std::vector<std::string> functions;
+  /// Nothing in it had to be put in order (core/onnx/put_in_order.h).
+  bool is_in_order = true;
   /// Files that hold weights, relative to the model's folder.
   std::vector<std::string> external_files;
   /// Serialised ValueInfoProto by name of those graph inputs and outputs that have a documentation

@@ -42,21 +42,28 @@ int newest_known_version(const std::string& domain) {
   return range == ranges.end() ? 1 : range->second.second;
 }
 
-void settle_imports(const Nodes& nodes, Imports* imports) {
+bool settle_imports(const Nodes& nodes, Imports* imports) {
+  const int before = imports->size();
   const std::set<std::string> imported =
       keep_last(imports, [](const auto& import) { return import.domain(); });
+  bool changed = imports->size() != before;
   std::set<std::string> domains;
   collect_domains(nodes, &domains);
-  for (auto& import : *imports)
-    if (import.domain().empty() && !domains.contains(""))
-      import.set_version(std::clamp<int64_t>(import.version(), kOldestOpset, kNewestOpset));
+  for (auto& import : *imports) {
+    if (!import.domain().empty() || domains.contains("")) continue;
+    const int64_t read = import.version();
+    import.set_version(std::clamp<int64_t>(read, kOldestOpset, kNewestOpset));
+    changed = changed || import.version() != read;
+  }
   domains.erase("");
   for (const std::string& domain : domains) {
     if (imported.contains(domain)) continue;
     auto* import = imports->Add();
     import->set_domain(domain);
     import->set_version(newest_known_version(domain));
+    changed = true;
   }
+  return changed;
 }
 
 void refuse_second_sources(const onnx::GraphProto& graph) {
@@ -78,28 +85,34 @@ void require_names(const onnx::GraphProto& graph) {
     if (output.name().empty()) throw InputError("one of its outputs has no name");
 }
 
-void settle(onnx::GraphProto* graph) {
-  if (graph->name().empty()) graph->set_name("graph");
+bool settle(onnx::GraphProto* graph) {
+  const auto entries = [&] { return graph->initializer_size() + graph->value_info_size(); };
+  const int before = entries();
+  const bool had_name = !graph->name().empty();
+  if (!had_name) graph->set_name("graph");
   keep_last(graph->mutable_initializer(), [](const auto& tensor) { return tensor.name(); });
   auto* values = graph->mutable_value_info();
   const auto is_without_type = [](const auto& value) { return value.type().value_case() == 0; };
   values->erase(std::remove_if(values->begin(), values->end(), is_without_type), values->end());
   refuse_second_sources(*graph);
+  bool changed = !had_name || entries() != before;
   for (auto& node : *graph->mutable_node())
-    for_each_subgraph(node, [](onnx::GraphProto& inner) { settle(&inner); });
+    for_each_subgraph(node, [&](onnx::GraphProto& inner) { changed |= settle(&inner); });
+  return changed;
 }
 
 }  // namespace
 
-void put_in_order(onnx::ModelProto* model) {
+bool put_in_order(onnx::ModelProto* model) {
   require_names(model->graph());
-  settle_imports(model->graph().node(), model->mutable_opset_import());
-  settle(model->mutable_graph());
-  sort_nodes(model->mutable_graph()->mutable_node());
+  bool changed = settle_imports(model->graph().node(), model->mutable_opset_import());
+  changed |= settle(model->mutable_graph());
+  changed |= sort_nodes(model->mutable_graph()->mutable_node());
   for (auto& function : *model->mutable_functions()) {
-    settle_imports(function.node(), function.mutable_opset_import());
-    sort_nodes(function.mutable_node());
+    changed |= settle_imports(function.node(), function.mutable_opset_import());
+    changed |= sort_nodes(function.mutable_node());
   }
+  return changed;
 }
 
 }  // namespace reverie::proto

@@ -62,6 +62,7 @@ ModelFile read_model(const std::filesystem::path& path) {
     ModelFile read = {parse_model(*file), ExternalFiles(file)};
     shorten_domains(&read.model);
     check_functions(read.model);
+    read.is_in_order = !put_in_order(&read.model);
     inline_functions(&read.model);
     put_in_order(&read.model);
     require_supported_versions(read.model);

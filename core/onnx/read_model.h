@@ -13,9 +13,10 @@ namespace reverie::proto {
 struct ModelFile {
   onnx::ModelProto model;
   ExternalFiles files;
+  bool is_in_order = true;  ///< nothing had to be changed for that
 };
 
-/// Parses a model file, inlines its functions and puts it in order (core/onnx/put_in_order.h).
+/// Parses a model file, puts it in order (core/onnx/put_in_order.h) and inlines its functions.
 /// InputError in one line when it is no model, has an opset that is not supported, or lacks a file
 /// with weights. Its nodes are not looked at, and tensors may have any data, except sparse ones,
 /// which are sound.

@@ -27,13 +27,14 @@ class Sorting {
     }
   }
 
-  void run() {
-    if (is_sorted_) return;
+  bool run() {
+    if (is_sorted_) return false;
     state_.assign(sources_.size(), State::kNew);
     for (int i = 0; i < nodes_.size(); ++i) place(i);
     Nodes sorted;
     for (const int i : order_) sorted.Add()->Swap(nodes_.Mutable(i));
     nodes_.Swap(&sorted);
+    return true;
   }
 
  private:
@@ -107,10 +108,12 @@ class Sorting {
 
 }  // namespace
 
-void sort_nodes(Nodes* nodes) {
+bool sort_nodes(Nodes* nodes) {
+  bool changed = false;
   for (auto& node : *nodes)
-    for_each_subgraph(node, [](onnx::GraphProto& graph) { sort_nodes(graph.mutable_node()); });
-  Sorting(nodes).run();
+    for_each_subgraph(
+        node, [&](onnx::GraphProto& graph) { changed |= sort_nodes(graph.mutable_node()); });
+  return Sorting(nodes).run() || changed;
 }
 
 }  // namespace reverie::proto

@@ -5,8 +5,8 @@
 namespace reverie::proto {
 
 /// Puts every node behind those that it reads from, in the order of the file where that allows it,
-/// and so inside of its subgraphs. InputError that names the nodes where some form a cycle, or
-/// where two give one value.
-void sort_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes);
+/// and so inside of its subgraphs. Whether any was not. InputError that names the nodes where some
+/// form a cycle, or where two give one value.
+bool sort_nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes);
 
 }  // namespace reverie::proto

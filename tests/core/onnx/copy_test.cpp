@@ -110,6 +110,19 @@ std::string written(const onnx::ModelProto& model, const TemporaryDirectory& fol
   return read_file(folder / "out.onnx");
 }
 
+TEST_F(Copy, AnUnchangedModelIsPutInOrder) {
+  onnx::ModelProto model = parse(R"(<ir_version: 8, opset_import: ["" : 13, "other" : 2]>
+      g (float[n, 3] x) => (float[n, 3] y) { a = Abs(x)  y = other.Foo(a) })");
+  const std::string in_order = model.SerializeAsString();
+  EXPECT_EQ(written(model, folder_), in_order);
+  model.mutable_graph()->mutable_node()->SwapElements(0, 1);
+  EXPECT_EQ(written(model, folder_), in_order);
+  model.mutable_opset_import()->RemoveLast();
+  onnx::ModelProto imported;
+  ASSERT_TRUE(imported.ParseFromString(written(model, folder_)));
+  EXPECT_EQ(imported.opset_import_size(), 2);
+}
+
 TEST_F(Copy, SymbolicDimensionsAndShapesDoNotChangeAModel) {
   const onnx::ModelProto model = parse(R"(<ir_version: 8, opset_import: ["" : 13]>
       g (float[n, 3, 4] x) => (float[n, 12] y) <int64[2] s = {0, 12}> { r = Relu(x)  y = Reshape(r, s) })");

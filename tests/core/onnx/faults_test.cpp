@@ -135,6 +135,16 @@ TEST_F(Faults, ReshapeToAnotherNumberOfElementsIsRefused) {
   EXPECT_THAT(refusal(model), AllOf(HasSubstr("Reshape"), HasSubstr("6 elements do not make")));
 }
 
+TEST_F(Faults, AbsentInputsTakeNoAbsentOutputs) {
+  onnx::ModelProto model = parse(R"(
+      <ir_version: 8, opset_import: ["" : 13]>
+      g (float[1, 1, 5, 5] x, float[1, 1, 3, 3] w) => (float[1, 1, 2, 2] y)
+      { c = Conv(x, w) y = MaxPool<kernel_shape = [2, 2]>(c) })");
+  model.mutable_graph()->mutable_node(0)->add_input("");
+  model.mutable_graph()->mutable_node(1)->add_output("");
+  EXPECT_THAT(import(model).warnings, ::testing::IsEmpty());
+}
+
 TEST_F(Faults, FlagsThatAreNeitherZeroNorOneAreCarriedThrough) {
   const ImportedModel imported = import(parse(R"(
       <ir_version: 8, opset_import: ["" : 13]>
