@@ -359,5 +359,33 @@ TEST(RewriteState, OffersOnlyWhatHoldsAtEverySample) {
   EXPECT_EQ(count(*Graph::of_samples(samples)), 0);
 }
 
+/// The first half of the rows, which is an output, too.
+Graph first_half(int64_t rows) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {2 * rows, 3}});
+  const ValueId half = graph.add("Slice", {x}, {{"starts", Shape{0}}, {"ends", Shape{rows}}});
+  graph.add_output("half", half);
+  graph.add_output("y", graph.add("Relu", {half}));
+  return graph.compacted();
+}
+
+TEST(RewriteState, ComparesAttributesAndUsesAtEverySample) {
+  for (const char* condition :
+       {"; ends = [2])\n y = Relu(s)", ")\n y = Relu(s)\nwhere\n uses(s) == 1 || dim(x, 0) == 4"}) {
+    SCOPED_TRACE(condition);
+    const auto rules = std::make_shared<const RuleSet>(RuleSet::parse(
+        fmt::format("rule early\nmatch\n s = Slice(x{}\nreplace\n y = Slice(Relu(x); like s)\n",
+                    condition),
+        "test"));
+    const auto count = [&](const Graph& graph) {
+      return RewriteState(graph, rules, make_cost_model("roofline:t4")).location_count(0);
+    };
+    const std::vector<Graph> samples = {first_half(2), first_half(5)};
+    EXPECT_EQ(count(samples[0]), 1);
+    EXPECT_EQ(count(samples[1]), 0);
+    EXPECT_EQ(count(*Graph::of_samples(samples)), 0);
+  }
+}
+
 }  // namespace
 }  // namespace reverie
