@@ -174,6 +174,28 @@ TEST_F(KeptShapeCode, TileToTheBatch) {
   expect_agreement_at("b=4,s=3");
 }
 
+/// Scales are no integers, so that only the file's own node says how they are computed.
+TEST_F(KeptShapeCode, ResizeByScalesOfShapes) {
+  expect_symbols_kept(R"((float[1, 3, h, w] x) => (float[1, 3, h, w] y) {
+      half = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x)
+      from = Shape(half)  to = Shape(x)
+      from_floats = Cast<to = 1>(from)  to_floats = Cast<to = 1>(to)
+      scales = Div(to_floats, from_floats)
+      back = Resize<mode = "nearest", nearest_mode = "floor">(half, , scales)
+      y = Add(x, back) })", 13, {.dims = {"h=8,w=6"}});
+  expect_agreement_at("h=12,w=9");
+}
+
+TEST_F(KeptShapeCode, AReshapeNeedsNoCodeForOneAxis) {
+  expect_symbols_kept(with_extents(R"(
+      width = Constant<value_ints = [6]>()
+      rows = Mul(batch, length)  row_list = Unsqueeze(rows, zero)
+      flat_shape = Concat<axis = 0>(row_list, width)
+      y = Reshape(x, flat_shape) )", "float[r, 6] y"));
+  const auto model = testing::read_message<onnx::ModelProto>(written_);
+  EXPECT_EQ(model.graph().node_size(), 1);
+}
+
 TEST_F(KeptShapeCode, AutomaticPadding) {
   expect_symbols_kept(R"((float[b, 3, h, w] x) => (float[b, 2, h2, w2] y) {
       weight = Constant<value = float[2, 3, 1, 2] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}>()
