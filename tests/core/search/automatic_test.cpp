@@ -379,6 +379,10 @@ TEST_F(ContendersFromAFile, IsNotTakenWhereTheRuntimeComputesSomethingElse) {
   const Optimized result = run("i = Identity(x) y = Exp(i)", false, true);
   EXPECT_FALSE(result.changed);
   EXPECT_THAT(result.objections, ElementsAre(HasSubstr("in the runtime")));
+  const Optimized rewritten = run("i = Relu(x) y = Relu(i)", false, true);
+  EXPECT_FALSE(rewritten.changed);
+  EXPECT_THAT(rewritten.objections, Contains(AllOf(HasSubstr("rewrite 1 of 1"), HasSubstr("in the runtime"))));
+  EXPECT_TRUE(run("i = Relu(x) y = Relu(i)", false).changed);
 }
 
 TEST_F(ContendersFromAFile, OneHasConstantShapesWhereThatIsAllowed) {
