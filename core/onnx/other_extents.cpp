@@ -1,5 +1,8 @@
 #include "core/onnx/other_extents.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <span>
 
 namespace reverie::proto {
@@ -54,7 +57,34 @@ std::vector<Extents> moved_by(std::span<const OtherExtent> others, const Extents
   return result;
 }
 
+/// All of `extents` but that of `open`, as dimensions are given.
+std::vector<std::string> dims_without(const Extents& extents, const std::string& open) {
+  std::vector<std::string> dims;
+  for (const auto& [symbol, extent] : extents)
+    if (symbol != open) dims.push_back(fmt::format("{}={}", symbol, extent));
+  return dims;
+}
+
 }  // namespace
+
+std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::string>& moved,
+                                    const std::vector<Extents>& others, const BindDims& bind) {
+  constexpr size_t kEnough = 2;
+  const auto have_moved = [&](const Extents& extents) {
+    return std::ranges::all_of(moved, [&](const std::string& symbol) {
+      return extents.at(symbol) != bound.at(symbol);
+    });
+  };
+  std::vector<Extents> fitted;
+  if (moved.size() < 2) return fitted;
+  for (const std::string& open : moved)
+    for (const Extents& extents : others) {
+      const auto found = bind(dims_without(extents, open));
+      if (found && have_moved(*found)) fitted.push_back(*found);
+      if (fitted.size() == kEnough) return fitted;
+    }
+  return fitted;
+}
 
 std::vector<Extents> other_extents(const Extents& bound, const std::set<std::string>& moved,
                                    bool tied) {

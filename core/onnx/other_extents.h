@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,5 +22,15 @@ std::vector<Extents> other_extents(const Extents& bound, const std::set<std::str
 /// The same with other numbers, for a check of what was concluded from those.
 std::vector<Extents> held_out_extents(const Extents& bound, const std::set<std::string>& moved,
                                       bool tied);
+
+/// Binds dimensions ("batch=3"); the extents of all then, those that are left open being assumed so
+/// that the model's shapes agree. nullopt where none do.
+using BindDims = std::function<std::optional<Extents>(const std::vector<std::string>& dims)>;
+
+/// For models that can be run at none of `others` (as those above make them for `moved`), as one
+/// dimension has to be as long as another: one symbol of `moved` is left open, and so on until two
+/// are found at which all of them have moved.
+std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::string>& moved,
+                                    const std::vector<Extents>& others, const BindDims& bind);
 
 }  // namespace reverie::proto

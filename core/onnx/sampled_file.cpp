@@ -45,6 +45,7 @@ class Sampler {
     const bool all_move = graphs_.size() > 1;
     if (!all_move)
       for (const Extents& extents : other_extents(bound, carried_, true)) sample(extents);
+    if (graphs_.size() == 1) sample_fitted(bound);
     std::map<int64_t, std::set<std::string>> by_extent;
     for (const std::string& symbol : carried_) by_extent[bound.at(symbol)].insert(symbol);
     if (carried_.size() == 1 || by_extent.size() > kMostAlone) return;
@@ -55,10 +56,28 @@ class Sampler {
     }
   }
 
+  void sample_fitted(const Extents& bound) {
+    const auto bind = [&](const std::vector<std::string>& dims) { return extents_with(dims); };
+    for (const Extents& extents :
+         fitted_extents(bound, carried_, other_extents(bound, carried_, false), bind))
+      sample(extents);
+  }
+
   void sample_alone(const Extents& bound, const std::set<std::string>& symbols) {
     const std::vector<Extents> others = other_extents(bound, symbols, true);
     std::any_of(others.begin(), others.end(),
                 [&](const Extents& extents) { return sample(extents); });
+  }
+
+  std::optional<Extents> extents_with(const std::vector<std::string>& dims) {
+    ImportOptions options = options_at(model_, {});
+    options.shapes.clear();
+    options.dims = dims;
+    try {
+      return bound_extents(Importer(file_.model, file_.files).run(options));
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
   }
 
   bool sample(const Extents& extents) {

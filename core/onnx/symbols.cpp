@@ -144,13 +144,25 @@ class SymbolTrial {
       if (verdict_at(at_one(bound_, symbols)) == Verdict::kFails) return Verdict::kFails;
       const Verdict apart =
           verdict_at(proto::held_out_extents(bound_, symbols, false), symbols.size());
-      const bool may_be_tied = symbols.size() > 1 && apart == Verdict::kUntried;
-      return may_be_tied
-                 ? verdict_at(proto::held_out_extents(bound_, symbols, true), symbols.size())
-                 : apart;
+      if (symbols.size() == 1 || apart != Verdict::kUntried) return apart;
+      const Verdict tied =
+          verdict_at(proto::held_out_extents(bound_, symbols, true), symbols.size());
+      return tied != Verdict::kUntried ? tied : verdict_at(fitted(symbols), symbols.size());
     } catch (const InputError&) {
       return Verdict::kFails;
     }
+  }
+
+  std::vector<Extents> fitted(const std::set<std::string>& symbols) const {
+    const auto bind = [&](const std::vector<std::string>& dims) -> std::optional<Extents> {
+      ImportOptions options = options_at(model_, {});
+      options.shapes.clear();
+      options.dims = dims;
+      const auto model = import_at(original_, options);
+      return model ? std::optional(bound_extents(*model)) : std::nullopt;
+    };
+    return proto::fitted_extents(bound_, symbols, proto::held_out_extents(bound_, symbols, false),
+                                 bind);
   }
 
   Verdict verdict_at(const std::vector<Extents>& all, size_t symbols) {

@@ -196,6 +196,20 @@ TEST_F(KeptShapeCode, AReshapeNeedsNoCodeForOneAxis) {
   EXPECT_EQ(model.graph().node_size(), 1);
 }
 
+/// The batch is 1 or as long as the sequence.
+TEST_F(KeptShapeCode, OfDimensionsThatHaveToBeEqual) {
+  expect_symbols_kept(R"((float[b, 2, 4] x, float[s, 2, 4] z) => (float[s, 8] y) {
+      sum = Add(x, z)
+      shape = Shape(sum)
+      zero = Constant<value_ints = [0]>()  one = Constant<value_ints = [1]>()
+      width = Constant<value_ints = [8]>()
+      rows = Slice(shape, zero, one, zero)
+      flat = Concat<axis = 0>(rows, width)
+      y = Reshape(sum, flat) })");
+  expect_agreement_at("b=7,s=7");
+  expect_agreement_at("b=1,s=9");
+}
+
 TEST_F(KeptShapeCode, AutomaticPadding) {
   expect_symbols_kept(R"((float[b, 3, h, w] x) => (float[b, 2, h2, w2] y) {
       weight = Constant<value = float[2, 3, 1, 2] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0}>()
