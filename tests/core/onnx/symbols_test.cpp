@@ -113,6 +113,13 @@ TEST_F(Symbols, StayWhereAnIdentityNamesWhatIsCarriedThrough) {
   EXPECT_THAT(dimensions(written().graph().output(0)), ElementsAre("1", "4"));
 }
 
+TEST_F(Symbols, ThatHaveToBeEqualAreSampledTogether) {
+  const ImportedModel model = import_model(R"(<ir_version: 8, opset_import: ["" : 13]>
+      g (float[b,4] x, float[s,4] z) => (float[s,4] y) { y = Add(x, z) })", {"x=1,4", "z=128,4"});
+  for (const NodeId input : model.graph.inputs())
+    EXPECT_TRUE(model.graph.type(model.graph.output(input)).varies());
+}
+
 /// Rounding up or down is the same for even extents, at some of which it is tried.
 TEST_F(Symbols, AreReplacedWhereOneOfTheOtherExtentsDiffers) {
   const std::string pool = R"(<ir_version: 8, opset_import: ["" : 13]>
