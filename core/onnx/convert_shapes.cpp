@@ -61,8 +61,15 @@ std::optional<Values> expand(Source& source) {
 
 std::optional<Values> tile(Source& source) { return shape_from_input(source, "repeats"); }
 
+std::optional<Values> unsqueeze(Source& source) {
+  if (!take_integers(source, "axes", 1)) return std::nullopt;
+  return with_first_input(source);
+}
+
+/// An empty list says as little as none, as in ONNX Runtime.
 std::optional<Values> squeeze(Source& source) {
   if (!take_integers(source, "axes", 1)) return std::nullopt;
+  source.leave_out("axes", std::vector<int64_t>{});
   return with_first_input(source);
 }
 
@@ -186,7 +193,7 @@ std::optional<Values> range(Source& source) {
 Converter shape_rule(std::string_view op) {
   static const std::unordered_map<std::string_view, Converter> rules = {
       {"Reshape", reshape}, {"Expand", expand},       {"Tile", tile}, {"Squeeze", squeeze},
-      {"Slice", slice},     {"Unsqueeze", squeeze},   {"Pad", pad},   {"Clip", clip},
+      {"Slice", slice},     {"Unsqueeze", unsqueeze},   {"Pad", pad},   {"Clip", clip},
       {"Split", split},     {"ReduceMean", reduce},   {"ReduceSum", reduce},
       {"ReduceMax", reduce}, {"ReduceMin", reduce}, {"ReduceProd", reduce},
       {"ReduceL1", reduce}, {"ReduceL2", reduce}, {"ReduceSumSquare", reduce},

@@ -143,6 +143,8 @@ TEST_F(Faults, AbsentInputsTakeNoAbsentOutputs) {
   model.mutable_graph()->mutable_node(0)->add_input("");
   model.mutable_graph()->mutable_node(1)->add_output("");
   EXPECT_THAT(import(model).warnings, ::testing::IsEmpty());
+  model.mutable_graph()->mutable_node(1)->set_op_type("Unknown");
+  EXPECT_THAT(import(model).untouched, ::testing::SizeIs(1));
 }
 
 TEST_F(Faults, FlagsThatAreNeitherZeroNorOneAreCarriedThrough) {

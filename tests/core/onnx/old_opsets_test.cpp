@@ -73,6 +73,10 @@ TEST(OldOpsets, AxesWereAttributes) {
               ElementsAre(1, 5));
   EXPECT_THAT(run(11, "1, 2", "a = Squeeze <axes = [0]> (x) y = Unsqueeze <axes = [0, 2]> (a)"),
               ElementsAre(0, 1));
+  EXPECT_THAT(run(13, "1, 2", R"(
+                  a = Constant <value = int64[0] {}> () b = Constant <value = int64[1] {0}> ()
+                  s = Squeeze(x, a) y = ReduceSum <keepdims = 0> (s, b))"),
+              ElementsAre(1));
   EXPECT_THAT(run(13, "2, 2", R"(
                   a = Constant <value = int64[0] {}> ()
                   y = ReduceSum <noop_with_empty_axes = 1> (x, a))"),
