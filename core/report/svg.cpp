@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace reverie {
 namespace {
@@ -62,6 +63,37 @@ struct Frame {
     return kHeight - kBottom - y.share(value) * (kHeight - kTop - kBottom);
   }
 };
+
+/// Where a line leaves its first value; infinity where it never does.
+double first_change(const Series& series) {
+  const std::pair<double, double>* before = nullptr;
+  for (const auto& point : series.points) {
+    if (!finite(point)) continue;
+    if (before != nullptr && point.second != before->second)
+      return series.steps ? point.first : before->first;
+    before = &point;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+/// Leaves out what is before the first change but for a tenth of the width. Whether that is
+/// anything.
+bool skip_flat(Range& x, const std::vector<Series>& series) {
+  constexpr double kLead = 0.1;
+  double change = std::numeric_limits<double>::infinity();
+  for (const Series& one : series) change = std::min(change, first_change(one));
+  if (!(change > x.low) || !(change < x.high) || x.share(change) <= kLead) return false;
+  const double part = kLead / (1 - kLead);
+  x.low = x.log ? change * std::pow(change / x.high, part) : change - part * (x.high - change);
+  return true;
+}
+
+/// The lines from the beginning of the axis on, before which they are flat.
+std::vector<Series> cut_to(double begin, std::vector<Series> series) {
+  for (Series& one : series)
+    for (auto& point : one.points) point.first = std::max(point.first, begin);
+  return series;
+}
 
 Frame frame_of(const ChartAxes& axes, const std::vector<Series>& series) {
   Frame frame{.x = {.log = axes.log_x}, .y = {.log = axes.log_y}};
@@ -164,6 +196,81 @@ std::string shade(const Frame& frame, const Series& series, size_t index) {
                      color_of(series, index));
 }
 
+/// "+2.5", "\u22122.5".
+std::string with_sign(double value) {
+  return fmt::format("{}{:.4g}", value < 0 ? "\u2212" : value > 0 ? "+" : "", std::abs(value));
+}
+
+/// Horizontal bars under way.
+class BarChart {
+ public:
+  BarChart(const std::string& unit, const std::vector<Bar>& bars, bool gains)
+      : unit_(unit), bars_(bars), gains_(gains) {
+    double largest = 1e-12;
+    for (const Bar& bar : bars) largest = std::max(largest, std::abs(bar.value));
+    for (const Bar& bar : bars) {
+      low_ = std::min({low_, bar.value, std::max(bar.low, -kMostOfBar * largest)});
+      high_ = std::max({high_, bar.value, std::min(bar.high, kMostOfBar * largest)});
+    }
+    if (high_ - low_ < 1e-12) high_ = low_ + 1;
+    left_ = kNames + (low_ < 0 ? kValues : 0);
+    right_ = kWidth - (high_ > 0 ? kValues : kRight);
+  }
+
+  std::string draw(const std::string& title) const {
+    const double bottom = kTop + kRow * static_cast<double>(bars_.size());
+    std::string svg = open_svg(kWidth, bottom + kBottom, title);
+    for (const double tick : round_ticks(low_, high_, 5)) {
+      svg += svg_line(px(tick), kTop, px(tick), bottom + 4, "grid");
+      svg += svg_text(px(tick), bottom + 17, text_of(tick), "middle");
+    }
+    svg += svg_line(left_, bottom, right_, bottom, "axis");
+    svg += svg_text((left_ + right_) / 2, bottom + 36, unit_, "middle");
+    for (size_t i = 0; i < bars_.size(); ++i) svg += row(i);
+    return svg + svg_line(px(0), kTop, px(0), bottom, "axis") + "</svg>\n";
+  }
+
+ private:
+  static constexpr double kNames = 150, kRow = 26, kValues = 100;
+  static constexpr double kMostOfBar =
+      2;  // an interval is cut off at so many times the longest bar
+
+  double px(double value) const {
+    return left_ + (value - low_) / (high_ - low_) * (right_ - left_);
+  }
+  std::string text_of(double value) const {
+    return gains_ ? with_sign(value) : fmt::format("{:.4g}", value);
+  }
+  const char* color_of(size_t index) const {
+    if (gains_) return kColors[bars_[index].value < 0 ? 1 : 0];
+    return index == 0 ? "#888888" : kColors[0];
+  }
+
+  std::string row(size_t index) const {
+    const Bar& bar = bars_[index];
+    const double y = kTop + kRow * static_cast<double>(index);
+    std::string svg = svg_text(kNames - 8, y + 15, bar.name, "right");
+    svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='16' fill='{}'/>\n",
+                       px(std::min(0.0, bar.value)), y + 3, std::abs(px(bar.value) - px(0)),
+                       color_of(index));
+    const double low = std::max(bar.low, low_), high = std::min(bar.high, high_);
+    if (high > low) svg += svg_line(px(low), y + 11, px(high), y + 11, "axis");
+    for (const double end : {bar.low, bar.high})
+      if (high > low && end == std::clamp(end, low, high))
+        svg += svg_line(px(end), y + 6, px(end), y + 16, "axis");
+    const std::string value = fmt::format("{} {}", text_of(bar.value), unit_);
+    if (bar.value < 0)
+      return svg + svg_text(px(std::min(bar.value, low)) - 6, y + 15, value, "right");
+    return svg + svg_text(px(std::max(bar.value, high)) + 6, y + 15, value, "left");
+  }
+
+  const std::string& unit_;
+  const std::vector<Bar>& bars_;
+  bool gains_;
+  double low_ = 0, high_ = 0;
+  double left_ = 0, right_ = 0;  // pixels
+};
+
 }  // namespace
 
 const char* const kChartStyle = R"css(
@@ -239,8 +346,14 @@ std::vector<double> log_ticks(double low, double high) {
 
 std::string line_chart(const std::string& title, const ChartAxes& axes,
                        const std::vector<Series>& series) {
-  const Frame frame = frame_of(axes, series);
+  Frame frame = frame_of(axes, series);
   if (frame.empty()) return "";
+  if (axes.skip_flat && skip_flat(frame.x, series)) {
+    ChartAxes cut = axes;
+    cut.skip_flat = false;
+    cut.x_label += fmt::format("; flat before {:.3g}", frame.x.low);
+    return line_chart(title, cut, cut_to(frame.x.low, series));
+  }
   const size_t columns = columns_of(series);
   const double legend = 18.0 * static_cast<double>((series.size() + columns - 1) / columns);
   std::string svg = open_svg(kWidth, kHeight + legend, title) + draw_axes(frame, axes);
@@ -253,35 +366,12 @@ std::string line_chart(const std::string& title, const ChartAxes& axes,
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars) {
   if (bars.empty()) return "";
-  constexpr double kNames = 150, kRow = 26, kValues = 110;
-  double largest = 1e-12;
-  for (const Bar& bar : bars) largest = std::max({largest, bar.value, bar.high});
-  const auto px = [&](double value) {
-    return kNames + std::max(0.0, value) / largest * (kWidth - kNames - kValues);
-  };
-  const double bottom = kTop + kRow * static_cast<double>(bars.size());
-  std::string svg = open_svg(kWidth, bottom + kBottom, title);
-  for (const double tick : round_ticks(0, largest, 5)) {
-    svg += svg_line(px(tick), kTop, px(tick), bottom + 4, "grid");
-    svg += svg_text(px(tick), bottom + 17, fmt::format("{:.4g}", tick), "middle");
-  }
-  svg += svg_line(kNames, bottom, px(largest), bottom, "axis");
-  svg += svg_text(px(largest / 2), bottom + 36, unit, "middle");
-  for (size_t i = 0; i < bars.size(); ++i) {
-    const Bar& bar = bars[i];
-    const double y = kTop + kRow * static_cast<double>(i);
-    svg += svg_text(kNames - 8, y + 15, bar.name, "right");
-    svg += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='16' fill='{}'/>\n",
-                       kNames, y + 3, px(bar.value) - kNames, i == 0 ? "#888888" : kColors[0]);
-    if (bar.high > bar.low) {
-      svg += svg_line(px(bar.low), y + 11, px(bar.high), y + 11, "axis");
-      svg += svg_line(px(bar.low), y + 6, px(bar.low), y + 16, "axis");
-      svg += svg_line(px(bar.high), y + 6, px(bar.high), y + 16, "axis");
-    }
-    svg += svg_text(std::max(px(bar.value), px(bar.high)) + 6, y + 15,
-                    fmt::format("{:.4g} {}", bar.value, unit), "left");
-  }
-  return svg + "</svg>\n";
+  return BarChart(unit, bars, false).draw(title);
+}
+
+std::string gain_chart(const std::string& title, const std::vector<Bar>& bars) {
+  if (bars.empty()) return "";
+  return BarChart("%", bars, true).draw(title);
 }
 
 std::string heat_map(const std::string& title, const std::vector<std::string>& rows,

@@ -25,6 +25,9 @@ struct ChartAxes {
   bool log_x = false;            ///< x at or below 0 stands at the smallest x above it
   bool from_zero = false;        ///< y begins at 0, unless it is logarithmic
   bool log_y = false;            ///< y at or below 0 stands at the lower edge
+  /// x begins shortly before the first change of any line, and the label says so where that leaves
+  /// something out.
+  bool skip_flat = false;
 };
 
 /// What <svg> elements below look like, as CSS; a page that shows them must have it.
@@ -55,6 +58,9 @@ struct Bar {
 /// Horizontal bars from 0 with their intervals, the first in grey; `unit` stands behind the values.
 std::string bar_chart(const std::string& title, const std::string& unit,
                       const std::vector<Bar>& bars);
+/// Gains in percent: to the right of 0 they are blue, losses go to the left and are red. Values
+/// have a sign.
+std::string gain_chart(const std::string& title, const std::vector<Bar>& bars);
 
 /// Rows by columns of counts, shaded by their share of the largest. `cells` is [rows][columns].
 std::string heat_map(const std::string& title, const std::vector<std::string>& rows,

@@ -160,6 +160,82 @@ TEST(SvgTest, BarsShowValuesUnitsAndIntervals) {
   EXPECT_EQ(count(with, "<line") - count(without, "<line"), 3);
 }
 
+/// The x of both ends of every bar, and its colour.
+struct DrawnBar {
+  double left, right;
+  std::string color;
+};
+std::vector<DrawnBar> drawn_bars(const std::string& chart) {
+  std::vector<DrawnBar> bars;
+  const std::regex bar(
+      "<rect x='([0-9.]+)' y='[0-9.]+' width='([0-9.]+)' height='16' fill='([^']*)'");
+  for (std::sregex_iterator b(chart.begin(), chart.end(), bar), end; b != end; ++b)
+    bars.push_back({std::stod((*b)[1]), std::stod((*b)[1]) + std::stod((*b)[2]), (*b)[3]});
+  return bars;
+}
+
+TEST(SvgTest, LossesGoTheOtherWayInAnotherColourWithASign) {
+  const std::string chart =
+      gain_chart("t", {{"up", 20, 19, 21}, {"down", -18.3, -30, -9}, {"none", 0, 0, 0}});
+  const std::vector<DrawnBar> bars = drawn_bars(chart);
+  ASSERT_EQ(bars.size(), 3u);
+  EXPECT_NEAR(bars[0].left, bars[1].right, 0.2) << "both from 0";
+  EXPECT_NEAR(bars[0].right - bars[0].left, (bars[1].right - bars[1].left) * 20 / 18.3, 0.5);
+  EXPECT_NE(bars[0].color, bars[1].color);
+  for (const char* value : {">+20 %<", ">\u221218.3 %<", ">0 %<"})
+    EXPECT_THAT(chart, HasSubstr(value));
+  for (const DrawnBar& bar : bars) {
+    EXPECT_GE(bar.left, 150) << "names stand there";
+    EXPECT_LE(bar.right, 640);
+  }
+}
+
+TEST(SvgTest, BarsOfLossesAloneEndAtZero) {
+  const std::vector<DrawnBar> bars =
+      drawn_bars(gain_chart("t", {{"a", -1, -1, -1}, {"b", -4, -5, -3}}));
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_DOUBLE_EQ(bars[0].right, bars[1].right);
+  EXPECT_GT(bars[0].left, bars[1].left);
+}
+
+TEST(SvgTest, AnIntervalMuchLongerThanTheBarsIsCutOff) {
+  const std::string chart = gain_chart("t", {{"a", -20, -4000, 90}, {"b", 10, 5, 15}});
+  const std::vector<DrawnBar> bars = drawn_bars(chart);
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_GT(bars[0].right - bars[0].left, 50) << "the bar can be seen";
+  const auto marks = [](const std::string& svg) {  // lines of intervals, and that at 0 and below
+    return count(svg, "class='axis'") - 2;
+  };
+  EXPECT_EQ(marks(chart), 1 + 3) << "no end of the long one is marked";
+  EXPECT_EQ(marks(gain_chart("t", {{"a", -20, -30, 9}, {"b", 10, 5, 15}})), 3 + 3);
+}
+
+TEST(SvgTest, ALineThatIsFlatForLongBeginsWhereItChanges) {
+  const std::vector<Series> late = {{"a", {{1, 5}, {90, 5}, {95, 3}, {100, 2}}, false},
+                                    {"b", {{1, 5}, {92, 4}, {100, 4}}, true}};
+  for (const bool logarithmic : {false, true}) {
+    const auto at = [&](bool skip) {
+      return drawn(line_chart(
+          "t", {.x_label = "s", .y_label = "y", .log_x = logarithmic, .skip_flat = skip}, late));
+    };
+    const auto share = [](double x) { return (x - 64) / (640 - 64 - 16); };
+    EXPECT_NEAR(share(at(true)[1].first), 0.1, 0.01) << "a changes from 90 on";
+    EXPECT_EQ(at(true)[0].first, 64) << "what was before is still seen";
+    EXPECT_GT(share(at(false)[1].first), logarithmic ? -1 : 0.8);
+  }
+  EXPECT_THAT(line_chart("t", {.x_label = "s", .y_label = "y", .skip_flat = true}, late),
+              HasSubstr(">s; flat before 88.9<"));
+}
+
+TEST(SvgTest, ALineThatChangesEarlyOrNeverIsDrawnWhole) {
+  for (const std::vector<std::pair<double, double>>& points :
+       {std::vector<std::pair<double, double>>{{0, 5}, {5, 4}, {100, 4}}, {{0, 5}, {100, 5}}}) {
+    const std::vector<Series> series = {{"a", points, true}};
+    EXPECT_EQ(line_chart("t", {.x_label = "s", .y_label = "y", .skip_flat = true}, series),
+              line_chart("t", {.x_label = "s", .y_label = "y"}, series));
+  }
+}
+
 TEST(SvgTest, AHeatMapWritesCountsAboveZero) {
   const std::string map = heat_map("t", {"a", "b"}, {"c", "d"}, {{7, 0}, {0, 3}});
   EXPECT_THAT(map, HasSubstr(">7<"));
