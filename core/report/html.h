@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,21 @@ namespace reverie {
 /// Cells are text: what they hold is escaped.
 struct HtmlTable {
   std::vector<std::string> heads;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows = {};
   int marked = -1;  ///< number of a row to stand out; -1: none
+  std::set<size_t> left = {0};   ///< columns that are aligned to the left
+  std::set<size_t> markup = {};  ///< columns whose cells are HTML
 };
 
 std::string html_table(const HtmlTable& table);
+/// The same for a terminal, its columns two blanks apart.
+std::string text_table(const HtmlTable& table);
 /// <p>, with the text escaped.
 std::string html_paragraph(const std::string& text);
+/// A list of texts, which are escaped.
+std::string html_list(const std::vector<std::string>& items);
+/// What opens at a click on `summary`, which is escaped; `body` is HTML.
+std::string html_details(const std::string& summary, const std::string& body);
 
 /// A page that needs no other file, with the style of charts (svg.h). `title` is escaped, `body`
 /// is HTML.

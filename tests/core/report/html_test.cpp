@@ -16,6 +16,29 @@ TEST(HtmlTest, ATableEscapesItsCellsAndMarksARow) {
             "<tr class='marked'><td>&lt;c&gt;</td><td>&amp;</td></tr>\n</table>\n");
 }
 
+TEST(HtmlTest, ATableHasColumnsOfItsKinds) {
+  HtmlTable table{{"a", "b", "c"}, {{"1", "<2>", "<br/>"}}};
+  table.left = {0, 1};
+  table.markup = {2};
+  EXPECT_EQ(html_table(table),
+            "<table>\n<tr><th>a</th><th class='left'>b</th><th>c</th></tr>\n"
+            "<tr><td>1</td><td class='left'>&lt;2&gt;</td><td><br/></td></tr>\n</table>\n");
+}
+
+TEST(HtmlTest, ATableForATerminalHasItsColumnsBelowEachOther) {
+  HtmlTable table{{"", "ms", "who"}, {{"one", "1.5", "a"}, {"\u00fcber", "10.25", ""}}};
+  table.left = {0, 2};
+  EXPECT_EQ(text_table(table),
+            "         ms  who\n"
+            "one     1.5  a\n"
+            "\u00fcber  10.25\n");
+}
+
+TEST(HtmlTest, WhatOpensAndListsEscapeTheirTexts) {
+  EXPECT_EQ(html_details("<3>", html_list({"a & b"})),
+            "<details><summary>&lt;3&gt;</summary>\n<ul>\n<li>a &amp; b</li>\n</ul>\n</details>\n");
+}
+
 TEST(HtmlTest, APageHasItsTitleTwiceAndItsBodyAsItIs) {
   const std::string page = html_page("a < b", html_paragraph("c & d") + "<hr/>");
   EXPECT_EQ(testing::markup_fault(page), "");
