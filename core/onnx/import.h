@@ -55,6 +55,9 @@ struct ImportedModel {
   std::vector<std::string> warnings = {};
   /// The file at the samples of `graph`; null where no extent is carried.
   std::shared_ptr<const proto::SampledFile> file = nullptr;
+  /// How many of `nodes` each operator has, by names as UntouchedNode::op; one of ONNX Runtime's
+  /// that the operator table has by that of its row.
+  std::map<std::string, int64_t> operators = {};
 };
 
 constexpr int kOldestOpset = 1;

@@ -21,6 +21,11 @@
 namespace reverie::proto {
 namespace {
 
+std::string name_in_table(const onnx::NodeProto& node) {
+  const bool has_row = node.domain() == kRuntimeDomain && find_op(node.op_type()) != nullptr;
+  return has_row ? node.op_type() : qualified_name(node);
+}
+
 bool is_set(const onnx::TypeProto& type) {
   return type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
 }
@@ -93,7 +98,10 @@ ImportedModel Importer::read(const ImportOptions& options, const Assumptions& as
   warn_of_what_stays_out();
   if (seen != nullptr) observe(seen);
   graph_.erase_dead();
-  return {graph_.compacted(), model_info(), model_.graph().node_size(), live_untouched(), std::move(warnings_)};
+  ImportedModel result{graph_.compacted(), model_info(), model_.graph().node_size(),
+                       live_untouched(), std::move(warnings_)};
+  for (const auto& node : model_.graph().node()) ++result.operators[name_in_table(node)];
+  return result;
 }
 
 void Importer::observe(Observations* seen) const {

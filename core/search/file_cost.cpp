@@ -30,9 +30,25 @@ bool same_in_a_file(const Graph& a, const Graph& b) {
 }
 
 int64_t written_nodes(const Graph& graph) {
+  int64_t nodes = 0;
+  for (const auto& [op, count] : written_operators(graph)) nodes += count;
+  return nodes;
+}
+
+std::string operator_name(const Graph& graph, NodeId node) {
+  if (&graph.op(node) != &opaque_op()) return graph.op(node).name;
+  const Attributes& attributes = graph.attributes(node);
+  const std::string domain = attributes.text("domain");
+  const bool is_standard = domain.empty() || domain == "ai.onnx";
+  return (is_standard ? "" : domain + "::") + attributes.text("op");
+}
+
+std::map<std::string, int64_t> written_operators(const Graph& graph) {
   const Graph lowered = lower(graph, false);
-  const std::vector<NodeId> nodes = lowered.nodes();
-  return std::ranges::count_if(nodes, [&](NodeId node) { return lowered.is_work(node); });
+  std::map<std::string, int64_t> operators;
+  for (const NodeId node : lowered.nodes())
+    if (lowered.is_work(node)) ++operators[operator_name(lowered, node)];
+  return operators;
 }
 
 RuleSet fusions_among(const RuleSet& rules) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "core/cost/cost_model.h"
 #include "core/rules/rule.h"
@@ -26,6 +28,11 @@ class FileCosts {
 
 /// Nodes of the file that is written of the graph.
 int64_t written_nodes(const Graph& graph);
+/// What a file calls the operator of a node: "Conv", or "com.example::Fused" of one that is carried
+/// through.
+std::string operator_name(const Graph& graph, NodeId node);
+/// How many of them each operator has, by names as ImportedModel::operators.
+std::map<std::string, int64_t> written_operators(const Graph& graph);
 
 /// Whether both are written as the same file, but for names.
 bool same_in_a_file(const Graph& a, const Graph& b);
