@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/json.h"
+#include "core/base/words.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/symbols.h"
 
@@ -29,29 +30,55 @@ Json to_json(const ContestantResult& timed, const Cost& cost) {
   return json;
 }
 
+std::string interval_of(const ContestantResult& timed) {
+  if (timed.finalist) return fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high);
+  return timed.median > 0 ? "screened out" : "not measured";
+}
+
+std::string remark_on(const Optimized& result, size_t contestant) {
+  const std::string rules = contestant == 0 ? "" : result.contenders[contestant - 1].rules;
+  if (static_cast<int>(contestant) != result.benchmark.winner) return rules;
+  return rules.empty() ? "kept" : "kept: " + rules;
+}
+
 }  // namespace
 
-void print_benchmark(const Optimized& result) {
-  if (result.benchmark.contestants.empty()) return;
-  fmt::print("\nend to end on {} ({}):\n{:<12} {:>14} {:>14} {:>10} {:>18}\n", result.machine.device,
-             result.machine.library, "", "sum of costs", "median", "ratio", "95% interval");
+std::string name_of_contestant(size_t contestant) {
+  return contestant == 0 ? "original" : fmt::format("contender {}", contestant);
+}
+
+HtmlTable contestants_of(const Optimized& result) {
+  HtmlTable table{{"", "sum of costs", "median", "ratio", "95% interval", ""}};
+  table.left = {0, 5};
   for (size_t i = 0; i < result.benchmark.contestants.size(); ++i) {
     const ContestantResult& timed = result.benchmark.contestants[i];
-    fmt::print("{:<12} {:>11.4f} ms {:>11.4f} ms {:>10.4f} {:>18}{}{}\n",
-               i == 0 ? "original" : fmt::format("contender {}", i),
-               cost_of(result, i).runtime.milliseconds(), timed.median / kMillisecond,
-               timed.ratio.median,
-               timed.finalist ? fmt::format("{:.4f} to {:.4f}", timed.ratio.low, timed.ratio.high)
-               : timed.median > 0 ? "screened out"
-                                  : "not measured",
-               static_cast<int>(i) == result.benchmark.winner ? "  kept" : "",
-               i == 0 || result.contenders[i - 1].rules.empty()
-                   ? ""
-                   : fmt::format("  ({})", result.contenders[i - 1].rules));
+    table.rows.push_back(
+        {name_of_contestant(i), fmt::format("{:.4f} ms", cost_of(result, i).runtime.milliseconds()),
+         fmt::format("{:.4f} ms", timed.median / kMillisecond),
+         fmt::format("{:.4f}", timed.ratio.median), interval_of(timed), remark_on(result, i)});
+  }
+  table.marked = table.rows.empty() ? -1 : result.benchmark.winner;
+  return table;
+}
+
+std::string machine_sentence(const Optimized& result) {
+  if (result.benchmark.contestants.empty()) return "";
+  return fmt::format("end to end on {} ({}):", result.machine.device, result.machine.library);
+}
+
+std::vector<std::string> confirmed_sentences(const Optimized& result) {
+  std::vector<std::string> sentences;
+  if (const auto winner = static_cast<size_t>(result.benchmark.winner); winner > 0) {
+    const MedianInterval& ratio = result.benchmark.contestants[winner].ratio;
+    sentences.push_back(fmt::format(
+        "{} is kept: it takes {:.4f} of the original's time (95% interval {:.4f} to {:.4f})",
+        name_of_contestant(winner), ratio.median, ratio.low, ratio.high));
   }
   if (result.benchmark.fallbacks > 0)
-    fmt::print("{} nodes ran on the reference kernels; beside a device that counts with all transfers\n",
-               result.benchmark.fallbacks);
+    sentences.push_back(fmt::format(
+        "{} ran on the reference kernels; beside a device that counts with all transfers",
+        counted(result.benchmark.fallbacks, "node")));
+  return sentences;
 }
 
 Json to_json(const Optimized& result) {

@@ -1,15 +1,23 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "core/base/json.h"
 #include "core/onnx/import.h"
+#include "core/report/html.h"
 #include "core/search/optimize.h"
 
 namespace reverie {
 
-/// How the contenders of a search did end to end; nothing where they were not measured.
-void print_benchmark(const Optimized& result);
+/// "original", "contender 1".
+std::string name_of_contestant(size_t contestant);
+/// How the contenders of a search did end to end; no rows where they were not measured.
+HtmlTable contestants_of(const Optimized& result);
+/// Where that was, to stand above the table, and what it says; empty likewise.
+std::string machine_sentence(const Optimized& result);
+std::vector<std::string> confirmed_sentences(const Optimized& result);
 Json to_json(const Optimized& result);
 
 /// Writes every contender that agrees with the original as 1.onnx, 2.onnx, ... in `folder`, which

@@ -102,13 +102,14 @@ std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress)
   };
 }
 
-void print_measured(const Optimized& result) {
-  if (!result.search.measured) return;
+std::vector<std::string> measured_sentences(const Optimized& result) {
+  if (!result.search.measured) return {};
   const MeasuredReport& report = *result.search.measured;
-  fmt::print("\nmeasured end to end {}, {}: {:.4f} ms, at first {:.4f} ms; picked for being "
-             "the fastest, it looks faster than it is (--confirm measures it afresh)\n",
-             counted(report.trace.size(), "time"), counted(report.graphs, "graph"), report.trace.back().best / kMillisecond,
-             report.trace.front().measured / kMillisecond);
+  return {fmt::format(
+      "measured end to end {}, {}: {:.4f} ms, at first {:.4f} ms; picked for being "
+      "the fastest, it looks faster than it is (--confirm measures it afresh)",
+      counted(report.trace.size(), "time"), counted(report.graphs, "graph"),
+      report.trace.back().best / kMillisecond, report.trace.front().measured / kMillisecond)};
 }
 
 void add_measured(const Optimized& result, const OptimizeConfig& config, Json& json) {

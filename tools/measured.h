@@ -25,8 +25,8 @@ void write_fitted_costs(const std::string& file, const std::string& model, const
 
 /// Shows measurements and the best time as the search goes on.
 std::function<void(const MeasuredReport&)> measured_reporter(Progress& progress);
-/// What was measured; nothing where nothing was.
-void print_measured(const Optimized& result);
+/// What was measured; empty where nothing was.
+std::vector<std::string> measured_sentences(const Optimized& result);
 /// The same as flat fields, described in experiments/measured/README.md.
 void add_measured(const Optimized& result, const OptimizeConfig& config, Json& json);
 

@@ -247,7 +247,7 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
 void print_untouched(const ImportedModel& model) {
   for (const UntouchedNode& node : model.untouched)
     fmt::print("{} ({}): {}\n", node.name, node.op, node.reason);
-  fmt::print("{} of {} untouched\n\n", model.untouched.size(), counted(model.nodes, "node is", "nodes are"));
+  fmt::print("{}\n\n", untouched_sentence(model));
 }
 
 ImportedModel read_model(const Options& options, OptimizeConfig& config) {
@@ -261,14 +261,16 @@ ImportedModel read_model(const Options& options, OptimizeConfig& config) {
 }
 
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
-void simplify(const Options& options, const OptimizeConfig& config, const ImportedModel& model) {
-  if (!options.out.empty())
-    write_rewritten(options.model, model,
-                    try_symbols(options.model, model, model.graph, config.verify), options.out,
-                    config.verify, options.fix_shapes,
-                    most_weight_bytes(model.graph, config.search.max_weight_growth));
+void simplify(const Options& options, const OptimizeSettings& config, const ImportedModel& model) {
   const int64_t left = written_nodes(model.graph);
-  fmt::print("nodes {} -> {}\n", model.nodes, left);
+  OptimizeAccount account = account_of_simplified(model.nodes, left);
+  if (!options.out.empty())
+    account.file = write_rewritten(options.model, model,
+                                   try_symbols(options.model, model, model.graph, config.verify),
+                                   options.out, config.verify, options.fix_shapes,
+                                   most_weight_bytes(model.graph, config.search.max_weight_growth));
+  warn(account.file);
+  fmt::print("{}", text_of(account));
   if (options.json)
     fmt::print("{}\n", Json{{"model", options.model}, {"method", kSimplify}, {"nodes", model.nodes},
                              {"nodes_after", left}, {"untouched_nodes", model.untouched.size()}}.dump());
@@ -280,19 +282,20 @@ double seconds_for_costs(const OptimizeConfig& config) {
   return config.method == kAutomatic ? kShare * config.search.time_limit : config.search.time_limit;
 }
 
-void write_result(const Options& options, const OptimizeConfig& config, const ImportedModel& model,
-                  const Optimized& result) {
-  if (options.out.empty()) return;
-  if (!result.changed)
-    copy_model(options.model, model.info, options.out);
-  else if (result.constant_shapes)
-    write_with_constant_shapes(model, result.search.best, options.out);
-  else
-    write_rewritten(options.model, model,
-                    result.tried ? *result.tried
-                                 : try_symbols(options.model, model, result.search.best, config.verify),
-                    options.out, config.verify, config.fix_shapes,
-                    most_weight_bytes(model.graph, config.search.max_weight_growth));
+/// What there is to say of the file.
+std::vector<std::string> write_result(const Options& options, const OptimizeConfig& config,
+                                      const ImportedModel& model, const Optimized& result) {
+  if (options.out.empty()) return {};
+  if (result.changed && result.constant_shapes)
+    return write_with_constant_shapes(model, result.search.best, options.out);
+  if (result.changed)
+    return write_rewritten(options.model, model,
+                           result.tried ? *result.tried
+                                        : try_symbols(options.model, model, result.search.best, config.verify),
+                           options.out, config.verify, config.fix_shapes,
+                           most_weight_bytes(model.graph, config.search.max_weight_growth));
+  copy_model(options.model, model.info, options.out);
+  return {};
 }
 
 void run(const Options& options) {
@@ -315,11 +318,10 @@ void run(const Options& options) {
   const Optimized result = search_and_verify(model, rules, cost, config, options);
   if (!options.fit_out.empty())
     write_fitted_costs(options.fit_out, options.model, result, config, cost);
-  print_result(result, model, config, *rules);
-  print_verdict(result, config);
-  print_measured(result);
-  print_benchmark(result);
-  write_result(options, config, model, result);
+  OptimizeAccount account = account_of(result, model, config, *rules);
+  fmt::print("{}", text_of(account));
+  account.file = write_result(options, config, model, result);
+  warn(account.file);
   Json json = to_json(options.model, model, result, config, *rules);
   add_measured(result, config, json);
   if (!result.benchmark.contestants.empty()) json["confirmed"] = to_json(result);

@@ -9,13 +9,17 @@
 #include "core/base/words.h"
 #include "core/onnx/lower.h"
 #include "core/search/file_cost.h"
+#include "tools/contenders.h"
+#include "tools/measured.h"
 
 namespace reverie {
 namespace {
 
-void print_row(const char* what, double before, double after, const char* unit) {
+std::vector<std::string> cost_row(const char* what, double before, double after, const char* unit,
+                                  int decimals = 4) {
   const double change = before != 0 ? 100.0 * (after - before) / before : 0.0;
-  fmt::print("{:<12} {:>14.4f} {:>14.4f} {:<7} {:>+8.2f}%\n", what, before, after, unit, change);
+  return {what, fmt::format("{:.{}f}", before, decimals), fmt::format("{:.{}f}", after, decimals),
+          unit, fmt::format("{:+.2f}%", change)};
 }
 
 double scaled(int64_t value, double unit) { return static_cast<double>(value) * unit; }
@@ -24,18 +28,23 @@ int64_t nodes_after(const Optimized& result, const ImportedModel& model) {
   return result.changed ? written_nodes(result.search.best) : model.nodes;
 }
 
-void print_table(const Optimized& result, const ImportedModel& model) {
+HtmlTable costs_of(const Optimized& result, const ImportedModel& model) {
   const Cost& before = result.file_before;
   const Cost& after = result.file_after;
-  fmt::print("{:<12} {:>14} {:>14} {:<7} {:>9}\n", "", "before", "after", "", "change");
-  print_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms");
-  print_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP");
-  print_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB");
-  print_row("nodes", scaled(model.nodes, 1), scaled(nodes_after(result, model), 1), "");
-  print_row("kernels", scaled(before.launches, 1), scaled(after.launches, 1), "");
+  const auto count = [](const char* what, int64_t from, int64_t to) {
+    return cost_row(what, scaled(from, 1), scaled(to, 1), "", 0);
+  };
   const int64_t weights = result.changed ? result.weight_bytes_after : result.weight_bytes_before;
-  print_row("weights", scaled(result.weight_bytes_before, 1e-6), scaled(weights, 1e-6), "MB");
-  fmt::print("an estimate: the sum of its operators' times from {}\n", result.cost_source);
+  HtmlTable table{{"", "before", "after", "", "change"}};
+  table.left = {0, 3};
+  table.rows = {
+      cost_row("run time", before.runtime.milliseconds(), after.runtime.milliseconds(), "ms"),
+      cost_row("work", scaled(before.flops, 1e-9), scaled(after.flops, 1e-9), "GFLOP"),
+      cost_row("traffic", scaled(before.bytes, 1e-6), scaled(after.bytes, 1e-6), "MB"),
+      count("nodes", model.nodes, nodes_after(result, model)),
+      count("kernels", before.launches, after.launches),
+      cost_row("weights", scaled(result.weight_bytes_before, 1e-6), scaled(weights, 1e-6), "MB")};
+  return table;
 }
 
 /// Why a search ended.
@@ -49,27 +58,40 @@ const char* end_of(StoppedBy cause) {
   return "";
 }
 
-void print_search(const Optimized& result, const OptimizeConfig& config, const RuleSet& rules) {
+std::string saturation_sentence(const SaturationReport& saturation) {
+  return fmt::format("e-graph {}: {} in {} after {} in all{}; extraction: {}", saturation.rounds,
+                     counted(saturation.nodes, "node"),
+                     counted(saturation.classes, "class", "classes"),
+                     counted(saturation.iterations, "iteration"),
+                     saturation.saturated ? ", saturated" : "", saturation.extraction);
+}
+
+std::vector<std::string> search_sentences(const Optimized& result, const OptimizeConfig& config) {
   const SearchResult& search = result.search;
-  std::map<std::string, int> used;
-  for (const RewriteStep& step : search.rewrites) ++used[rules.name(step.rule)];
-  fmt::print("\n{} by {}: {} in {:.2f} s, {}, {}, {}; {}\n", result.cost_source, config.method,
-             counted(search.rewrites.size(), "rewrite"), search.seconds, counted(search.expansions, "expansion"),
-             counted(search.candidates, "candidate"), counted(search.duplicates, "duplicate"),
-             end_of(search.stopped_by));
+  std::vector<std::string> sentences = {
+      fmt::format("{} by {}: {} in {:.2f} s, {}, {}, {}; {}", result.cost_source, config.method,
+                  counted(search.rewrites.size(), "rewrite"), search.seconds,
+                  counted(search.expansions, "expansion"), counted(search.candidates, "candidate"),
+                  counted(search.duplicates, "duplicate"), end_of(search.stopped_by))};
   if (search.forgotten > 0)
-    fmt::print("the queue was full: {} successors left it before their turn (--set queue=N)\n",
-               search.forgotten);
-  for (const auto& [rule, count] : used) fmt::print("  {:>4} x {}\n", count, rule);
-  if (const auto& saturation = search.saturation)
-    fmt::print("e-graph {}: {} in {} after {} in all{}; extraction: {}\n", saturation->rounds,
-               counted(saturation->nodes, "node"), counted(saturation->classes, "class", "classes"),
-               counted(saturation->iterations, "iteration"),
-               saturation->saturated ? ", saturated" : "", saturation->extraction);
+    sentences.push_back(
+        fmt::format("the queue was full: {} successors left it before their turn (--set queue=N)",
+                    search.forgotten));
+  if (search.saturation) sentences.push_back(saturation_sentence(*search.saturation));
   if (result.estimates > 0)
-    fmt::print("not from {}: the times of {} are estimates, {:.1f} % of the time before and "
-               "{:.1f} % after\n", result.cost_source, counted(result.estimates, "operator"),
-               100 * estimated_share(search.initial_cost), 100 * estimated_share(search.best_cost));
+    sentences.push_back(fmt::format(
+        "not from {}: the times of {} are estimates, {:.1f} % of the time before and {:.1f} % "
+        "after",
+        result.cost_source, counted(result.estimates, "operator"),
+        100 * estimated_share(search.initial_cost), 100 * estimated_share(search.best_cost)));
+  return sentences;
+}
+
+std::vector<std::pair<std::string, int64_t>> uses_of_rules(const SearchResult& search,
+                                                           const RuleSet& rules) {
+  std::map<std::string, int64_t> used;
+  for (const RewriteStep& step : search.rewrites) ++used[rules.name(step.rule)];
+  return {used.begin(), used.end()};
 }
 
 /// The best so far over time.
@@ -83,16 +105,6 @@ Json trace_of(const SearchResult& search) {
                      {"improvement_percent", improvement_percent(search.initial_cost, Cost{picoseconds(point.best)})}});
   return trace;
 }
-
-}  // namespace
-
-void print_result(const Optimized& result, const ImportedModel& model, const OptimizeConfig& config,
-                  const RuleSet& rules) {
-  print_table(result, model);
-  print_search(result, config, rules);
-}
-
-namespace {
 
 constexpr char kNothingToGain[] = "nothing to gain: ";
 
@@ -111,40 +123,96 @@ std::string why_unchanged(const Optimized& result) {
   return result.objections.empty() ? kNothingToGain : "";
 }
 
-void print_left_out(const Agreement& verified) {
+std::vector<std::string> unchecked_of(const Agreement& verified) {
+  std::vector<std::string> sentences;
   if (!verified.left_out.empty())
-    fmt::print("not compared: {}\n", fmt::join(verified.left_out, "; "));
+    sentences.push_back(fmt::format("not compared: {}", fmt::join(verified.left_out, "; ")));
   if (verified.unverified_nodes > 0)
-    fmt::print("not verified: {} that this program cannot run; their inputs agree\n",
-               counted(verified.unverified_nodes, "node"));
+    sentences.push_back(
+        fmt::format("not verified: {} that this program cannot run; their inputs agree",
+                    counted(verified.unverified_nodes, "node")));
   if (!verified.not_run.empty())
-    fmt::print("not run on random inputs: {} (--range and --inputs give others)\n",
-               verified.not_run);
+    sentences.push_back(fmt::format(
+        "not run on random inputs: {} (--range and --inputs give others)", verified.not_run));
+  return sentences;
+}
+
+std::string proof_sentence(const Optimized& result, const OptimizeConfig& config) {
+  if (result.simplified)
+    return fmt::format("nothing is rewritten: constants and shape code are folded{}",
+                       result.constant_shapes ? ", and shapes are constant" : "");
+  if (config.verify.inputs == 0) return "not verified";
+  return fmt::format(
+      "verified on {} random inputs with random weights: largest relative error {:.2g} "
+      "(tolerance {:.0e})",
+      result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
+}
+
+std::vector<std::string> verdict_of(const Optimized& result, const OptimizeConfig& config) {
+  if (!result.changed) {
+    const std::string why = why_unchanged(result);
+    return {
+        fmt::format("{}the model stays as it is{}", why,
+                    why == kNothingToGain ? " (nothing was checked: nothing is rewritten)" : "")};
+  }
+  std::vector<std::string> sentences = {proof_sentence(result, config)};
+  if (config.method == kAutomatic && result.benchmark.contestants.empty())
+    sentences.push_back(
+        "not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then "
+        "measures");
+  return sentences;
+}
+
+/// Each on a line.
+std::string lines_of(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += sentence + "\n";
+  return text;
 }
 
 }  // namespace
 
-void print_verdict(const Optimized& result, const OptimizeConfig& config) {
-  for (const std::string& objection : result.objections) fmt::print("{}\n", objection);
-  if (!result.changed) {
-    const std::string why = why_unchanged(result);
-    fmt::print("{}the model stays as it is{}\n", why,
-               why == kNothingToGain ? " (nothing was checked: nothing is rewritten)" : "");
-    return;
-  }
-  if (result.simplified)
-    fmt::print("nothing is rewritten: constants and shape code are folded{}\n",
-               result.constant_shapes ? ", and shapes are constant" : "");
-  else if (config.verify.inputs == 0)
-    fmt::print("not verified\n");
-  else
-    fmt::print(
-        "verified on {} random inputs with random weights: largest relative error {:.2g} "
-        "(tolerance {:.0e})\n",
-        result.verified.inputs, result.verified.max_rel_error, config.verify.tolerance);
-  if (config.method == kAutomatic && result.benchmark.contestants.empty())
-    fmt::print("not confirmed in a runtime: tools/setup.sh --ort installs ONNX Runtime, which then measures\n");
-  print_left_out(result.verified);
+OptimizeAccount account_of(const Optimized& result, const ImportedModel& model,
+                           const OptimizeConfig& config, const RuleSet& rules) {
+  OptimizeAccount account;
+  account.costs = costs_of(result, model);
+  account.cost_note =
+      fmt::format("an estimate: the sum of its operators' times from {}", result.cost_source);
+  account.search = search_sentences(result, config);
+  account.rules = uses_of_rules(result.search, rules);
+  account.objections = result.objections;
+  account.verdict = verdict_of(result, config);
+  if (result.changed) account.unchecked = unchecked_of(result.verified);
+  account.measured = measured_sentences(result);
+  account.contestants = contestants_of(result);
+  account.machine = machine_sentence(result);
+  account.confirmed = confirmed_sentences(result);
+  return account;
+}
+
+OptimizeAccount account_of_simplified(int64_t nodes_before, int64_t nodes_after) {
+  OptimizeAccount account;
+  account.verdict = {fmt::format("nodes {} -> {}", nodes_before, nodes_after)};
+  return account;
+}
+
+std::string text_of(const OptimizeAccount& account) {
+  std::string text;
+  if (!account.costs.rows.empty())
+    text += text_table(account.costs) + account.cost_note + "\n\n" + lines_of(account.search);
+  for (const auto& [rule, count] : account.rules)
+    text += fmt::format("  {:>4} x {}\n", count, rule);
+  text += lines_of(account.objections) + lines_of(account.verdict) + lines_of(account.unchecked);
+  if (!account.measured.empty()) text += "\n" + lines_of(account.measured);
+  if (!account.contestants.rows.empty())
+    text += "\n" + account.machine + "\n" + text_table(account.contestants) +
+            lines_of(account.confirmed);
+  return text;
+}
+
+std::string untouched_sentence(const ImportedModel& model) {
+  return fmt::format("{} of {} untouched", model.untouched.size(),
+                     counted(model.nodes, "node is", "nodes are"));
 }
 
 Json to_json(const std::string& file, const ImportedModel& model, const Optimized& result, const OptimizeConfig& config,

@@ -19,30 +19,41 @@ void require_agreement(const std::string& original, const Agreement& agreement) 
                      original, agreement.reason);
 }
 
-void write_rewritten(const std::string& original, const ImportedModel& model,
-                     const TriedGraph& tried, const std::string& out, const CompareOptions& verify,
-                     bool fix_shapes, int64_t max_weight_bytes) {
+std::vector<std::string> write_rewritten(const std::string& original, const ImportedModel& model,
+                                         const TriedGraph& tried, const std::string& out,
+                                         const CompareOptions& verify, bool fix_shapes,
+                                         int64_t max_weight_bytes) {
   if (!tried.lost.empty() && !fix_shapes) {
     copy_model(original, model.info, out);
-    fmt::print(stderr, "{}: the model as it was: dimension '{}' would be fixed (--fix-shapes allows that)\n", out,
-               fmt::join(tried.lost, "', '"));
-    return;
+    return {fmt::format(
+        "{}: the model as it was: dimension '{}' would be fixed (--fix-shapes allows that)", out,
+        fmt::join(tried.lost, "', '"))};
   }
   const std::set<std::string> lost =
       export_tried(original, model, tried, out, verify, max_weight_bytes);
+  std::vector<std::string> sentences;
   for (const std::string& symbol : lost) {
     const bool depends_on_data = model.info.data_extents.contains(symbol);
-    fmt::print(stderr, "{}: {}; with other extents the rewritten graph differs, or none could be tried\n", out,
-               depends_on_data ? fmt::format("extent '{}' depends on data: written without rewrites", symbol)
-                               : fmt::format("dimension '{}' is fixed", symbol));
+    sentences.push_back(fmt::format(
+        "{}: {}; with other extents the rewritten graph differs, or none could be tried", out,
+        depends_on_data
+            ? fmt::format("extent '{}' depends on data: written without rewrites", symbol)
+            : fmt::format("dimension '{}' is fixed", symbol)));
   }
+  return sentences;
 }
 
-void write_with_constant_shapes(const ImportedModel& model, const Graph& graph,
-                                const std::string& out) {
+std::vector<std::string> write_with_constant_shapes(const ImportedModel& model, const Graph& graph,
+                                                    const std::string& out) {
   export_onnx(graph, model.info, out);
+  std::vector<std::string> sentences;
   for (const auto& [symbol, extent] : bound_extents(model))
-    fmt::print(stderr, "{}: dimension '{}' is fixed at {}\n", out, symbol, extent);
+    sentences.push_back(fmt::format("{}: dimension '{}' is fixed at {}", out, symbol, extent));
+  return sentences;
+}
+
+void warn(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) fmt::print(stderr, "{}\n", sentence);
 }
 
 }  // namespace reverie

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/exec/compare.h"
 #include "core/onnx/symbols.h"
@@ -12,16 +13,20 @@ namespace reverie {
 void require_agreement(const std::string& original, const Agreement& agreement);
 
 /// Writes what the model at `original` was rewritten to. Where symbolic dimensions had to be fixed,
-/// that is told on standard error, and unless `fix_shapes` the original file is written instead.
+/// that is told in a sentence each, and unless `fix_shapes` the original file is written instead.
 /// `max_weight_bytes`: see ExportOptions.
-void write_rewritten(const std::string& original, const ImportedModel& model,
-                     const TriedGraph& tried, const std::string& out, const CompareOptions& verify,
-                     bool fix_shapes,
-                     int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
+[[nodiscard]] std::vector<std::string> write_rewritten(
+    const std::string& original, const ImportedModel& model, const TriedGraph& tried,
+    const std::string& out, const CompareOptions& verify, bool fix_shapes,
+    int64_t max_weight_bytes = ExportOptions().max_weight_bytes);
 
-/// Writes it with the extents that the model was imported with, and says which dimensions that
-/// fixes.
-void write_with_constant_shapes(const ImportedModel& model, const Graph& graph,
-                                const std::string& out);
+/// Writes it with the extents that the model was imported with: a sentence for each dimension that
+/// that fixes.
+[[nodiscard]] std::vector<std::string> write_with_constant_shapes(const ImportedModel& model,
+                                                                  const Graph& graph,
+                                                                  const std::string& out);
+
+/// Tells them on standard error.
+void warn(const std::vector<std::string>& sentences);
 
 }  // namespace reverie

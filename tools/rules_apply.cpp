@@ -58,8 +58,8 @@ void tell_end(const Applied& applied, const ApplyLimits& limits) {
 void verify_and_write(const Arguments& arguments, const ImportedModel& model, const Graph& graph) {
   const CompareOptions verify = with_inputs(arguments.verify, arguments.given, model.graph);
   require_agreement(arguments.model, compare(model.graph, graph, verify));
-  write_rewritten(arguments.model, model, try_symbols(arguments.model, model, graph, verify),
-                  arguments.out, verify, arguments.fix_shapes);
+  warn(write_rewritten(arguments.model, model, try_symbols(arguments.model, model, graph, verify),
+                       arguments.out, verify, arguments.fix_shapes));
 }
 
 void apply(const Arguments& arguments) {
