@@ -16,6 +16,15 @@ std::vector<std::string>& arguments() {
   return all;
 }
 
+std::string in_shell(const std::string& word) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
 /// "reverie-learning" in the folder of this program, whatever links lead there.
 std::string learning_program() {
   std::error_code unknown;
@@ -32,6 +41,12 @@ const char* what_of(const std::string& command) {
 }
 
 void remember_arguments(int argc, char** argv) { arguments().assign(argv, argv + argc); }
+
+std::string command_line() {
+  std::string line = "reverie";
+  for (size_t i = 1; i < arguments().size(); ++i) line += " " + in_shell(arguments()[i]);
+  return line;
+}
 
 bool has_learning_program() {
   std::error_code unknown;

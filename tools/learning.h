@@ -29,6 +29,9 @@ const char* what_of(const std::string& command);
 /// Said once in main: the command line.
 void remember_arguments(int argc, char** argv);
 
+/// As a person could type it again: "reverie optimize 'my model.onnx'".
+std::string command_line();
+
 /// Whether the program that holds LibTorch is another one than this, and beside it.
 bool has_learning_program();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -14,6 +15,8 @@
 #include "core/onnx/copy.h"
 #include "core/onnx/import.h"
 #include "core/ort/ort_machine.h"
+#include "core/rules/no_cost.h"
+#include "core/search/applied_rewrites.h"
 #include "core/search/file_cost.h"
 #include "core/search/written_costs.h"
 #include "tools/command.h"
@@ -26,6 +29,7 @@
 #include "tools/learning.h"
 #include "tools/measured.h"
 #include "tools/optimize_output.h"
+#include "tools/optimize_report.h"
 #include "tools/policy_search.h"
 #include "tools/rewritten.h"
 #include "tools/streams.h"
@@ -47,6 +51,7 @@ struct Options {
   std::string policy;
   std::string contenders_folder;
   std::string fit_out;
+  std::string report;
   GivenInputs given_inputs;
   bool confirm = false;
   bool fix_shapes = false;
@@ -243,6 +248,18 @@ void check_fit(const Options& options, const OptimizeConfig& config, const CostM
   check_writable(options.fit_out);
 }
 
+/// The page is no file that the run needs otherwise.
+void check_report(const Options& options) {
+  if (options.report.empty()) return;
+  for (const std::string& other : {options.model, options.out}) {
+    std::error_code is_none;
+    if (!other.empty() &&
+        (other == options.report || std::filesystem::equivalent(other, options.report, is_none)))
+      throw InputError("--report {}: the page would replace the model", options.report);
+  }
+  check_writable(options.report);
+}
+
 /// Each node that takes part in no rewrite, with the reason.
 void print_untouched(const ImportedModel& model) {
   for (const UntouchedNode& node : model.untouched)
@@ -260,6 +277,23 @@ ImportedModel read_model(const Options& options, OptimizeConfig& config) {
   return model;
 }
 
+std::string name_of_model(const std::string& file) {
+  return file == "/dev/stdin" ? "a model from standard input"
+                              : std::filesystem::path(file).filename().string();
+}
+
+void write_report(const Options& options, const OptimizeSettings& config,
+                  const ImportedModel& model, const Optimized& result, const RuleSet& rules,
+                  CostModel& cost, const OptimizeAccount& account) {
+  if (options.report.empty()) return;
+  const Graph& best = result.search.best;
+  write_file(options.report,
+             optimize_page({name_of_model(options.model), kVersion, command_line(),
+                            dump_config(config), account, model, result, config, rules,
+                            applied_rewrites(model.graph, rules, cost, result.search.rewrites),
+                            result.changed ? written_operators(best) : model.operators}));
+}
+
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
 void simplify(const Options& options, const OptimizeSettings& config, const ImportedModel& model) {
   const int64_t left = written_nodes(model.graph);
@@ -271,6 +305,11 @@ void simplify(const Options& options, const OptimizeSettings& config, const Impo
                                    most_weight_bytes(model.graph, config.search.max_weight_growth));
   warn(account.file);
   fmt::print("{}", text_of(account));
+  Optimized result;
+  result.search.best = model.graph;
+  result.changed = true;
+  NoCost none;
+  write_report(options, config, model, result, RuleSet(), none, account);
   if (options.json)
     fmt::print("{}\n", Json{{"model", options.model}, {"method", kSimplify}, {"nodes", model.nodes},
                              {"nodes_after", left}, {"untouched_nodes", model.untouched.size()}}.dump());
@@ -289,11 +328,12 @@ std::vector<std::string> write_result(const Options& options, const OptimizeConf
   if (result.changed && result.constant_shapes)
     return write_with_constant_shapes(model, result.search.best, options.out);
   if (result.changed)
-    return write_rewritten(options.model, model,
-                           result.tried ? *result.tried
-                                        : try_symbols(options.model, model, result.search.best, config.verify),
-                           options.out, config.verify, config.fix_shapes,
-                           most_weight_bytes(model.graph, config.search.max_weight_growth));
+    return write_rewritten(
+        options.model, model,
+        result.tried ? *result.tried
+                     : try_symbols(options.model, model, result.search.best, config.verify),
+        options.out, config.verify, config.fix_shapes,
+        most_weight_bytes(model.graph, config.search.max_weight_growth));
   copy_model(options.model, model.info, options.out);
   return {};
 }
@@ -305,6 +345,7 @@ void run(const Options& options) {
   check_meant_for_policy(options, config);
   check_proved(options, config);
   if (!options.out.empty()) check_writable(options.out);
+  check_report(options);
   if (config.method == kSimplify) return simplify(options, config, read_model(options, config));
   const auto source = make_cost_model(config.cost, seconds_for_costs(config));
   check_fit(options, config, *source);
@@ -322,6 +363,7 @@ void run(const Options& options) {
   fmt::print("{}", text_of(account));
   account.file = write_result(options, config, model, result);
   warn(account.file);
+  write_report(options, config, model, result, *rules, *cost, account);
   Json json = to_json(options.model, model, result, config, *rules);
   add_measured(result, config, json);
   if (!result.benchmark.contestants.empty()) json["confirmed"] = to_json(result);
@@ -376,6 +418,10 @@ void register_optimize(CLI::App& app) {
   command->add_option("--contenders-out", options->contenders_folder,
                       "Write them all, verified, as FOLDER/1.onnx (the best), 2.onnx, ...")
       ->type_name("FOLDER");
+  command
+      ->add_option("--report", options->report,
+                   "Write a page: what changed where, times, what was left out and why")
+      ->type_name("PAGE.html");
   command->add_option("--rules", options->rule_files,
                       "Rule file, 'builtin' or 'generated', instead of the built-in rules; may be repeated")
       ->type_name("FILE")->expected(1)->take_all();

@@ -71,6 +71,9 @@ refuses 'episodes.*beam' reverie optimize good.onnx --method policy --search non
 refuses '--without nonsense' reverie optimize good.onnx --without nonsense
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --out new.onnx
 refuses 'verify_inputs=0' reverie optimize good.onnx --set verify_inputs=0 --contenders-out new
+refuses 'no/page.html' reverie optimize good.onnx --report no/page.html
+refuses 'would replace the model' reverie optimize good.onnx --report ./good.onnx
+refuses 'would replace the model' reverie optimize good.onnx --out new.onnx --report new.onnx
 refuses "'abacus'.*h200" reverie optimize good.onnx --cost roofline:abacus
 if [[ ! -e /proc/driver/nvidia/version && ! -e /dev/dxg ]]; then  # there is no driver of a GPU
   for cost in cuda cuda:fp16; do

@@ -52,6 +52,21 @@ tail -1 same.txt | grep -q '"changed":false,"file_improvement_percent":0.0,' || 
 tail -1 same.txt | grep -q '"rule":"shown_nowhere"' || fail "nothing was fused"
 cmp -s model.onnx same.onnx || fail "a model with nothing to gain is not written as it was"
 
+# A page of the run ends as it should, and holds that line of the console that begins so.
+has_page() {  # PAGE CONSOLE LINE
+  local line
+  line=$(grep -m1 "^$3" "$2" | sed 's/&/\&amp;/g; s/>/\&gt;/g; s/</\&lt;/g') || fail "$2 has no line '$3'"
+  [[ $(tail -1 "$1") == '</body></html>' ]] || fail "$1 is no whole page"
+  grep -qF -- "<li>$line</li>" "$1" || fail "$1 lacks '$line'"
+}
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --quiet --report page.html >page.txt
+has_page page.html page.txt 'verified on'
+has_page page.html page.txt 'roofline:t4 by greedy'
+grep -q '<td>[0-9]*</td><td class=.left.><details><summary>conv_' page.html || fail "the page names no rule that was applied"
+grep -q 'reverie optimize model.onnx --method greedy' page.html || fail "the page does not show the command"
+"$reverie" optimize model.onnx --method greedy --cost roofline:t4 --rules fusion.rules --quiet --report page.html >page.txt
+has_page page.html page.txt 'nothing to gain'
+
 # Against end-to-end measurements: the budget, the trace and the endpoint are in the line.
 for method in surrogate beam; do
   "$reverie" optimize model.onnx --method $method --measurements 7 --cost roofline:cpu --confirm --contenders 1 \
@@ -109,13 +124,14 @@ grep -q disagrees err || fail "no reason is given for the refusal: $(cat err)"
 
 # An interrupt ends the search, and what it found is verified and written.
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --cost roofline:t4 \
-  --out stopped.onnx --quiet >stopped.txt & search=$!
+  --out stopped.onnx --report stopped.html --quiet >stopped.txt & search=$!
 interrupt "$reverie" $search || fail "the program does not catch an interrupt"
 status=0
 wait $search || status=$?
 [[ $status -eq 130 ]] || fail "an interrupt ended with status $status"
 grep -q 'ended by an interrupt' stopped.txt || fail "the interrupt is not reported"
 [[ -s stopped.onnx ]] || fail "nothing was written after an interrupt"
+has_page stopped.html stopped.txt 'roofline:t4 by rulelist'
 
 "$reverie" optimize model.onnx --method rulelist --budget 1000000 --time-limit 0.2 --quiet \
   >limited.txt
@@ -133,7 +149,8 @@ if grep -q '^verified on 1 ' short.txt; then
 fi
 
 # simplify: no costs, no rewrites; and the nodes that nothing touches are named.
-"$reverie" optimize model.onnx --method simplify --out simple.onnx --list-untouched --quiet >simple.txt
+"$reverie" optimize model.onnx --method simplify --out simple.onnx --report simple.html --list-untouched --quiet >simple.txt
+has_page simple.html simple.txt 'nodes '
 grep -q '^0 of [0-9]* nodes are untouched$' simple.txt || fail "untouched nodes are not listed: $(cat simple.txt)"
 grep -q '^nodes [0-9]* -> [0-9]*$' simple.txt || fail "nothing says what became of the nodes: $(cat simple.txt)"
 "$reverie" inspect simple.onnx >/dev/null || fail "the simplified model cannot be read"
