@@ -169,6 +169,13 @@ TEST_F(RuntimeOperators, MeanWhatTheyMeanInTheStandard) {
   }
 }
 
+TEST_F(RuntimeOperators, AreCountedByTheNameOfTheirRow) {
+  const ImportedModel model = import_nodes(
+      15, "a = com.microsoft.Gelu(x) c = com.microsoft.Other(a) d = Relu(c) y = Relu(d)");
+  using Counts = std::map<std::string, int64_t>;
+  EXPECT_EQ(model.operators, (Counts{{"Gelu", 1}, {"Relu", 2}, {"com.microsoft::Other", 1}}));
+}
+
 TEST_F(RuntimeOperators, AreWrittenAsTheyCame) {
   for (const RuntimeNode& row : runtime_nodes()) {
     SCOPED_TRACE(row.node);

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/search/file_cost.h"
+
 namespace reverie {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 /// A convolution, a batch normalization and a relu, each with a name.
 Graph chain() {
@@ -44,6 +48,24 @@ TEST(AppliedRewrites, AreToldByNodesOfTheFile) {
       << "what a rewrite brought is called as what it came of";
   EXPECT_EQ(start.cost().runtime - applied[0].saved - applied[1].saved,
             replay(start, path).cost().runtime);
+}
+
+TEST(WrittenOperators, AreThoseOfTheFile) {
+  Graph graph = chain();
+  const ValueId y = graph.outputs()[0].value;
+  const Attributes custom = {{"op", std::string("Fused")},
+                             {"domain", std::string("com.example")},
+                             {"proto", std::string()},
+                             {"opsets", std::string()}};
+  const ValueId inputs[] = {y};
+  const TensorType types[] = {graph.type(y)};
+  const NodeId fused = graph.add_node(opaque_op(), inputs,
+                                      std::make_shared<const Attributes>(custom), types);
+  graph.add_output("z", graph.output(fused));
+  EXPECT_THAT(written_operators(graph),
+              UnorderedElementsAre(Pair("Conv", 1), Pair("BatchNormalization", 1), Pair("Relu", 1),
+                                   Pair("com.example::Fused", 1)));
+  EXPECT_EQ(written_nodes(graph), 4);
 }
 
 TEST(AppliedRewrites, NoneLeaveNothing) {
