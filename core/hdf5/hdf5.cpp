@@ -101,6 +101,41 @@ void check_written(herr_t status, const std::string& name) {
   REVERIE_CHECK(status >= 0, "HDF5 could not write {}: {}", name, library_reason());
 }
 
+/// A data set of a reader's file, opened once for all that is asked of it.
+class DataSet {
+ public:
+  DataSet(const Reader& reader, hid_t file, const std::string& name)
+      : reader_(reader), name_(name), set_(H5Dopen2(file, name.c_str(), H5P_DEFAULT)) {
+    if (set_ < 0) reader_.refuse(name_, "is missing");
+    const Id space(H5Dget_space(set_));
+    const hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (points < 0) reader_.refuse(name_, library_reason());
+    count_ = static_cast<size_t>(points);
+  }
+
+  size_t count() const { return count_; }
+  /// Bytes of an element.
+  int width() const { return static_cast<int>(H5Tget_size(Id(H5Dget_type(set_)))); }
+
+  void require_count(size_t expected) const {
+    if (count_ != expected)
+      reader_.refuse(name_, fmt::format("has {} elements where {} are expected", count_, expected));
+  }
+  /// All elements; the type must be the one written.
+  void read(Element element, void* data) const {
+    const Id type(type_of(element)), stored(H5Dget_type(set_));
+    if (H5Tequal(stored, type) <= 0) reader_.refuse(name_, "has elements of another type");
+    if (count_ > 0 && H5Dread(set_, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+      reader_.refuse(name_, library_reason());
+  }
+
+ private:
+  const Reader& reader_;
+  const std::string& name_;
+  Id set_;
+  size_t count_ = 0;
+};
+
 }  // namespace
 
 Writer::Writer() {
@@ -214,35 +249,24 @@ uint64_t Reader::attribute(const std::string& name) const {
 }
 
 std::string Reader::text(const std::string& name) const {
-  std::string value(count(name), '\0');
-  read(name, Element::kUint8, value.data(), value.size());
+  const LibraryLock lock;
+  const DataSet set(*this, file_, name);
+  std::string value(set.count(), '\0');
+  set.read(Element::kUint8, value.data());
   return value;
 }
 
 size_t Reader::count(const std::string& name) const {
   const LibraryLock lock;
-  const Id set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT));
-  if (set < 0) refuse(name, "is missing");
-  const Id space(H5Dget_space(set));
-  const hssize_t points = H5Sget_simple_extent_npoints(space);
-  if (points < 0) refuse(name, library_reason());
-  return static_cast<size_t>(points);
+  return DataSet(*this, file_, name).count();
 }
 
-void Reader::require_count(const std::string& name, size_t expected) const {
-  const size_t elements = count(name);
-  if (elements != expected)
-    refuse(name, fmt::format("has {} elements where {} are expected", elements, expected));
-}
-
-void Reader::read(const std::string& name, Element element, void* data, size_t expected) const {
-  require_count(name, expected);
+void Reader::read(const std::string& name, Element element, size_t count,
+                  const std::function<void*()>& room) const {
   const LibraryLock lock;
-  const Id set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT)), type(type_of(element));
-  const Id stored(H5Dget_type(set));
-  if (H5Tequal(stored, type) <= 0) refuse(name, "has elements of another type");
-  if (expected > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-    refuse(name, library_reason());
+  const DataSet set(*this, file_, name);
+  set.require_count(count);
+  set.read(element, room());
 }
 
 std::vector<std::string> Reader::texts(const std::string& name, const std::string& sizes) const {
@@ -259,19 +283,14 @@ std::vector<std::string> Reader::texts(const std::string& name, const std::strin
   return values;
 }
 
-CompactInts Reader::integers(const std::string& name, size_t expected) const {
-  int width = 0;
-  {
-    const LibraryLock lock;
-    const Id set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT));
-    if (set < 0) refuse(name, "is missing");
-    const Id stored(H5Dget_type(set));
-    width = static_cast<int>(H5Tget_size(stored));
-  }
+CompactInts Reader::integers(const std::string& name, size_t count) const {
+  const LibraryLock lock;
+  const DataSet set(*this, file_, name);
+  const int width = set.width();
   if (width != 1 && width != 2 && width != 4) refuse(name, "has elements of another type");
-  require_count(name, expected);
-  std::vector<uint8_t> bytes(expected * static_cast<size_t>(width));
-  read(name, element_of_width(width), bytes.data(), expected);
+  set.require_count(count);
+  std::vector<uint8_t> bytes(count * static_cast<size_t>(width));
+  set.read(element_of_width(width), bytes.data());
   return CompactInts(width, std::move(bytes));
 }
 

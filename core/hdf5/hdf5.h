@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,9 +74,11 @@ class Reader {
   /// All of it; the type must be the one written. `count` elements are expected.
   template <class T>
   std::vector<T> array(const std::string& name, size_t count) const {
-    require_count(name, count);
-    std::vector<T> values(count);
-    read(name, element_of<T>(), values.data(), count);
+    std::vector<T> values;
+    read(name, element_of<T>(), count, [&] {
+      values.resize(count);
+      return values.data();
+    });
     return values;
   }
   CompactInts integers(const std::string& name, size_t count) const;
@@ -87,9 +90,10 @@ class Reader {
   [[noreturn]] void refuse(const std::string& name, const std::string& reason) const;
 
  private:
-  /// Before room is made for elements that a damaged file asks for.
-  void require_count(const std::string& name, size_t expected) const;
-  void read(const std::string& name, Element element, void* data, size_t count) const;
+  /// Asks for `room` once the data set is known to have `count` elements: a damaged file may ask
+  /// for more than there are.
+  void read(const std::string& name, Element element, size_t count,
+            const std::function<void*()>& room) const;
 
   int64_t file_ = -1;
   std::string source_;
