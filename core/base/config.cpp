@@ -131,6 +131,8 @@ std::optional<std::string> nearest_word(const std::string& word,
   std::optional<std::string> best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
+    const size_t longer = std::max(word.size(), candidate.size());
+    if (longer - std::min(word.size(), candidate.size()) >= best_distance) continue;  // nor nearer
     const size_t distance = internal::edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
