@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/sanitized.h"
 
 namespace reverie {
 namespace {
@@ -75,7 +76,7 @@ void leave_files_and_terminal(int socket) {
     std::signal(signal, SIG_DFL);
 }
 
-uint64_t address_space() {
+[[maybe_unused]] uint64_t address_space() {
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   unsigned long pages = 0;
   const bool known = file != nullptr && std::fscanf(file, "%lu", &pages) == 1;
@@ -86,7 +87,7 @@ uint64_t address_space() {
 void limit_memory([[maybe_unused]] int64_t bytes) {
   const rlimit no_core = {0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which reserve all addresses
+#if !REVERIE_SANITIZED  // which reserve all addresses
   const uint64_t now = address_space();
   rlimit limit = {};
   if (now == 0 || ::getrlimit(RLIMIT_AS, &limit) != 0) return;

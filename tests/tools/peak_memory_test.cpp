@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/sanitized.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 [[noreturn]] void become(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), REVERIE_PROGRAM);
@@ -47,7 +42,7 @@ int64_t peak_of(const std::vector<std::string>& arguments) {
 class PeakMemory : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "sanitizers keep memory of their own";
+    if (REVERIE_SANITIZED) GTEST_SKIP() << "sanitizers keep memory of their own";
     const std::vector<std::string> model = {"model", "resnet18", "--width", "1.125", "--image", "64",
                                             "--out"};
     for (const bool is_light : {false, true}) {

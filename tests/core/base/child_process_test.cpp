@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/sanitized.h"
+
 namespace reverie {
 namespace {
 
@@ -50,7 +52,7 @@ TEST(ChildProcess, ACrashIsAnAnswerAndTheNextRequestIsServed) {
   const std::string first = child.ask("pid").text;
   const ChildAnswer crash = child.ask("crash");
   EXPECT_EQ(crash.end, ChildAnswer::End::kCrashed);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which end it their own way
+#if !REVERIE_SANITIZED  // which end it their own way
   EXPECT_THAT(crash.text, HasSubstr("signal 11"));
 #endif
   EXPECT_EQ(child.ask("a").text, "a!");
@@ -64,7 +66,7 @@ TEST(ChildProcess, TimeAndMemoryHaveBounds) {
   const ChildAnswer spun = child.ask("spin");
   EXPECT_EQ(spun.end, ChildAnswer::End::kTookTooMuch);
   EXPECT_THAT(spun.text, HasSubstr("1 s"));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // without a bound of memory
+#if !REVERIE_SANITIZED  // without a bound of memory
   const ChildAnswer grown = child.ask("grow");
   EXPECT_EQ(grown.end, ChildAnswer::End::kTookTooMuch);
   EXPECT_THAT(grown.text, HasSubstr("100 MB"));

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/sanitized.h"
+
 namespace reverie {
 namespace {
 
@@ -29,7 +31,7 @@ int64_t resident_bytes() {
 
 /// Pieces too small to be mapped by themselves, the last of which keeps the heap from shrinking.
 TEST(FastStart, FreedMemoryIsGivenBack) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if REVERIE_SANITIZED
   GTEST_SKIP() << "sanitizers keep memory of their own";
 #endif
   constexpr int kPieces = 4096, kPiece = 64 << 10;
