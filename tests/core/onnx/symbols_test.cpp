@@ -328,8 +328,9 @@ TEST_F(Symbols, OfInputsNeedNoShapeOfOutputs) {
   testing::write_message(proto, original_);
   const ImportedModel model = import_carried({"x=2,6,4"});
   EXPECT_THAT(export_with_symbols(original_, model, model.graph, written_), IsEmpty());
-  EXPECT_THAT(dimensions(written().graph().input(0)), ElementsAre("batch", "6", "4"));
-  const auto& type = written().graph().output(0).type().tensor_type();
+  const onnx::ModelProto file = written();
+  EXPECT_THAT(dimensions(file.graph().input(0)), ElementsAre("batch", "6", "4"));
+  const auto& type = file.graph().output(0).type().tensor_type();
   EXPECT_EQ(type.elem_type(), onnx::TensorProto::FLOAT);
   EXPECT_FALSE(type.has_shape());
 }
