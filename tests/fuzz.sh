@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs the readers of files on random input: libFuzzer with the address and undefined sanitizers, which needs clang
-# (Debian: clang-19 libclang-rt-19-dev libomp-19-dev). tests/fuzz.sh [TARGET [LIBFUZZER OPTION...]]; without a target
-# all of them, one after the other. It builds in the folder of tests/sanitize.sh. What is found stands in
-# build-sanitize/found; new inputs in build-sanitize/corpus.
+# Runs the readers of files on random input: libFuzzer with the address and undefined sanitizers,
+# which needs clang (Debian: clang-19 libclang-rt-19-dev libomp-19-dev). tests/fuzz.sh [TARGET
+# [LIBFUZZER OPTION...]]; without a target all of them, one after the other. It builds in the folder
+# of tests/sanitize.sh. What is found stands in build-sanitize/found; new inputs in
+# build-sanitize/corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 folder=build-sanitize
-cmake -G Ninja -B $folder -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" -DREVERIE_BENCHMARKS=OFF -DREVERIE_CUDA=OFF \
-  -DREVERIE_LEARNING="${REVERIE_LEARNING:-OFF}" -DREVERIE_SANITIZER=address,undefined,fuzzer-no-link >/dev/null
+cmake -G Ninja -B $folder -DCMAKE_CXX_COMPILER="${CXX:-clang++-19}" -DREVERIE_BENCHMARKS=OFF \
+  -DREVERIE_CUDA=OFF -DREVERIE_LEARNING="${REVERIE_LEARNING:-OFF}" \
+  -DREVERIE_SANITIZER=address,undefined,fuzzer-no-link >/dev/null
 ninja -C $folder fuzz
 
 # Files are renamed over one another, for which a disk takes longer than a reader.
