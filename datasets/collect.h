@@ -88,7 +88,7 @@ struct CollectRun {
   std::string config;               ///< resolved, as YAML; kept with the data
   int workers = 1;                  ///< does not change what is written
   ProgressStyle progress = ProgressStyle::kQuiet;
-  /// For tests: called after each episode on disk or on its way there.
+  /// Called after each episode on disk or on its way there.
   std::function<void(int episode)> after_episode = {};
 };
 

@@ -6,8 +6,10 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
+#include "core/base/run_time.h"
 #include "core/base/stopwatch.h"
 #include "core/base/words.h"
+#include "datasets/history.h"
 #include "env/registry/named_files.h"
 #include "tools/collect_config.h"
 #include "tools/command.h"
@@ -112,6 +114,20 @@ void warn_of_capped_states(const EnvCounters& counters, const EnvSpec& spec) {
              "{} that are offered\n", counters.capped_states, spec.max_choices);
 }
 
+/// Of the episodes that were there, files do not tell look-ups and measurements.
+StepTaken taken(const CollectResult& result, const Player& player, uint64_t seed, double seconds) {
+  EnvCounters work = result.counters;
+  work.resets = result.episodes;
+  work.steps = result.steps;
+  work += player.training;
+  return {.step = "collect",
+          .done = counted(result.episodes, "episode"),
+          .seed = seed,
+          .seconds = seconds,
+          .version = kVersion,
+          .learning = work};
+}
+
 void run(const CollectOptions& options) {
   const CollectStepConfig config =
       with_environment(*options.environment, resolve_config<CollectStepConfig>(options.common));
@@ -130,8 +146,15 @@ void run(const CollectOptions& options) {
   run.workers = workers_for(made.environment->spec(), options.workers);
   run.progress = options.common.progress();
   const RunDirectory directory(run.directory, run.config, options.common.resume);
+  RunTime time(run.directory);
+  if (options.common.resume) time.resume();
+  run.after_episode = [&](int episode) {
+    if ((episode + 1) % config.collect.shard_episodes == 0) time.keep();
+  };
   if (trained) player = trained_player(config, *made.environment, options.common);
   const CollectResult result = collect(*made.environment, *player.agent, config.collect, run);
+  time.keep();
+  write_history(run.directory, {}, taken(result, player, config.seed, time.seconds()));
   const EnvSpec& spec = made.environment->spec();
   if (!options.common.quiet) warn_of_capped_states(result.counters, spec);
   if (options.common.json) print_json(result, player, spec, run.directory);

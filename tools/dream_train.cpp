@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/run_directory.h"
+#include "core/base/words.h"
 #include "datasets/collect.h"
 #include "datasets/rollouts.h"
 #include "env/registry/named_files.h"
@@ -189,6 +190,22 @@ CollectedRound collect_round(const Environment& environment, const Collected& fi
   return {collected_episodes, work_of(*collected_episodes, result)};
 }
 
+/// Of the rollouts, M, and the policy that it goes on from.
+History history_before(const Options& options) {
+  History before = joined(read_history(options.rollouts), history_beside(options.world));
+  return options.policy.empty() ? before : joined(before, history_beside(options.policy));
+}
+
+StepTaken taken(const TrainingResult& result, const Config& config) {
+  return {.step = "dream_train",
+          .done = counted(result.updates, "update"),
+          .seed = config.seed,
+          .seconds = result.seconds,
+          .version = kVersion,
+          .learning = result.training,
+          .validation = result.validation};
+}
+
 void run(const Options& options) {
   auto config = resolve_config<Config>(options.common);
   if (options.iterate > 0) config.iterate.rounds = options.iterate;
@@ -216,6 +233,7 @@ void run(const Options& options) {
   };
   const TrainingResult result = run_iterated(std::make_shared<RolloutEpisodes>(rollouts),
                                              config.iterate, config, step, collect);
+  write_history(step.directory, history_before(options), taken(result, config));
   const EnvSpec& judged = step.validation->spec();
   const std::string judge = judged_by(result, collected, judged);
   if (options.common.json) print_json(result, options, config, judge);

@@ -42,6 +42,8 @@ void run(const Options& options) {
   const FitResult result =
       train_vae(data, config.vae, config.seed, options.out, options.resume, device,
                 [&](const FitProgress& progress) { reporter.observe(progress); });
+  write_history(options.out, read_history(options.rollouts),
+                fit_taken("train_vae", config.seed, result));
   const std::string file = options.out + "/encoder.pt";
   fmt::print(options.json ? stderr : stdout, "{}: {}; {} states\n", file, reporter.verdict(result),
              data.state_count());

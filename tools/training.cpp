@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
+#include "core/base/words.h"
+#include "tools/command.h"
 
 namespace reverie {
 
@@ -26,6 +29,18 @@ void add_threads_option(CLI::App& command) {
       .add_option_function<int>("--threads", [](int threads) { torch::set_num_threads(threads); },
                                 "Threads of LibTorch; with 1, equal runs give equal weights")
       ->check(CLI::Range(1, kMostThreads));
+}
+
+History history_beside(const std::string& file) {
+  return read_history(std::filesystem::absolute(file).parent_path().string());
+}
+
+StepTaken fit_taken(const std::string& step, uint64_t seed, const FitResult& result) {
+  return {.step = step,
+          .done = counted(result.epochs, "epoch"),
+          .seed = seed,
+          .seconds = result.seconds,
+          .version = kVersion};
 }
 
 FitReporter::FitReporter(std::string label, std::string directory, int epochs, ProgressStyle style,

@@ -7,6 +7,7 @@
 #include "core/base/metrics.h"
 #include "core/base/progress.h"
 #include "datasets/episode.h"
+#include "datasets/history.h"
 #include "tools/common.h"
 #include "worldmodel/network/fit.h"
 #include "worldmodel/network/torch.h"
@@ -18,6 +19,11 @@ torch::Device device_named(const std::string& name);
 
 /// Adds --threads, which takes effect at once.
 void add_threads_option(CLI::App& command);
+
+/// What lies beside a file that a step wrote (datasets/history.h).
+History history_beside(const std::string& file);
+/// A fit as a step of such a history.
+StepTaken fit_taken(const std::string& step, uint64_t seed, const FitResult& result);
 
 /// Shows the epochs of a fit and writes their metrics into its run directory.
 class FitReporter {
