@@ -20,7 +20,7 @@ namespace {
 struct Config {
   uint64_t seed = 0;
   std::string device = "cpu";
-  std::vector<int> open_loop = {1, 5, 10, 25, 50};
+  std::vector<int> open_loop = kOpenLoopSteps;
   TrainMdnRnnConfig mdnrnn;
 
   template <class V>
@@ -53,18 +53,6 @@ Latents latents_of(const RolloutEpisodes& data, Encoder& encoder, const Options&
                         [&](int done) { progress.update(done); });
 }
 
-/// On the test split, or on the validation split where there is none.
-std::vector<OpenLoopRow> report(const LatentEpisodes& data, const Config& config,
-                                torch::Device device, const std::string& directory) {
-  const auto world = load_world_model(load_checkpoint(directory + "/world.pt", "world"));
-  world->to_device(device);
-  auto episodes = data.data().episodes_in(Split::kTest);
-  if (episodes.empty()) episodes = data.data().episodes_in(Split::kValidation);
-  const auto rows = open_loop(data, episodes, *world, config.open_loop);
-  write_file(directory + "/open_loop.json", open_loop_json(rows).dump(2) + "\n");
-  return rows;
-}
-
 void run(const Options& options) {
   Config config = resolve_config<Config>(options);
   if (!options.device.empty()) config.device = options.device;
@@ -86,7 +74,11 @@ void run(const Options& options) {
       train_mdnrnn(episodes, *encoder, config.mdnrnn, config.seed, options.out, options.resume,
                    device, [&](const FitProgress& progress) { reporter.observe(progress); },
                    goes_on ? &checkpoint : nullptr);
-  const auto rows = report(episodes, config, device, options.out);
+  const auto rows = judge_world(episodes, config.open_loop, options.out, device);
+  write_file(options.out + "/open_loop.json", open_loop_json(rows).dump(2) + "\n");
+  const std::string before = goes_on ? options.from : options.encoder;
+  write_history(options.out, joined(read_history(options.rollouts), history_beside(before)),
+                fit_taken("train_mdnrnn", config.seed, result));
   const std::string file = options.out + "/world.pt";
   fmt::print(options.json ? stderr : stdout, "{}: {}\n{}", file, reporter.verdict(result),
              rows.empty() ? "No episodes are held out for an open-loop report\n"

@@ -83,9 +83,12 @@ class Iteration {
     create_directory(fit);
     const auto observe = [&](const FitProgress& done) { fitting.update(done.epoch); };
     const double encoded = watch.seconds();
-    return encoded + train_mdnrnn(episodes, *encoder, config, step_.seed, fit, run_.resume,
-                                  run_.device, observe, &last)
-                         .seconds;
+    const double fitted = train_mdnrnn(episodes, *encoder, config, step_.seed, fit, run_.resume,
+                                       run_.device, observe, &last)
+                              .seconds;
+    const Stopwatch judging;
+    judge_world(episodes, kOpenLoopSteps, fit, run_.device);
+    return encoded + fitted + judging.seconds();
   }
 
   std::vector<std::shared_ptr<const EpisodeSource>> sources_;

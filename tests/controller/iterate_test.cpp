@@ -128,6 +128,9 @@ TEST(IterateTest, ARoundCollectsWithThePolicyBeforeAndGoesOnWithMAndC) {
   const Checkpoint before = rounds.file("world.pt", "world");
   const Checkpoint after = rounds.file("out/round-2/world/world.pt", "world");
   EXPECT_NE(before.data, after.data);
+  EXPECT_TRUE(get_open_loop(first).empty()) << "of the M that was given nothing is known";
+  EXPECT_FALSE(get_open_loop(second).empty()) << "M's quality goes with the policy";
+  EXPECT_EQ(second.scores.at("world/validation/loss"), after.scores.at("world/validation/loss"));
   bool learned = false;
   for (const auto& [name, tensor] : after.tensors) {
     const bool same = torch::equal(tensor, before.tensors.at(name));

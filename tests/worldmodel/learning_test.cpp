@@ -155,6 +155,26 @@ TEST_F(Learning, WorldCheckpointHoldsVAndM) {
   EXPECT_EQ(load_world_model(world)->spec().hidden, mdn.model.hidden);
 }
 
+TEST_F(Learning, TheFileSaysHowGoodMIs) {
+  vae.encoder.kind = EncoderKind::kRandom;
+  train_v(first.path());
+  const auto v = encoder(first.path());
+  const LatentEpisodes episodes(data, encode_states(data, *v));
+  mdn.fit.epochs = 2;
+  const FitResult result =
+      train_mdnrnn(episodes, *v, mdn, 5, second.path(), false, torch::kCPU, {});
+  const auto rows = judge_world(episodes, {1, 2}, second.path(), torch::kCPU);
+  const Checkpoint world = load_checkpoint(second / "world.pt", "world");
+  for (const char* loss : {"loss", "latent", "reward", "end", "counts"})
+    EXPECT_EQ(world.scores.at(std::string("world/validation/") + loss),
+              testing::value(result.best_metrics, std::string("validation/") + loss));
+  const auto kept = get_open_loop(world);
+  EXPECT_EQ(open_loop_json(kept).dump(), open_loop_json(rows).dump());
+  ASSERT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept.back().k, 0) << "whole episodes come last";
+  EXPECT_EQ(load_world_model(world)->spec().hidden, mdn.model.hidden) << "it still holds M";
+}
+
 TEST_F(Learning, LatentsAreEncodedOnceForOneEncoder) {
   vae.encoder.kind = EncoderKind::kRandom;
   train_v(first.path());

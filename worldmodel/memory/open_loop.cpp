@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
@@ -13,6 +18,7 @@ namespace {
 
 constexpr int64_t kStatesOfSpread = 2000;  // that the deviation of entities is taken over
 constexpr int kMostEpisodes = 100;
+constexpr std::string_view kOpenLoop = "open_loop/";  // before the names of scores
 
 /// F1 of the class where both are true; 1 where there is nothing to find and nothing was claimed.
 double f1(const torch::Tensor& predicted, const torch::Tensor& real) {
@@ -182,6 +188,37 @@ std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector
       OpenLoop(data, some, world, {.first_only = true, .most = max_starts}).run_to_the_end();
   if (whole.starts > 0) rows.push_back(whole);
   return rows;
+}
+
+void put_open_loop(Checkpoint& checkpoint, const std::vector<OpenLoopRow>& rows) {
+  for (const OpenLoopRow& row : rows) {
+    const auto name = [&](const char* column) {
+      return fmt::format("{}{}/{}", kOpenLoop, row.k, column);
+    };
+    checkpoint.scores[name("starts")] = static_cast<double>(row.starts);
+    visit_columns([&](const char* column, auto member) {
+      if (std::isfinite(row.*member)) checkpoint.scores[name(column)] = row.*member;
+    });
+  }
+}
+
+std::vector<OpenLoopRow> get_open_loop(const Checkpoint& checkpoint) {
+  std::map<int, OpenLoopRow> rows;
+  for (const auto& [name, value] : checkpoint.scores) {
+    if (!name.starts_with(kOpenLoop)) continue;
+    const size_t slash = name.find('/', kOpenLoop.size());
+    const int k = std::atoi(name.c_str() + kOpenLoop.size());
+    OpenLoopRow& row = rows[k == 0 ? std::numeric_limits<int>::max() : k];
+    row.k = k;
+    const std::string column = name.substr(slash + 1);
+    if (column == "starts") row.starts = std::llround(value);
+    visit_columns([&](const char* known, auto member) {
+      if (column == known) row.*member = value;
+    });
+  }
+  std::vector<OpenLoopRow> list;
+  for (auto& [key, row] : rows) list.push_back(row);
+  return list;
 }
 
 Json open_loop_json(const std::vector<OpenLoopRow>& rows) {

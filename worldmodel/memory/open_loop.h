@@ -36,6 +36,10 @@ std::vector<OpenLoopRow> open_loop(const LatentEpisodes& data, const std::vector
                                    WorldModel& world, const std::vector<int>& steps,
                                    int max_starts = 1000);
 
+/// Keeps rows among a checkpoint's scores ("open_loop/5/latent_error"), and what is kept there.
+void put_open_loop(Checkpoint& checkpoint, const std::vector<OpenLoopRow>& rows);
+std::vector<OpenLoopRow> get_open_loop(const Checkpoint& checkpoint);
+
 Json open_loop_json(const std::vector<OpenLoopRow>& rows);
 std::string open_loop_table(const std::vector<OpenLoopRow>& rows);
 

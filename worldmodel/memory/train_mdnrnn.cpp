@@ -173,4 +173,18 @@ FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
   return fit(problem, config.fit, seed, directory, "world.pt", resume, observe);
 }
 
+std::vector<OpenLoopRow> judge_world(const LatentEpisodes& data, const std::vector<int>& steps,
+                                     const std::string& directory, torch::Device device) {
+  const std::string path = directory + "/world.pt";
+  Checkpoint checkpoint = load_checkpoint(path, "world");
+  const auto world = load_world_model(checkpoint);
+  world->to_device(device);
+  auto episodes = data.data().episodes_in(Split::kTest);
+  if (episodes.empty()) episodes = data.data().episodes_in(Split::kValidation);
+  const auto rows = open_loop(data, episodes, *world, steps);
+  put_open_loop(checkpoint, rows);
+  save_checkpoint(path, checkpoint);
+  return rows;
+}
+
 }  // namespace reverie

@@ -53,4 +53,13 @@ FitResult train_mdnrnn(const LatentEpisodes& data, const Encoder& encoder,
                        const std::function<void(const FitProgress&)>& observe,
                        const Checkpoint* from = nullptr);
 
+/// Steps ahead that M is judged at.
+inline const std::vector<int> kOpenLoopSteps = {1, 5, 10, 25, 50};
+
+/// Judges the M in `directory`/world.pt on the episodes that are held out for testing, or for
+/// validation where there are none (open_loop), and keeps that in the file (put_open_loop). Empty
+/// where no episodes are held out.
+std::vector<OpenLoopRow> judge_world(const LatentEpisodes& data, const std::vector<int>& steps,
+                                     const std::string& directory, torch::Device device);
+
 }  // namespace reverie

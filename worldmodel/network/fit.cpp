@@ -19,6 +19,9 @@ double cosine(double from, double to, double progress) {
 /// Before the names of the best epoch's metrics among the scores of training.pt.
 const std::string kBest = "best/";
 
+/// Before the names of an epoch's metrics by the validation split.
+const std::string kValidation = "validation/";
+
 /// Before the names of a mean's sums, which follow a number each, and the name of its weight.
 const std::string kSum = "sum/", kWeight = "sums/weight";
 constexpr size_t kDigits = 4;
@@ -77,7 +80,7 @@ class Fitter {
       progress.metrics = train_epoch();
       const FitMetrics validation = problem_.validate();
       for (const auto& [key, value] : validation)
-        progress.metrics.emplace_back("validation/" + key, value);
+        progress.metrics.emplace_back(kValidation + key, value);
       ++epoch_;
       progress.best = keep_best(value_of(validation, "loss"), progress.metrics);
       progress.epoch = epoch_;
@@ -162,6 +165,8 @@ class Fitter {
     best_metrics_ = metrics;
     Checkpoint best = problem_.checkpoint();
     record_progress(best);
+    for (const auto& [name, value] : metrics)
+      if (name.starts_with(kValidation)) best.scores[best.kind + "/" + name] = value;
     save_checkpoint(best_path_, best);
     return true;
   }

@@ -113,8 +113,9 @@ struct FitResult {
 };
 
 /// Minimises by Adam (Kingma and Ba 2015) with early stopping. After every epoch `directory`/`name`
-/// is the best checkpoint so far and `directory`/training.pt allows to resume: stopping after any
-/// epoch and resuming gives the same result as not stopping; so does `config.stop`, at any time. Ends with the best weights in the
+/// is the best checkpoint so far, its validation among the scores ("KIND/validation/loss"), and
+/// `directory`/training.pt allows to resume: stopping after any epoch and resuming gives the same
+/// result as not stopping; so does `config.stop`, at any time. Ends with the best weights in the
 /// module. InputError when the state to resume belongs to other data, configuration or origin, and
 /// when the loss is not finite.
 FitResult fit(FitProblem& problem, const FitConfig& config, uint64_t seed,
