@@ -127,6 +127,11 @@ class EvaluationCases {
   virtual std::vector<std::string> warnings() const { return {}; }
   /// One for each start state, in their order. They live as long as this.
   virtual const std::vector<std::unique_ptr<EvaluationCase>>& cases() const = 0;
+  /// Source of the objective where that is an estimate or a simulation of what could be measured;
+  /// empty: the objective is the thing itself.
+  virtual std::string estimated_by() const { return ""; }
+  /// The library that results are measured with, with its version; empty: none.
+  virtual std::string measured_with() const { return ""; }
   /// What the report says of all cases, once they are evaluated: where metrics and measurements come
   /// from, what was verified.
   virtual std::vector<std::string> sentences() const { return {}; }

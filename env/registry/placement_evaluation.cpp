@@ -191,6 +191,7 @@ class PlacementCases : public EvaluationCases {
   const EnvSpec& spec() const override { return environment_->spec(); }
   std::vector<std::string> warnings() const override { return warnings_; }
   const std::vector<std::unique_ptr<EvaluationCase>>& cases() const override { return cases_; }
+  std::string estimated_by() const override { return spec().measurable ? "" : "the simulator"; }
   std::vector<std::string> sentences() const override {
     const std::string& devices = environment_->topology().name;
     return {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,8 @@
 
 namespace reverie {
 namespace {
+
+constexpr char kFixedDimensions[] = "fixed_dimensions";
 
 const RewriteSolution& rewritten(const Solution& solution) {
   return dynamic_cast<const RewriteSolution&>(solution);
@@ -111,6 +114,8 @@ class RewriteCases : public EvaluationCases {
   const EnvSpec& spec() const override { return spec_; }
   std::vector<std::string> warnings() const override { return warnings_; }
   const std::vector<std::unique_ptr<EvaluationCase>>& cases() const override { return cases_; }
+  std::string estimated_by() const override { return context_->cost->name(); }
+  std::string measured_with() const override { return machine_ ? machine_->library : ""; }
   std::vector<std::string> sentences() const override;
 
  private:
@@ -265,7 +270,7 @@ Artifact RewriteCase::write(const Solution& solution, const std::string& method,
   const std::set<std::string> fixed =
       export_with_symbols(path_, model_, graph, directory + "/" + artifact.file, options);
   if (!fixed.empty())
-    artifact.verified["fixed_dimensions"] = Json(Json::Array(fixed.begin(), fixed.end()));
+    artifact.verified[kFixedDimensions] = Json(Json::Array(fixed.begin(), fixed.end()));
   return artifact;
 }
 
@@ -296,6 +301,21 @@ std::vector<double> RewriteCase::run_times_along(const std::vector<RewriteStep>&
   return times;
 }
 
+/// Each with the methods whose files have it: "x[0]: greedy, taso".
+std::map<std::string, std::string> fixed_dimensions(std::span<const FinishedMethod> methods) {
+  std::map<std::string, std::string> fixed;
+  for (const FinishedMethod& method : methods) {
+    const Json& verified = method.artifact.verified;
+    const Json* names = verified.is_object() ? verified.find(kFixedDimensions) : nullptr;
+    if (names == nullptr) continue;
+    for (const Json& name : names->array()) {
+      std::string& known = fixed[name.get<std::string>()];
+      known += (known.empty() ? "" : ", ") + method.method;
+    }
+  }
+  return fixed;
+}
+
 std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> methods) const {
   const Cost initial = fresh_start().cost();
   const int64_t kernels = FileCosts(*context_->rules, cost_).of(model_.graph).launches;
@@ -309,6 +329,11 @@ std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> 
   if (estimated > 0)
     all.push_back(fmt::format("Up to {:.1f} % of the time of a graph here stands for operators that "
                               "the cost source does not know.", 100 * estimated));
+  for (const auto& [name, files] : fixed_dimensions(methods))
+    all.push_back(fmt::format(
+        "Dimension '{}' is symbolic in the original; it is fixed to the extent assumed for it "
+        "in the files of {}.",
+        name, files));
   return all;
 }
 

@@ -5,7 +5,9 @@
 #include "core/ir/text.h"
 #include "core/models/models.h"
 #include "core/onnx/export.h"
+#include "core/onnx/symbols.h"
 #include "env/registry/rewrite_evaluation.h"
+#include "tests/core/onnx/onnx_files.h"
 #include "tests/support/temporary_directory.h"
 
 namespace reverie {
@@ -122,6 +124,60 @@ TEST_F(RewriteEvaluationTest, AWrongResultIsRefused) {
     EXPECT_THAT(error.what(), HasSubstr("tiny.onnx: what greedy made of it disagrees"));
   }
   EXPECT_FALSE(file_exists(directory_ / "models/tiny.greedy.onnx"));
+}
+
+/// A model of symbolic dimensions, bound to one row, and what a method may make of it.
+class SymbolicEvaluationTest : public RewriteEvaluationTest {
+ protected:
+  SymbolicEvaluationTest() {
+    testing::write_message(testing::parse(R"(
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[batch,n] x) => (float[1,n] y)
+        {
+          axes = Constant <value = int64[1] {0}> ()
+          s = ReduceSum <keepdims = 1> (x, axes)
+          r = Relu(s)
+          y = Relu(r)
+        })"),
+                           directory_ / "rows.onnx");
+    config_.inputs = {directory_ / "rows.onnx"};
+    config_.rewrite.shapes = {"x=1,4"};
+  }
+  /// Writes Relu of x, summed over its rows or not, as the result of greedy.
+  FinishedMethod written(const EvaluationCase& one, bool summed) const {
+    Graph graph;
+    ValueId x = graph.add_input("x", {DType::kFloat32, {1, 4}});
+    if (summed)
+      x = graph.add("ReduceSum", {x},
+                    {{"axes", std::vector<int64_t>{0}}, {"keepdims", int64_t{1}}});
+    graph.add_output("y", graph.add("Relu", {x}));
+    const auto solution =
+        std::make_shared<RewriteSolution>(graph, Cost(), std::vector<RewriteStep>());
+    return {"greedy", solution, one.write(*solution, "greedy", directory_.path())};
+  }
+  std::set<std::string> symbols_in(const Artifact& artifact) const {
+    return symbols_of(import_onnx(directory_ / artifact.file, {.shapes = {"x=1,4"}}));
+  }
+};
+
+TEST_F(SymbolicEvaluationTest, DimensionsStaySymbolicWhereTheResultHoldsForOthers) {
+  const auto all = cases();
+  const FinishedMethod greedy = written(*all->cases()[0], true);
+  EXPECT_THAT(symbols_in(greedy.artifact), ElementsAre("batch", "n"));
+  EXPECT_EQ(greedy.artifact.verified.find("fixed_dimensions"), nullptr);
+  for (const std::string& sentence : all->cases()[0]->describe(std::vector{greedy}).sentences)
+    EXPECT_THAT(sentence, ::testing::Not(HasSubstr("symbolic")));
+}
+
+TEST_F(SymbolicEvaluationTest, DimensionsThatAreFixedAreNamed) {
+  const auto all = cases();
+  const FinishedMethod greedy = written(*all->cases()[0], false);
+  EXPECT_THAT(symbols_in(greedy.artifact), ElementsAre("n"));
+  EXPECT_EQ(greedy.artifact.verified.at("fixed_dimensions").dump(), "[\"batch\"]");
+  EXPECT_THAT(all->cases()[0]->describe(std::vector{greedy}).sentences,
+              ::testing::Contains(
+                  HasSubstr("'batch' is symbolic in the original; it is fixed to the extent "
+                            "assumed for it in the files of greedy.")));
 }
 
 TEST_F(RewriteEvaluationTest, ARewardThatMeasuresIsReplaced) {
