@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <torch/version.h>
 
 #include <filesystem>
 #include <memory>
@@ -96,13 +97,18 @@ std::vector<std::string> warnings_of(const EvaluationCases& cases, const Trained
 }
 
 /// What a report says beside the start states.
-EvaluationReport report_on(const std::string& policy, const EvaluationConfig& config,
-                           const EnvSpec& spec) {
+EvaluationReport report_on(const std::string& policy, const EvaluateStepConfig& config,
+                           const EvaluationCases& cases) {
   EvaluationReport report;
   report.policy_file = policy;
-  report.spec = spec;
-  report.config = config;
-  report.policy_counters = load_checkpoint(policy, "policy").counters;
+  report.seed = config.seed;
+  report.versions = {kVersion, "LibTorch " TORCH_VERSION};
+  if (const std::string library = cases.measured_with(); !library.empty())
+    report.versions.push_back(library);
+  report.spec = cases.spec();
+  report.estimated_by = cases.estimated_by();
+  report.config = config.evaluate;
+  add_policy_record(report, load_checkpoint(policy, "policy"), history_beside(policy));
   report.learning = learning_curves(policy);
   return report;
 }
@@ -132,7 +138,7 @@ void run(const Options& options) {
   const RunDirectory run_directory(directory, dump_config(config) + policy_line(options.policy),
                                    options.common.resume);
 
-  EvaluationReport report = report_on(options.policy, how, cases->spec());
+  EvaluationReport report = report_on(options.policy, config, *cases);
   Progress progress("evaluate", std::ssize(guided), "starts", options.common.progress());
   const EvaluationInputs inputs{policy, directory, config.seed,
                                 [&](const std::string& what) { progress.say(what); }};

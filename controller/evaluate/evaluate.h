@@ -7,7 +7,9 @@
 
 #include "controller/train/trained_policy.h"
 #include "core/base/config.h"
+#include "datasets/history.h"
 #include "env/evaluation.h"
+#include "worldmodel/memory/open_loop.h"
 
 namespace reverie {
 
@@ -72,15 +74,31 @@ struct LearningRow {
   std::map<std::string, double> values;
 };
 
+/// How well M predicts what it was not trained on, as the step that trained it measured.
+struct WorldQuality {
+  /// Of validation, weighted: "loss", "latent"; empty: not recorded.
+  std::map<std::string, double> losses;
+  std::vector<OpenLoopRow> open_loop;  ///< empty: not recorded
+};
+
 struct EvaluationReport {
   std::string policy_file;
+  uint64_t seed = 0;                  ///< of the evaluation
+  std::vector<std::string> versions;  ///< of programs and libraries that took part, by name
+  History history;                    ///< of the policy; a step that it lacks is not recorded
+  WorldQuality world;
   EnvSpec spec;                        ///< of the environment
+  std::string estimated_by;            ///< EvaluationCases::estimated_by
   std::vector<std::string> sentences;  ///< the environment's
   std::vector<StartReport> starts;
   std::vector<LearningRow> learning;  ///< metrics of the run that trained the policy, if they lie there
   std::map<std::string, int64_t> policy_counters;
   EvaluationConfig config;
 };
+
+/// What a policy's file says of it and of M; `history`: what lies beside it. Where that lacks
+/// dream_train, the file's counters tell the real work until the policy was kept.
+void add_policy_record(EvaluationReport& report, const Checkpoint& policy, History history);
 
 struct EvaluationInputs {
   TrainedPolicy policy;

@@ -11,16 +11,27 @@ namespace reverie {
 namespace {
 
 constexpr const char* kStyle = R"css(
-body{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2em auto;padding:0 1em;color:#1c1c1c}
+body{font:15px/1.5 system-ui,sans-serif;max-width:1200px;margin:2em auto;padding:0 1em}
+body{color:#1c1c1c}
 h1{font-size:1.6em}h2{font-size:1.25em;margin-top:2.2em;border-bottom:1px solid #ccc}
 table{border-collapse:collapse;width:100%;font-size:.86em;font-variant-numeric:tabular-nums}
-th,td{padding:.25em .55em;text-align:right;border-bottom:1px solid #e4e4e4}
+th,td{padding:.25em .5em;text-align:right;border-bottom:1px solid #e4e4e4}td{white-space:nowrap}
+.wide{overflow-x:auto}
 th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #888;vertical-align:bottom}
 tr.policy{background:#eef5fb}
-td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}
+td.yes{color:#00693e;font-weight:700}td.no{color:#b02a1c;font-weight:700}td.loss{color:#b02a1c}
+tr.beside td{color:#777;font-size:.92em}
+.gains{display:flex;flex-wrap:wrap;gap:1em;margin:1.2em 0}
+.gain{flex:1 1 300px;max-width:520px;padding:.6em 1em}
+.gain{border:1px solid #ddd;border-left:6px solid #888;border-radius:4px}
+.gain b{display:block;font-size:2em;line-height:1.25}.gain span{color:#555;font-size:.9em}
+.gain.up{border-left-color:#0072b2}.gain.up b{color:#0072b2}
+.gain.down{border-left-color:#d55e00}.gain.down b{color:#b84e00}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:1.2em;margin-top:1.2em}
 .note{color:#555;font-size:.9em}
 )css";
+
+constexpr char kStart[] = "no-op";
 
 constexpr const char* kLearningHead = R"html(<h2>How the policy learned</h2>
 <p class='note'>A return is the sum of an episode's rewards. <i>Training</i>: the mean over the batch
@@ -29,22 +40,30 @@ episodes</i>: dreamt from the start state; <i>replayed for real</i>: the same ac
 environment, without those that are invalid there. Where the two part, the policy lives on errors of
 the world model.</p>
 <div class='plots'>
-)html";std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
+)html";
+
+std::string cell(const std::string& content) { return "<td>" + content + "</td>"; }
 
 std::string head_row(const std::vector<std::string>& heads) {
-  std::string html = "<table><thead><tr>";
+  std::string html = "<div class='wide'><table><thead><tr>";
   for (const std::string& head : heads) html += "<th>" + escape_html(head) + "</th>";
   return html + "</tr></thead><tbody>\n";
+}
+
+bool is_loss(const std::string& head, const std::string& content) {
+  return head.find("gain") != std::string::npos && content.size() > 1 && content[0] == '-';
 }
 
 std::string table(const ReportTable& shown) {
   std::string html = head_row(shown.heads);
   for (const auto& row : shown.rows) {
     html += row.front().starts_with("policy") ? "<tr class='policy'>" : "<tr>";
-    for (const std::string& content : row) html += cell(escape_html(content));
+    for (size_t i = 0; i < row.size(); ++i)
+      html += is_loss(shown.heads[i], row[i]) ? "<td class='loss'>" + escape_html(row[i]) + "</td>"
+                                              : cell(escape_html(row[i]));
     html += "</tr>\n";
   }
-  return html + "</tbody></table>\n";
+  return html + "</tbody></table></div>\n";
 }
 
 std::string place_cell(Place place, const char* equal) {
@@ -60,6 +79,7 @@ std::string place_cell(Place place, const char* equal) {
 struct Judging {
   std::string by;
   const char* equal;
+  const char* css;  ///< of the row
   std::function<std::string(const ReportRow&)> gain;
   std::function<Place(const ReportRow&, const ReportRow&)> place;
 };
@@ -69,10 +89,16 @@ std::string comparison_row(const std::string& name, const PolicyComparison& foun
   const auto beside = [&](const ReportRow& other) {
     return cell(judging.gain(other)) + place_cell(judging.place(found.policy, other), judging.equal);
   };
-  return "<tr>" + cell(name) + cell(escape_html(judging.by)) +
+  return fmt::format("<tr class='{}'>", judging.css) + cell(name) + cell(escape_html(judging.by)) +
          cell(escape_html(found.policy.method)) + cell(judging.gain(found.policy)) +
          (found.greedy ? beside(*found.greedy) : cell("-") + cell("-")) +
          cell(escape_html(found.baseline.method)) + beside(found.baseline) + "</tr>\n";
+}
+
+/// "+2.50", "0.00", "\u22122.50".
+std::string gain_text(double percent) {
+  const double shown = std::round(100 * percent) / 100;
+  return fmt::format("{}{:.2f}", shown < 0 ? "\u2212" : shown > 0 ? "+" : "", std::abs(shown));
 }
 
 std::string percent(const ReportRow& row) {
@@ -87,21 +113,60 @@ std::string measured_percent(const ReportRow& row) {
 /// Plainly, per start state: is the policy above greedy, and above the best baseline?
 std::string comparison_table(const EvaluationReport& report) {
   const EnvSpec& spec = report.spec;
-  const Judging by_objective = {spec.objective_metric().name, "equal", percent,
-                                [&](const ReportRow& policy, const ReportRow& other) {
-                                  return place_by_objective(spec, policy, other);
-                                }};
-  const Judging by_measurement = {"measured", "intervals overlap", measured_percent,
+  const std::string& estimate = report.estimated_by;
+  const Judging by_measurement = {"measured", "intervals overlap", "", measured_percent,
                                   place_by_measurement};
+  Judging by_objective = {estimate.empty() ? spec.objective_metric().name : "estimate", "equal", "",
+                          percent, [&](const ReportRow& policy, const ReportRow& other) {
+                            return place_by_objective(spec, policy, other);
+                          }};
   std::string html = head_row({"start", "by", "policy, better of two", "gain %", "greedy, gain %",
                                "above greedy?", "best baseline", "gain %",
                                "above the best baseline?"});
   for (const StartReport& start : report.starts) {
-    const PolicyComparison found = comparison(report, start);
-    html += comparison_row(escape_html(start.name), found, by_objective);
-    if (found.policy.measured.rounds > 0) html += comparison_row("", found, by_measurement);
+    const auto measured = measured_comparison(report, start);
+    by_objective.css = measured ? "beside" : "";
+    if (measured) html += comparison_row(escape_html(start.name), *measured, by_measurement);
+    html += comparison_row(measured ? "" : escape_html(start.name), comparison(report, start),
+                           by_objective);
   }
-  return html + "</tbody></table>\n";
+  html += "</tbody></table></div>\n";
+  if (estimate.empty()) return html;
+  return html + fmt::format(
+                    "<p class='note'>The estimate is by {}. It is what the policy learned "
+                    "from and every method searched by, not what a run takes.</p>\n",
+                    escape_html(estimate));
+}
+
+std::string card(const char* css, const std::string& large, const std::string& small) {
+  return fmt::format("<div class='gain {}'><b>{}</b><span>{}</span></div>\n", css, large,
+                     escape_html(small));
+}
+
+/// The one gain that stands first, large.
+std::string gain_card(const EvaluationReport& report, const StartReport& start) {
+  const auto shown = [&](double gain, double low, double high, const std::string& what) {
+    const char* css = low > 0 ? "up" : high < 0 ? "down" : "same";
+    return card(css, gain_text(gain) + " %", start.name + ": " + what);
+  };
+  if (const auto found = measured_comparison(report, start)) {
+    const MeasuredResult& own = found->policy.measured;
+    return shown(own.gain_percent, own.gain_low, own.gain_high,
+                 fmt::format("measured gain of the policy, with 95 % between {} and {}",
+                             gain_text(own.gain_low), gain_text(own.gain_high)));
+  }
+  const ReportRow policy = comparison(report, start).policy;
+  if (!std::isfinite(policy.objective))
+    return card("down", "no result", start.name + ": the policy finds no feasible state");
+  const double gain = policy.improvement_percent;
+  std::string what = "gain of the policy by " + report.spec.objective_metric().name;
+  if (!report.estimated_by.empty())
+    what += fmt::format(", an estimate by {}; nothing was measured", report.estimated_by);
+  return shown(gain, gain, gain, what);
+}
+
+std::string estimated(const EvaluationReport& report) {
+  return report.estimated_by.empty() ? "" : "estimated ";
 }
 
 std::string best_over_time(const EvaluationReport& report, const StartReport& start) {
@@ -117,28 +182,35 @@ std::string best_over_time(const EvaluationReport& report, const StartReport& st
   const Metric& objective = report.spec.objective_metric();
   return line_chart("Best so far over time",
                     {.x_label = "seconds, logarithmic",
-                     .y_label = with_unit(objective.name, objective),
-                     .log_x = true}, series);
-}
-
-std::string shown_name(const ReportRow& row) { return row.method == "no-op" ? "start" : row.method; }
-
-std::string objective_bars(const EvaluationReport& report, const StartReport& start) {
-  std::vector<Bar> bars;
-  for (const ReportRow& row : report_rows(report, start))
-    if (std::isfinite(row.objective))
-      bars.push_back({shown_name(row), row.objective, row.objective, row.objective});
-  const Metric& objective = report.spec.objective_metric();
-  return bar_chart("Before and after: " + objective.name, objective.unit, bars);
+                     .y_label = estimated(report) + with_unit(objective.name, objective),
+                     .log_x = true,
+                     .skip_flat = true},
+                    series);
 }
 
 std::string measured_bars(const EvaluationReport& report, const StartReport& start) {
   std::vector<Bar> bars;
   for (const ReportRow& row : report_rows(report, start))
-    if (row.measured.rounds > 0)
-      bars.push_back({shown_name(row), row.measured.median, row.measured.low, row.measured.high});
-  return bar_chart("Before and after: measured, medians with 95% intervals",
-                   report.spec.objective_metric().unit, bars);
+    if (row.measured.rounds > 0 && row.method != kStart)
+      bars.push_back(
+          {row.method, row.measured.gain_percent, row.measured.gain_low, row.measured.gain_high});
+  return gain_chart("Measured gain over the original, with 95 % intervals", bars);
+}
+
+/// Gains; of a start that percentages mean nothing of, the objective itself.
+std::string objective_bars(const EvaluationReport& report, const StartReport& start) {
+  const Metric& objective = report.spec.objective_metric();
+  const bool relative = start.initial != 0 && std::isfinite(start.initial);
+  std::vector<Bar> bars;
+  for (const ReportRow& row : report_rows(report, start)) {
+    const double value = relative ? row.improvement_percent : row.objective;
+    const bool is_start = row.method == kStart;
+    if (std::isfinite(row.objective) && !(relative && is_start))
+      bars.push_back({is_start ? "start" : row.method, value, value, value});
+  }
+  if (!relative) return bar_chart("Before and after: " + objective.name, objective.unit, bars);
+  return gain_chart(
+      (report.estimated_by.empty() ? "Gain by " : "Estimated gain by ") + objective.name, bars);
 }
 
 std::string figure(const std::string& svg) {
@@ -151,13 +223,28 @@ std::string start_section(const EvaluationReport& report, const StartReport& sta
   for (const std::string& sentence : start.described.sentences)
     html += "<p class='note'>" + escape_html(sentence) + "</p>\n";
   html += table(report_table(report, start)) + "<div class='plots'>\n" +
-          figure(objective_bars(report, start)) + figure(measured_bars(report, start)) +
+          figure(measured_bars(report, start)) + figure(objective_bars(report, start)) +
           figure(best_over_time(report, start));
   for (const std::string& plot : start.described.plots) html += figure(plot);
   return html + "</div>\n";
 }
 
+std::string told(const std::string& head, const std::string& text, const ReportTable& shown) {
+  return fmt::format("<h2>{}</h2>\n<p>{}</p>\n{}", head, escape_html(text),
+                     shown.rows.empty() ? "" : table(shown));
+}
 
+/// What learning cost, and how good M is.
+std::string learned_section(const EvaluationReport& report) {
+  const ReportTable world = world_table(report);
+  const std::string html =
+      told("What learning cost", learning_cost(report), learning_cost_table(report)) +
+      told("How good the world model is", world_quality(report), world);
+  if (world.rows.empty()) return html;
+  return html +
+         "<p class='note'>Errors from states of held-out episodes on, under the real actions. In "
+         "brackets the error of copying the start.</p>\n";
+}
 
 Series curve(const EvaluationReport& report, const std::string& key, const std::string& name) {
   Series series{name, {}, false};
@@ -172,8 +259,12 @@ std::string learning_section(const EvaluationReport& report) {
   const auto chart = [&](const std::string& title, const std::string& label,
                          std::vector<Series> series, bool from_zero = false) {
     std::erase_if(series, [](const Series& one) { return one.points.empty(); });
-    return figure(line_chart(
-        title, {.x_label = "updates of the policy", .y_label = label, .from_zero = from_zero}, series));
+    return figure(line_chart(title,
+                             {.x_label = "updates of the policy",
+                              .y_label = label,
+                              .from_zero = from_zero,
+                              .skip_flat = true},
+                             series));
   };
   std::string html = kLearningHead;
   html += chart("Return: dream against real", "return of an episode",
@@ -200,13 +291,16 @@ std::string report_html(const EvaluationReport& report) {
                      "<meta name='viewport' content='width=device-width,initial-scale=1'>"
                      "<title>Reverie: evaluation</title><style>";
   html += std::string(kStyle) + kChartStyle;
-  html += fmt::format("</style></head><body>\n<h1>Evaluation: {}</h1>\n<p class='note'>Policy "
-                      "<code>{}</code>. {}</p>\n",
-                      escape_html(report.spec.name), escape_html(report.policy_file),
-                      escape_html(preface(report)));
-  html += "<h2>Is the policy better?</h2>\n" + comparison_table(report);
+  html += fmt::format(
+      "</style></head><body>\n<h1>Evaluation: {}</h1>\n<p class='note'>Policy "
+      "<code>{}</code>. {}</p>\n<div class='gains'>\n",
+      escape_html(report.spec.name), escape_html(report.policy_file),
+      escape_html(versions(report)));
+  for (const StartReport& start : report.starts) html += gain_card(report, start);
+  html += "</div>\n<h2>Is the policy better?</h2>\n" + comparison_table(report);
+  html += "<p class='note'>" + escape_html(preface(report)) + "</p>\n";
   for (const StartReport& start : report.starts) html += start_section(report, start);
-  html += learning_section(report);
+  html += learned_section(report) + learning_section(report);
   return html + "</body></html>\n";
 }
 

@@ -53,16 +53,39 @@ Json best_json(const EnvSpec& spec, const MethodBest& best) {
   return line;
 }
 
-Json comparison_json(const EvaluationReport& report, const StartReport& start) {
-  const PolicyComparison found = comparison(report, start);
-  const auto above = [&](const ReportRow& other) {
-    return place_by_objective(report.spec, found.policy, other) == Place::kAbove;
-  };
+template <class Above>
+Json comparison_json(const PolicyComparison& found, const Above& above) {
   Json line = {{"policy", found.policy.method}};
   if (found.greedy) line["above_greedy"] = above(*found.greedy);
   line["best_baseline"] = found.baseline.method;
   line["above_best_baseline"] = above(found.baseline);
   return line;
+}
+
+/// By the objective, and by what was measured.
+Json comparison_json(const EvaluationReport& report, const StartReport& start) {
+  const PolicyComparison found = comparison(report, start);
+  Json line = comparison_json(found, [&](const ReportRow& other) {
+    return place_by_objective(report.spec, found.policy, other) == Place::kAbove;
+  });
+  if (const auto measured = measured_comparison(report, start))
+    line["measured"] = comparison_json(*measured, [&](const ReportRow& other) {
+      return place_by_measurement(measured->policy, other) == Place::kAbove;
+    });
+  return line;
+}
+
+/// The one gain of the policy that stands first.
+Json gain_json(const EvaluationReport& report, const StartReport& start) {
+  if (const auto measured = measured_comparison(report, start)) {
+    const MeasuredResult& own = measured->policy.measured;
+    return {{"percent", own.gain_percent},
+            {"low", own.gain_low},
+            {"high", own.gain_high},
+            {"by", "measured"}};
+  }
+  return {{"percent", comparison(report, start).policy.improvement_percent},
+          {"by", report.estimated_by.empty() ? "objective" : "estimated"}};
 }
 
 Json start_json(const EvaluationReport& report, const StartReport& start) {
@@ -75,6 +98,7 @@ Json start_json(const EvaluationReport& report, const StartReport& start) {
   return {{"start", start.name},
           {"metrics", metrics_json(report.spec, start.metrics)},
           {"sentences", start.described.sentences},
+          {"gain", gain_json(report, start)},
           {"verdict", verdict(report, start)},
           {"comparison", comparison_json(report, start)},
           {"best", best},
@@ -87,11 +111,20 @@ Json objective_json(const EnvSpec& spec) {
           {"less_is_better", spec.less_is_better}};
 }
 
+Json world_json(const WorldQuality& world) {
+  return {{"validation", world.losses}, {"open_loop", open_loop_json(world.open_loop)}};
+}
+
 std::string markdown_table(const ReportTable& table) {
   std::string text = fmt::format("| {} |\n|---|", fmt::join(table.heads, " | "));
   for (size_t i = 1; i < table.heads.size(); ++i) text += "--:|";
   for (const auto& row : table.rows) text += fmt::format("\n| {} |", fmt::join(row, " | "));
   return text + "\n";
+}
+
+std::string section(const std::string& head, const std::string& text, const ReportTable& table) {
+  return fmt::format("\n## {}\n\n{}\n{}", head, text,
+                     table.rows.empty() ? "" : "\n" + markdown_table(table));
 }
 
 }  // namespace
@@ -109,7 +142,12 @@ std::string report_json(const EvaluationReport& report) {
                     {"environment", report.spec.name},
                     {"source", report.spec.source},
                     {"objective", objective_json(report.spec)},
+                    {"estimated_by", report.estimated_by},
+                    {"seed", report.seed},
+                    {"versions", report.versions},
                     {"sentences", report.sentences},
+                    {"learning_cost", learned_json(report)},
+                    {"world_model", world_json(report.world)},
                     {"policy_counters", report.policy_counters},
                     {"starts", starts},
                     {"learning", learning}};
@@ -128,6 +166,7 @@ std::string report_summary_json(const EvaluationReport& report) {
         methods[row.method]["measured_improvement_percent"] = row.measured.gain_percent;
     }
     starts.push_back({{"start", start.name},
+                      {"gain", gain_json(report, start)},
                       {"comparison", comparison_json(report, start)},
                       {"methods", methods}});
   }
@@ -136,15 +175,17 @@ std::string report_summary_json(const EvaluationReport& report) {
 }
 
 std::string report_markdown(const EvaluationReport& report) {
-  std::string text = fmt::format("# Evaluation: {}\n\nPolicy `{}`. {}\n", report.spec.name,
-                                 report.policy_file, preface(report));
+  std::string text = fmt::format("# Evaluation: {}\n\nPolicy `{}`. {} {}\n", report.spec.name,
+                                 report.policy_file, versions(report), preface(report));
   for (const StartReport& start : report.starts) {
     text += fmt::format("\n## {}\n\n{}\n\n", start.name, verdict(report, start));
     if (!start.described.sentences.empty())
       text += fmt::format("{}\n\n", fmt::join(start.described.sentences, " "));
     text += markdown_table(report_table(report, start));
   }
-  return text;
+  text += section("What learning cost", learning_cost(report), learning_cost_table(report));
+  return text +
+         section("How good the world model is", world_quality(report), world_table(report));
 }
 
 void write_report(const EvaluationReport& report, const std::string& directory) {

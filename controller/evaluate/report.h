@@ -51,6 +51,9 @@ struct PolicyComparison {
   std::optional<ReportRow> greedy;
 };
 PolicyComparison comparison(const EvaluationReport& report, const StartReport& start);
+/// The same by measured gain; nothing unless all methods were measured.
+std::optional<PolicyComparison> measured_comparison(const EvaluationReport& report,
+                                                    const StartReport& start);
 
 enum class Place { kBelow, kEqual, kAbove };
 /// By the objective; gains that print alike (two decimals) are equal. Below where there is no
@@ -60,6 +63,8 @@ Place place_by_objective(const EnvSpec& spec, const ReportRow& policy, const Rep
 Place place_by_measurement(const ReportRow& policy, const ReportRow& other);
 
 /// In words whether the policy stands above greedy, and above the best baseline; never flattering.
+/// The measured gain stands first where there is one, else the objective's, which is called an
+/// estimate where it is one.
 std::string verdict(const EvaluationReport& report, const StartReport& start);
 /// One line per start state: its name and its verdict.
 std::string verdicts(const EvaluationReport& report);
@@ -67,6 +72,21 @@ std::string verdicts(const EvaluationReport& report);
 std::string budgets(const EvaluationReport& report);
 /// The environment's sentences, then the budgets.
 std::string preface(const EvaluationReport& report);
+/// What learning cost, in a row for each step and one for all: "not recorded" for what is not. No
+/// rows: nothing is recorded.
+ReportTable learning_cost_table(const EvaluationReport& report);
+/// The same in a sentence or two.
+std::string learning_cost(const EvaluationReport& report);
+/// How well M predicts k steps ahead, in brackets what it is worth without M. No rows: not
+/// recorded.
+ReportTable world_table(const EvaluationReport& report);
+/// The same for the shortest k, and M's validation losses; or that it is not recorded.
+std::string world_quality(const EvaluationReport& report);
+/// Of what evaluated and learned, and the seed.
+std::string versions(const EvaluationReport& report);
+/// What learning cost, for programs.
+Json learned_json(const EvaluationReport& report);
+
 /// A metric with its unit: "run time, ms".
 std::string with_unit(const std::string& what, const Metric& metric);
 /// "12.34", or "-" for an objective that no feasible state has.

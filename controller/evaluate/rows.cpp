@@ -56,15 +56,16 @@ class TableBuilder {
 };
 
 void add_measured(const EnvSpec& spec, TableBuilder& table) {
-  table.add(with_unit("measured", spec.objective_metric()) + " (95 %)", [](const ReportRow& row) {
-    const MeasuredResult& result = row.measured;
-    return result.rounds > 0 ? interval_text("{:.4g}", result.median, result.low, result.high) : "-";
-  });
   table.add("measured gain % (95 %)", [](const ReportRow& row) {
     const MeasuredResult& result = row.measured;
     return result.rounds > 0
                ? interval_text("{:.2f}", result.gain_percent, result.gain_low, result.gain_high)
                : "-";
+  });
+  table.add(with_unit("measured", spec.objective_metric()) + " (95 %)", [](const ReportRow& row) {
+    const MeasuredResult& result = row.measured;
+    return result.rounds > 0 ? interval_text("{:.4g}", result.median, result.low, result.high)
+                             : "-";
   });
 }
 
@@ -103,13 +104,17 @@ ReportTable report_table(const EvaluationReport& report, const StartReport& star
   const Metric& objective = report.spec.objective_metric();
   TableBuilder table(rows);
   table.add("method", [](const ReportRow& row) { return row.method; });
-  table.add(with_unit(objective.name, objective),
+  const bool measured =
+      std::ranges::any_of(rows, [](const ReportRow& row) { return row.measured.rounds > 0; });
+  if (measured) add_measured(report.spec, table);
+  const std::string estimated = report.estimated_by.empty() ? "" : "estimated ";
+  table.add(estimated + with_unit(objective.name, objective),
             [](const ReportRow& row) { return value_text(row.objective); });
   const auto percent = [](double value) { return fmt::format("{:.2f}", value); };
-  table.add("gain %, best", [&](const ReportRow& row) { return percent(row.improvement_percent); });
-  table.add("gain %, mean", [&](const ReportRow& row) { return percent(row.mean_improvement); });
-  if (std::ranges::any_of(rows, [](const ReportRow& row) { return row.measured.rounds > 0; }))
-    add_measured(report.spec, table);
+  table.add(estimated + "gain %, best",
+            [&](const ReportRow& row) { return percent(row.improvement_percent); });
+  table.add(estimated + "gain %, mean",
+            [&](const ReportRow& row) { return percent(row.mean_improvement); });
   table.add("seconds", [](const ReportRow& row) { return fmt::format("{:.3g}", row.mean_seconds); });
   table.add("steps", [](const ReportRow& row) { return fmt::format("{:.0f}", row.mean_steps); });
   table.add_count("cost look-ups", &ReportRow::mean_lookups);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "core/base/json.h"
 #include "core/report/svg.h"
@@ -45,7 +46,7 @@ EvaluationReport invented(const EnvSpec& spec, const std::vector<std::pair<std::
     best.method = method;
     best.best = spec.less_is_better ? 100 - gain : 100 + gain;
     if (!std::isfinite(gain)) best.best = spec.worst();
-    if (measured_factor > 0) {
+    if (measured_factor != 0) {
       const double measured = measured_factor * gain;
       best.measured = {100 - measured, 99 - measured, 101 - measured, measured, measured - 1,
                        measured + 1,   30};
@@ -66,17 +67,65 @@ TEST(VerdictTest, SaysPlainlyWhereThePolicyStands) {
   EXPECT_EQ(verdict_on(invented(seconds_spec(), gains, 0)),
             "By run time the policy gains 20.00 %: ABOVE greedy (15.00 %), BELOW the best baseline, "
             "taso (25.00 %).");
-  EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 1)),
-              HasSubstr("Measured, it gains 20.00 % (19.00 to 21.00): above greedy (15.00 %, 14.00 to "
-                        "16.00), below taso (25.00 %, 24.00 to 26.00)."));
+  EXPECT_THAT(
+      verdict_on(invented(seconds_spec(), gains, 1)),
+      HasSubstr(
+          "Measured, the policy gains 20.00 % (19.00 to 21.00): above greedy (15.00 %, 14.00 to "
+          "16.00), below the best baseline, taso (25.00 %, 24.00 to 26.00)."));
   EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 0.1)), HasSubstr("not told apart from greedy"));
 }
 
 TEST(VerdictTest, ALossIsNoGainBelowZero) {
   const std::vector<std::pair<std::string, double>> gains = {{"policy (greedy)", -18.29}, {"greedy", 15}};
   EXPECT_THAT(verdict_on(invented(seconds_spec(), gains, 1)),
-              ::testing::AllOf(HasSubstr("the policy loses 18.29 %: BELOW greedy"),
-                               HasSubstr("Measured, it loses 18.29 % (17.29 to 19.29): below greedy")));
+              ::testing::AllOf(
+                  HasSubstr("it loses 18.29 %: BELOW greedy"),
+                  HasSubstr("Measured, the policy loses 18.29 % (17.29 to 19.29): below greedy")));
+}
+
+TEST(VerdictTest, OneGainStandsFirstAndTheOtherIsExplained) {
+  const std::vector<std::pair<std::string, double>> gains = {
+      {"policy (greedy)", 20}, {"greedy", 15}, {"taso", 25}};
+  EvaluationReport report = invented(seconds_spec(), gains, -0.5);
+  report.estimated_by = "roofline:t4";
+  EXPECT_EQ(verdict_on(report),
+            "Measured, the policy loses 10.00 % (9.00 to 11.00): below greedy (-7.50 %, -8.50 to "
+            "-6.50), than which no other baseline measures better. Estimated by roofline:t4, which "
+            "is all that the methods went by, it gains 20.00 %: ABOVE greedy (15.00 %), BELOW the "
+            "best baseline, taso (25.00 %).");
+  report = invented(seconds_spec(), gains, 0);
+  report.estimated_by = "roofline:t4";
+  EXPECT_THAT(verdict_on(report),
+              HasSubstr("By run time the policy gains 20.00 % (estimated by roofline:t4, not "
+                        "measured): ABOVE greedy"));
+}
+
+TEST(VerdictTest, AGainWithNoneInItsIntervalIsNoGain) {
+  const EvaluationReport report =
+      invented(seconds_spec(), {{"policy (greedy)", -0.5}, {"greedy", 15}}, 1);
+  EXPECT_THAT(
+      verdict_on(report),
+      HasSubstr("Measured, the policy's gain is not told apart from none (-0.50 %, -1.50 to "
+                "0.50): below greedy"));
+  EXPECT_THAT(report_html(report), HasSubstr("<div class='gain same'>"));
+}
+
+TEST(VerdictTest, WhatWasMeasuredIsComparedWithWhatMeasuresBest) {
+  EvaluationReport report = invented(
+      seconds_spec(),
+      {{"policy (greedy)", 20}, {"policy (sampled)", 30}, {"greedy", 15}, {"taso", 25}}, 1);
+  const auto set = [&](size_t row, double gain) {
+    report.starts[0].best[row].measured.gain_percent = gain;
+  };
+  set(1, 3);
+  set(3, 2);
+  const auto found = measured_comparison(report, report.starts[0]);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->policy.method, "policy (greedy)");
+  EXPECT_EQ(found->baseline.method, "greedy");
+  EXPECT_EQ(comparison(report, report.starts[0]).policy.method, "policy (sampled)");
+  report.starts[0].best[3].measured = {};
+  EXPECT_FALSE(measured_comparison(report, report.starts[0])) << "not all were measured";
 }
 
 TEST(VerdictTest, KnowsWhereMoreIsBetter) {
@@ -154,6 +203,41 @@ EvaluationReport whole_report() {
   return report;
 }
 
+/// With a history of all steps but train_vae, and M's quality.
+EvaluationReport learned_report() {
+  EvaluationReport report = whole_report();
+  report.seed = 11;
+  report.versions = {"reverie 9.9", "LibTorch 8.8"};
+  report.history = {{.step = "collect",
+                     .done = "40 episodes",
+                     .seed = uint64_t{3},
+                     .seconds = 61.0,
+                     .version = "reverie 9.8",
+                     .learning = {.resets = 40, .steps = 1234}},
+                    {.step = "train_mdnrnn",
+                     .done = "7 epochs",
+                     .seed = uint64_t{4},
+                     .seconds = 30.0,
+                     .version = "reverie 9.9"},
+                    {.step = "dream_train",
+                     .done = "20 updates",
+                     .seed = uint64_t{5},
+                     .seconds = 9.0,
+                     .version = "reverie 9.9",
+                     .learning = {.resets = 5, .steps = 66},
+                     .validation = {.steps = 777, .measurements = 8}}};
+  report.world.losses = {{"latent", 0.123}, {"end", 0.004}, {"counts", 0.5}, {"loss", 1.5}};
+  OpenLoopRow ahead;
+  ahead.k = 1;
+  ahead.latent_error = 0.25;
+  ahead.latent_error_copy = 0.75;
+  ahead.reward_error = 0.125;
+  ahead.reward_magnitude = 0.5;
+  ahead.change_error = 0.375;
+  report.world.open_loop = {ahead};
+  return report;
+}
+
 const std::vector<std::string> kReported = {"no-op", "policy (greedy)", "greedy", "rule list"};
 
 TEST(ReportTest, JsonHoldsEveryMethodAndFigure) {
@@ -210,11 +294,109 @@ TEST(ReportTest, HtmlShowsEverything) {
   const std::string html = report_html(report);
   for (const std::string& method : kReported) EXPECT_THAT(html, HasSubstr("<td>" + method + "</td>"));
   for (const char* part : {"run time, s", "measured, s (95 %)", "<td>4321</td>", "<td>8765</td>",
-                           "<td>999</td>", "above greedy?", "above the best baseline?", "<td>s2</td>",
-                           "Return: dream against real", "Best so far over time", "its own plot",
-                           "Before and after: measured", "invalid actions"})
+                           "<td>999</td>", "above greedy?", "above the best baseline?",
+                           "<td>s2</td>", "Return: dream against real", "Best so far over time",
+                           "its own plot", "Measured gain over the original", "invalid actions"})
     EXPECT_THAT(html, HasSubstr(part));
   EXPECT_THAT(html, HasSubstr(escape_html(verdict_on(report))));
+}
+
+TEST(ReportTest, SaysWhatLearningCostAndHowGoodTheWorldModelIs) {
+  const EvaluationReport report = learned_report();
+  const std::string cost =
+      "Learning took 1300 real steps in 45 episodes, and 777 real steps to validate; 1:40 (min:s) "
+      "in all. What train_vae took is not recorded.";
+  EXPECT_EQ(learning_cost(report), cost);
+  const ReportTable table = learning_cost_table(report);
+  ASSERT_EQ(table.rows.size(), 5u);
+  const std::vector<std::string> dreams = {"dream_train", "20 updates", "5", "5",
+                                           "66",          "777",        "8", "0:09"};
+  EXPECT_EQ(table.rows[2], dreams);
+  EXPECT_EQ(table.rows[3], std::vector<std::string>({"train_vae", "not recorded", "not recorded",
+                                                     "not recorded", "not recorded", "not recorded",
+                                                     "not recorded", "not recorded"}));
+  const std::string quality = world_quality(report);
+  for (const char* part :
+       {"One step ahead M misses the latents by 0.250 deviations (copying the start: 0.750)",
+        "the reward by 0.125 (its size: 0.5)", "gets 0.375 counts of valid actions wrong",
+        "next latent 0.123", "end 0.004", "valid actions 0.5", "in all 1.5"})
+    EXPECT_THAT(quality, HasSubstr(part));
+  EXPECT_EQ(versions(report),
+            "Evaluated with seed 11 by reverie 9.9, LibTorch 8.8; learned with reverie 9.8.");
+  for (const std::string& page : {report_markdown(report), report_html(report)})
+    for (const std::string& text : {cost, quality, versions(report), std::string("0.250 (0.750)")})
+      EXPECT_THAT(page, HasSubstr(text));
+  const Json json = Json::parse(report_json(report));
+  EXPECT_EQ(json.at("seed"), 11);
+  EXPECT_EQ(json.at("versions").dump(), R"(["reverie 9.9","LibTorch 8.8"])");
+  EXPECT_EQ(json.at("learning_cost").at("steps").array().at(2).at("validation").at("steps"), 777);
+  EXPECT_EQ(json.at("learning_cost").at("not_recorded").dump(), R"(["train_vae"])");
+  EXPECT_EQ(json.at("world_model").at("validation").at("latent"), 0.123);
+  EXPECT_EQ(json.at("world_model").at("open_loop").array().at(0).at("change_error"), 0.375);
+}
+
+TEST(ReportTest, SaysWhatIsNotRecorded) {
+  const EvaluationReport report = whole_report();
+  EXPECT_EQ(learning_cost(report),
+            "What collect, train_vae, train_mdnrnn, dream_train took is not recorded.");
+  EXPECT_EQ(world_quality(report), "How well M predicts is not recorded with this policy.");
+  for (const std::string& page : {report_markdown(report), report_html(report)})
+    EXPECT_THAT(page, HasSubstr(learning_cost(report)));
+}
+
+TEST(ReportTest, ThePolicysFileTellsWhatItsDirectoryDoesNot) {
+  Checkpoint policy;
+  for (const char* phase : {"training_", "validation_"})
+    for (const char* name : {"resets", "steps", "cost_lookups", "measurements"})
+      policy.counters[std::string(phase) + name] = 12;
+  policy.scores = {{"world/validation/reward", 0.5}, {"best/found", 3}};
+  EvaluationReport report;
+  add_policy_record(report, policy, {{.step = "collect"}});
+  ASSERT_EQ(report.history.size(), 2u);
+  EXPECT_EQ(report.history[1].step, "dream_train");
+  EXPECT_EQ(report.history[1].validation.steps, 12);
+  EXPECT_FALSE(report.history[1].seconds);
+  EXPECT_EQ(report.world.losses, (std::map<std::string, double>{{"reward", 0.5}}));
+  add_policy_record(report, policy, {{.step = "dream_train", .done = "recorded"}});
+  ASSERT_EQ(report.history.size(), 1u);
+  EXPECT_EQ(report.history[0].done, "recorded");
+  add_policy_record(report, {}, {});
+  EXPECT_EQ(report.history.size(), 0u) << "an earlier program's file";
+}
+
+TEST(ReportTest, TheMeasuredGainStandsFirst) {
+  EvaluationReport report = whole_report();
+  report.estimated_by = "guesses";
+  const std::string html = report_html(report);
+  EXPECT_THAT(html,
+              HasSubstr("<div class='gain up'><b>+12.00 %</b><span>&lt;tiny&gt;: measured gain"));
+  EXPECT_LT(html.find("Measured gain over the original"), html.find("Estimated gain by run time"));
+  EXPECT_LT(html.find("<td>measured</td>"), html.find("<td>estimate</td>"));
+  EXPECT_THAT(html, HasSubstr("The estimate is by guesses."));
+  EXPECT_EQ(report_table(report, report.starts[0]).heads.at(1), "measured gain % (95 %)");
+  for (MethodBest& best : report.starts[0].best) best.measured = {};
+  EXPECT_THAT(report_html(report),
+              HasSubstr("<b>+12.00 %</b><span>&lt;tiny&gt;: gain of the policy by run time, an "
+                        "estimate by guesses; nothing was measured</span>"));
+  EXPECT_EQ(Json::parse(report_json(report)).at("starts").array().at(0).at("gain").at("by"),
+            "estimated");
+}
+
+TEST(ReportTest, WorseThanTheOriginalLooksWorse) {
+  const EvaluationReport report =
+      invented(seconds_spec(), {{"no-op", 0}, {"policy (greedy)", -12}, {"greedy", 15}}, 1);
+  const std::string html = report_html(report);
+  EXPECT_THAT(html, HasSubstr("<div class='gain down'><b>\u221212.00 %</b>"));
+  EXPECT_THAT(html, HasSubstr(">\u221212 %</text>"));
+  EXPECT_THAT(html, HasSubstr("<td class='loss'>-12.00</td>"));
+}
+
+TEST(ReportTest, WherePercentagesMeanNothingBarsAreOfTheObjective) {
+  EvaluationReport report =
+      invented(value_spec(), {{"no-op", 0}, {"policy (greedy)", 3}, {"greedy", 2}}, 0);
+  EXPECT_THAT(report_html(report), HasSubstr("Gain by value"));
+  report.starts[0].initial = 0;
+  EXPECT_THAT(report_html(report), HasSubstr("Before and after: value"));
 }
 
 TEST(ReportTest, HtmlStandsAloneAndEscapesNames) {

@@ -38,9 +38,18 @@ from_moved lost 2>err || status=$?
   fail "a model that is not there is not named ($status): $(cat err)"
 from_moved given --inputs . || fail "--inputs does not say where the models are"
 work=$(rounds)
+grep -A20 '"step": "dream_train"' rounds/history.json | grep -q '"episodes": 4,' ||
+  fail "what a round collects is not in the history: $(cat rounds/history.json)"
 rm rounds/round-2/training.pt
 [[ $(rounds --resume) == "$work" ]] || fail "collected before an interrupt, and not counted: not $work"
 learn evaluate model.onnx --policy policy/policy.pt --out report --seed 1 --quiet
+for step in collect train_vae train_mdnrnn dream_train; do
+  [[ $(grep -c "\"step\": \"$step\"" policy/history.json) -eq 1 ]] || fail "the history lacks $step"
+done
+grep -q 'Learning took [1-9][0-9]* real steps in 20 episodes, and [1-9][0-9]* real steps to validate' report/report.md ||
+  fail "the report does not say what learning cost"
+grep -q 'One step ahead M misses' report/report.md || fail "the report does not say how good M is"
+grep -q 'Evaluated with seed 1 by reverie ' report/report.md || fail "the report names no versions"
 "$reverie" optimize model.onnx --method taso --budget 20 --cost roofline:t4 --out better.onnx \
   --json --quiet | tail -1 | grep -q '"improvement_percent":' || fail "optimize prints no JSON"
 

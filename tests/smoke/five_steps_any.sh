@@ -28,6 +28,9 @@ for method in no-op 'policy (greedy)' 'policy (sampled)' random "$baseline"; do
   grep -qF "| $method |" report/report.md || fail "no row of $method"
 done
 grep -q "^# Evaluation: $environment" report/report.md || fail "the report does not name the environment"
+grep -q 'Learning took [1-9][0-9]* real steps in 24 episodes' report/report.md || fail "learning costs nothing"
+grep -q 'misses the latents by' report/report.md || fail "nothing is said of M"
+grep -q 'not recorded' report/report.md && fail "a step left no record: $(cat policy/history.json)"
 grep -q '<svg' report/report.html || fail "the report has no plots"
 grep -qE 'NaN|nan|\binf\b' report/report.md report/report.html && fail "a figure is none"
 grep -qiE 'onnx|rewrit|run time' report/report.md report/report.html &&
