@@ -126,13 +126,16 @@ ReportTable learning_cost_table(const EvaluationReport& report) {
 
 std::string learning_cost(const EvaluationReport& report) {
   const StepTaken all = sum_of(report.history);
+  const std::vector<std::string> missing = missing_steps(report.history);
   std::string text;
   if (!report.history.empty())
     text = fmt::format(
-        "Learning took {} in {}, and {} to validate{}.", counted(all.learning.steps, "real step"),
+        "{} {} in {}, and {} to validate{}.",
+        missing.empty() ? "Learning took" : "As far as recorded, learning took",
+        counted(all.learning.steps, "real step"),
         counted(all.learning.resets, "episode"), counted(all.validation.steps, "real step"),
         all.seconds ? fmt::format("; {} (min:s) in all", duration_text(*all.seconds)) : "");
-  if (const auto missing = missing_steps(report.history); !missing.empty())
+  if (!missing.empty())
     text += fmt::format("{}What {} took is not recorded.", text.empty() ? "" : " ",
                         fmt::join(missing, ", "));
   return text;

@@ -304,8 +304,8 @@ TEST(ReportTest, HtmlShowsEverything) {
 TEST(ReportTest, SaysWhatLearningCostAndHowGoodTheWorldModelIs) {
   const EvaluationReport report = learned_report();
   const std::string cost =
-      "Learning took 1300 real steps in 45 episodes, and 777 real steps to validate; 1:40 (min:s) "
-      "in all. What train_vae took is not recorded.";
+      "As far as recorded, learning took 1300 real steps in 45 episodes, and 777 real steps to "
+      "validate; 1:40 (min:s) in all. What train_vae took is not recorded.";
   EXPECT_EQ(learning_cost(report), cost);
   const ReportTable table = learning_cost_table(report);
   ASSERT_EQ(table.rows.size(), 5u);
