@@ -190,9 +190,13 @@ OptimizeAccount account_of(const Optimized& result, const ImportedModel& model,
   return account;
 }
 
-OptimizeAccount account_of_simplified(int64_t nodes_before, int64_t nodes_after) {
+OptimizeAccount account_of_simplified(int64_t nodes_before, int64_t nodes_after,
+                                      const std::string& left_out) {
   OptimizeAccount account;
   account.verdict = {fmt::format("nodes {} -> {}", nodes_before, nodes_after)};
+  Agreement tried;
+  if (!left_out.empty()) tried.left_out = {left_out};
+  account.unchecked = unchecked_of(tried);
   return account;
 }
 

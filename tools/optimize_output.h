@@ -29,8 +29,9 @@ struct OptimizeAccount {
 
 OptimizeAccount account_of(const Optimized& result, const ImportedModel& model,
                            const OptimizeConfig& config, const RuleSet& rules);
-/// Of `--method simplify`.
-OptimizeAccount account_of_simplified(int64_t nodes_before, int64_t nodes_after);
+/// Of `--method simplify`; `left_out`: what there was no time to compare (TriedGraph).
+OptimizeAccount account_of_simplified(int64_t nodes_before, int64_t nodes_after,
+                                      const std::string& left_out = {});
 /// As the console shows it, all but `file`.
 std::string text_of(const OptimizeAccount& account);
 

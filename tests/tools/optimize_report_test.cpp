@@ -214,8 +214,8 @@ TEST(OptimizeReport, IsShortWhereTheModelWasSimplifiedAlone) {
   run.config.method = "simplify";
   run.result.search.best = run.read.graph;
   run.result.changed = true;
-  const OptimizeAccount account = account_of_simplified(11, 9);
-  EXPECT_EQ(text_of(account), "nodes 11 -> 9\n");
+  const OptimizeAccount account = account_of_simplified(11, 9, "values at 3 of 4 other extents");
+  EXPECT_EQ(text_of(account), "nodes 11 -> 9\nnot compared: values at 3 of 4 other extents\n");
   const std::string page = run.page(account);
   EXPECT_EQ(testing::markup_fault(page), "");
   EXPECT_THAT(words_of(page), AllOf(HasSubstr("nodes11-&gt;9"), HasSubstr("Shape20-2")));
