@@ -297,14 +297,13 @@ void write_report(const Options& options, const OptimizeSettings& config,
 /// What importing did alone: constants and shape code folded, identities and dead code gone.
 void simplify(const Options& options, const OptimizeSettings& config, const ImportedModel& model) {
   const int64_t left = written_nodes(model.graph);
-  OptimizeAccount account = account_of_simplified(model.nodes, left);
-  if (!options.out.empty()) {
-    const TriedGraph tried = try_symbols(options.model, model, model.graph, config.verify);
-    account = account_of_simplified(model.nodes, left, tried.left_out);
+  TriedGraph tried;
+  if (!options.out.empty()) tried = try_symbols(options.model, model, model.graph, config.verify);
+  OptimizeAccount account = account_of_simplified(model.nodes, left, tried.left_out);
+  if (!options.out.empty())
     account.file = write_rewritten(options.model, model, tried, options.out, config.verify,
                                    options.fix_shapes,
                                    most_weight_bytes(model.graph, config.search.max_weight_growth));
-  }
   warn(account.file);
   fmt::print("{}", text_of(account));
   Optimized result;

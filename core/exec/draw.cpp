@@ -87,8 +87,8 @@ double fan_in_of(const Graph& graph, ValueId start) {
   return 0;
 }
 
-/// Below what the integers of an input have to be that are indices, lengths or masks of attention; 0
-/// where they are neither.
+/// Below what the integers of an input have to be that are indices, lengths or masks of attention;
+/// 0 where they are neither.
 int64_t extent_indexed(const Graph& graph, NodeId node, size_t input) {
   constexpr size_t kLengths = 4;
   const OpSchema& op = graph.op(node);

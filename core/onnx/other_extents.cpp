@@ -69,7 +69,7 @@ std::vector<std::string> dims_without(const Extents& extents, const std::string&
 
 std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::string>& moved,
                                     const std::vector<Extents>& others, const BindDims& bind) {
-  constexpr size_t kEnough = 2;
+  constexpr size_t kEnough = 2, kMostTried = 16;
   const auto have_moved = [&](const Extents& extents) {
     return std::ranges::all_of(moved, [&](const std::string& symbol) {
       return extents.at(symbol) != bound.at(symbol);
@@ -77,11 +77,12 @@ std::vector<Extents> fitted_extents(const Extents& bound, const std::set<std::st
   };
   std::vector<Extents> fitted;
   if (moved.size() < 2) return fitted;
-  for (const std::string& open : moved)
-    for (const Extents& extents : others) {
+  size_t tried = 0;
+  for (const Extents& extents : others)
+    for (const std::string& open : moved) {
+      if (fitted.size() == kEnough || tried++ == kMostTried) return fitted;
       const auto found = bind(dims_without(extents, open));
       if (found && have_moved(*found)) fitted.push_back(*found);
-      if (fitted.size() == kEnough) return fitted;
     }
   return fitted;
 }

@@ -70,11 +70,8 @@ class Sampler {
   }
 
   std::optional<Extents> extents_with(const std::vector<std::string>& dims) {
-    ImportOptions options = options_at(model_, {});
-    options.shapes.clear();
-    options.dims = dims;
     try {
-      return bound_extents(Importer(file_.model, file_.files).run(options));
+      return bound_extents(Importer(file_.model, file_.files).run(options_with(model_, dims)));
     } catch (const InputError&) {
       return std::nullopt;
     }

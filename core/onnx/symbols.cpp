@@ -122,8 +122,9 @@ class SymbolTrial {
   /// What there was no time for, in words; empty: nothing.
   std::string left_out() const {
     if (shapes_alone_ == 0) return {};
-    return fmt::format("values at {} of {}, of which shapes agree: that would take more than {:.2g} s",
-                       shapes_alone_, counted(shapes_alone_ + values_, "other extent"), seconds_);
+    return fmt::format(
+        "values at {} of {}, of which shapes agree: that would take more than {:.2g} s",
+        shapes_alone_, counted(shapes_alone_ + values_, "other extent"), seconds_);
   }
 
  private:
@@ -155,10 +156,7 @@ class SymbolTrial {
 
   std::vector<Extents> fitted(const std::set<std::string>& symbols) const {
     const auto bind = [&](const std::vector<std::string>& dims) -> std::optional<Extents> {
-      ImportOptions options = options_at(model_, {});
-      options.shapes.clear();
-      options.dims = dims;
-      const auto model = import_at(original_, options);
+      const auto model = import_at(original_, options_with(model_, dims));
       return model ? std::optional(bound_extents(*model)) : std::nullopt;
     };
     return proto::fitted_extents(bound_, symbols, proto::held_out_extents(bound_, symbols, false),
@@ -253,6 +251,13 @@ ImportOptions options_at(const ImportedModel& model, const std::map<std::string,
   return options;
 }
 
+ImportOptions options_with(const ImportedModel& model, std::vector<std::string> dims) {
+  ImportOptions options = options_at(model, {});
+  options.shapes.clear();
+  options.dims = std::move(dims);
+  return options;
+}
+
 void export_untried(const ImportedModel& model, const Graph& graph,
                     const std::filesystem::path& path) {
   export_onnx(model.file ? proto::with_shape_code(*model.file, graph) : graph, model.info, path,
@@ -295,7 +300,8 @@ TriedGraph try_symbols(const std::filesystem::path& original, const ImportedMode
                        const Graph& graph, const CompareOptions& compare) {
   TriedGraph best = tried_with(proto::ExtentCode::kShort, original, model, graph, compare);
   if (!best.lost.empty() && model.file) {
-    TriedGraph as_in_file = tried_with(proto::ExtentCode::kAsInFile, original, model, graph, compare);
+    TriedGraph as_in_file =
+        tried_with(proto::ExtentCode::kAsInFile, original, model, graph, compare);
     if (as_in_file.kept.size() > best.kept.size()) best = std::move(as_in_file);
   }
   best.is_as_imported = best.lost.empty() && isomorphic(graph, model.graph);

@@ -22,6 +22,8 @@ std::map<std::string, int64_t> bound_extents(const ImportedModel& model);
 
 /// Binds them again; symbols that `extents` leaves out have the model's own.
 ImportOptions options_at(const ImportedModel& model, const std::map<std::string, int64_t>& extents);
+/// Binds some ("batch=3") and leaves the rest to be assumed.
+ImportOptions options_with(const ImportedModel& model, std::vector<std::string> dims);
 
 /// Writes the graph with every symbol kept and nothing tried: for runs of the file with the extents
 /// that the model was imported with, and with what data make of others.
@@ -30,7 +32,8 @@ void export_untried(const ImportedModel& model, const Graph& graph,
 
 /// A graph as its file is written, and the symbols (symbols_of) for which that was seen to hold.
 struct TriedGraph {
-  Graph graph;  ///< what depends on symbols is written back (core/onnx/shape_code.h), if any is kept
+  /// Where a symbol is kept, what depends on symbols is written back (core/onnx/shape_code.h).
+  Graph graph;
   std::set<std::string> kept, lost;
   bool is_as_imported = false;  ///< it is the model's own, and nothing is lost
   std::string left_out;         ///< what there was no time to compare; empty: nothing
