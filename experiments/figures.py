@@ -228,15 +228,16 @@ def end_to_end(options):
                 print(json.dumps({"sum": graph["cost_ms"], "time": graph["median_ms"]}))
             continue
         gain, low, high = (100 * (1 - kept[name]) for name in ("ratio", "ratio_high", "ratio_low"))
+        errors = [f"{graph['error']:.1e}" if "error" in graph else "" for graph in (first, kept)]
         rows.append(
             row(run["model"], f"{first['median_ms']:.3f}", f"{kept['median_ms']:.3f}",
                 f"{gain:.1f}", f"{low:.1f} to {high:.1f}",
-                f"{100 * (1 - kept['cost_ms'] / first['cost_ms']):.1f}",
+                f"{100 * (1 - kept['cost_ms'] / first['cost_ms']):.1f}", *errors,
                 confirmed.get("fallbacks", 0)))
     if not options.points:
         print(
             heading("model", "before: ms", "after: ms", "gain %", "95 %", "gain by sum %",
-                    "nodes on reference kernels"))
+                    "error before", "error after", "nodes on reference kernels"))
         print("\n".join(rows) +
               f"\n\n{won} of {len(rows)} gain beyond the interval; the others stay as they are.")
 

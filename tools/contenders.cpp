@@ -27,6 +27,7 @@ Json to_json(const ContestantResult& timed, const Cost& cost) {
     json["ratio_low"] = timed.ratio.low;
     json["ratio_high"] = timed.ratio.high;
   }
+  if (timed.error) json["error"] = *timed.error;
   return json;
 }
 
@@ -48,14 +49,20 @@ std::string name_of_contestant(size_t contestant) {
 }
 
 HtmlTable contestants_of(const Optimized& result) {
-  HtmlTable table{{"", "sum of costs", "median", "ratio", "95% interval", ""}};
-  table.left = {0, 5};
-  for (size_t i = 0; i < result.benchmark.contestants.size(); ++i) {
-    const ContestantResult& timed = result.benchmark.contestants[i];
+  const std::vector<ContestantResult>& contestants = result.benchmark.contestants;
+  const bool has_errors = !contestants.empty() && contestants.front().error.has_value();
+  HtmlTable table{{"", "sum of costs", "median", "ratio", "95% interval"}};
+  if (has_errors) table.heads.push_back("error");
+  table.heads.push_back("");
+  table.left = {0, table.heads.size() - 1};
+  for (size_t i = 0; i < contestants.size(); ++i) {
+    const ContestantResult& timed = contestants[i];
     table.rows.push_back(
         {name_of_contestant(i), fmt::format("{:.4f} ms", cost_of(result, i).runtime.milliseconds()),
          fmt::format("{:.4f} ms", timed.median / kMillisecond),
-         fmt::format("{:.4f}", timed.ratio.median), interval_of(timed), remark_on(result, i)});
+         fmt::format("{:.4f}", timed.ratio.median), interval_of(timed)});
+    if (has_errors) table.rows.back().push_back(timed.error ? fmt::format("{:.1e}", *timed.error) : "");
+    table.rows.back().push_back(remark_on(result, i));
   }
   table.marked = table.rows.empty() ? -1 : result.benchmark.winner;
   return table;

@@ -85,6 +85,9 @@ class DeviceMachine : public Machine {
   }
   int clock_mhz() override { return device_->info().clock_mhz; }
   std::string profile() const override { return profile_; }
+  std::unique_ptr<Executor> executor() override {
+    return std::make_unique<DeviceExecutor>(name(), device_);
+  }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override {
     return std::make_unique<DeviceGraph>(device_, graph, weights);
   }

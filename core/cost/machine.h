@@ -51,6 +51,8 @@ class Machine {
   virtual std::string profile() const = 0;
   /// Whether it runs models as files, whatever nodes they hold; then ready_file may be called.
   virtual bool runs_files() const { return false; }
+  /// What computes outputs as the graphs that it times do; null where their rounding is not in question.
+  virtual std::unique_ptr<Executor> executor() { return nullptr; }
   /// InputError where the graph cannot be run.
   virtual std::unique_ptr<ReadyGraph> ready(const Graph& graph,
                                             const WeightSource& weights = materialized) = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ struct ContestantResult {
   /// Otherwise `ratio` is that of the screening and has no interval: `low` is 0 and `high`
   /// infinite.
   bool finalist = false;
+  /// rounding_errors (core/exec/compare.h), where somebody asked for them.
+  std::optional<double> error = {};
 };
 
 struct BenchmarkResult {

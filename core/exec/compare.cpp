@@ -81,8 +81,9 @@ struct Round {
   int number = 0;
   Precision precision = Precision::kDouble;
   Extremes extremes = Extremes::kNone;
+  bool is_rounded = false;  ///< numbers are as with extremes, but ordinary ones
 
-  bool declared() const { return extremes != Extremes::kNone; }
+  bool declared() const { return is_rounded || extremes != Extremes::kNone; }
 };
 
 Tensor input_of(const std::string& name, const TensorType& type, const DrawPlan& plan,
@@ -101,9 +102,9 @@ NodeId node_after(const Graph& graph, int64_t done) {
   return {};
 }
 
-/// Runs one side on the inputs and weights of a round. Throws Refusal.
-Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round,
-            const ReferenceExecutor::Observer& observer = {}) {
+/// Runs one side on the inputs and weights of a round. InputError as the executor.
+Outputs run_by(Executor& executor, const Graph& graph, const DrawPlan& plan,
+               const CompareOptions& options, const Round& round) {
   const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round.number));
   std::vector<Tensor> inputs;
   for (const NodeId input : graph.inputs())
@@ -117,21 +118,27 @@ Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& opti
                               rng.fork(hash_combine(2, weight.identity())));
     return declared ? drawn.cast(weight.type().dtype) : drawn;
   };
+  std::vector<Tensor> results = executor.run(graph, inputs, weights);
+  Outputs outputs;
+  for (size_t i = 0; i < results.size(); ++i)
+    outputs[graph.outputs()[i].name] = std::move(results[i]);
+  return outputs;
+}
+
+/// By the reference kernels. Throws Refusal.
+Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round,
+            const ReferenceExecutor::Observer& observer = {}) {
   ReferenceExecutor executor({.precision = round.precision, .cast_back = false});
   int64_t done = 0;
   executor.observe([&](NodeId node, std::vector<Tensor>& results) {
     ++done;
     if (observer) observer(node, results);
   });
-  Outputs outputs;
   try {
-    std::vector<Tensor> results = executor.run(graph, inputs, weights);
-    for (size_t i = 0; i < results.size(); ++i)
-      outputs[graph.outputs()[i].name] = std::move(results[i]);
+    return run_by(executor, graph, plan, options, round);
   } catch (const InputError& error) {
     throw Refusal{node_after(graph, done), error.what()};
   }
-  return outputs;
 }
 
 bool all_finite(const Outputs& outputs) {
@@ -200,6 +207,14 @@ Error error_between(const Tensor& reference, const Tensor& other) {
   }
   if (unmasked > 0) error.relative = std::max(error.relative, unmasked / scale);
   return error;
+}
+
+double largest_error(const Outputs& reference, const Outputs& other) {
+  double largest = 0;
+  for (const auto& [name, tensor] : reference)
+    if (is_floating(tensor.type().dtype))
+      largest = std::max(largest, error_between(tensor, other.at(name)).relative);
+  return largest;
 }
 
 /// By output that has elements: whether one of them was finite in some set of inputs.
@@ -535,6 +550,21 @@ Agreement compare(const Graph& original, const Graph& candidate, const CompareOp
       return result;
     }
   }
+}
+
+std::vector<double> rounding_errors(Executor& executor, const Graph& original,
+                                    std::span<const Graph> graphs, uint64_t seed) {
+  std::vector<const Graph*> all = {&original};
+  for (const Graph& graph : graphs) all.push_back(&graph);
+  const DrawPlan plan(all);
+  const CompareOptions options{.seed = seed};
+  const Round round{.is_rounded = true};
+  ReferenceExecutor reference({.precision = Precision::kDouble, .cast_back = false});
+  const Outputs exact = run_by(reference, original, plan, options, round);
+  std::vector<double> errors;
+  for (const Graph& graph : graphs)
+    errors.push_back(largest_error(exact, run_by(executor, graph, plan, options, round)));
+  return errors;
 }
 
 }  // namespace reverie

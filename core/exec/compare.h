@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/exec/draw.h"
+#include "core/exec/executor.h"
 #include "core/ir/graph.h"
 #include "core/ir/tensor.h"
 
@@ -88,5 +90,13 @@ struct Agreement {
 /// InputError when a value of either is larger than the memory of the machine.
 Agreement compare(const Graph& original, const Graph& candidate,
                   const CompareOptions& options = {});
+
+/// What `executor` loses because it rounds: by graph, the largest max|a-b| / max|reference| of an
+/// output of floats, the reference being `original` in double precision. The graphs mean the same
+/// as the original. One set of inputs is drawn as for compare(); stored weights are as they are, and
+/// large fills are drawn; all are rounded to their declared types on both sides. InputError where a
+/// graph cannot be run.
+std::vector<double> rounding_errors(Executor& executor, const Graph& original,
+                                    std::span<const Graph> graphs, uint64_t seed = 1);
 
 }  // namespace reverie

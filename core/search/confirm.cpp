@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/scratch_folder.h"
+#include "core/exec/compare.h"
 #include "core/ir/structural_hash.h"
 #include "core/onnx/export.h"
 #include "core/onnx/symbols.h"
@@ -133,11 +134,28 @@ double Contestants::difference_of_file(const std::filesystem::path& file) {
   return worst_error(original_outputs_, machine_.outputs_of_file(file, subject_.graph));
 }
 
+void Contestants::tell_rounding(std::vector<ContestantResult>& results) {
+  const std::unique_ptr<Executor> executor = machine_.executor();
+  if (executor == nullptr) return;
+  const Graph original = subject_.graph.sample(0);
+  std::vector<Graph> graphs;
+  std::vector<ContestantResult*> asked;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i > 0 && !results[i].finalist) continue;
+    graphs.push_back(i == 0 ? original : contenders_[i - 1].graph.sample(0));
+    asked.push_back(&results[i]);
+  }
+  const std::vector<double> errors = rounding_errors(*executor, original, graphs);
+  for (size_t i = 0; i < asked.size(); ++i) asked[i]->error = errors[i];
+}
+
 BenchmarkResult confirm_end_to_end(Contestants& contestants, int contenders, const BenchmarkOptions& options) {
   const NewRound new_round = [&](std::span<const int> round) {
     return std::make_unique<MachineRound>(round, contestants);
   };
-  return run_paired_benchmark(contenders + 1, new_round, options);
+  BenchmarkResult result = run_paired_benchmark(contenders + 1, new_round, options);
+  contestants.tell_rounding(result.contestants);
+  return result;
 }
 
 void take_winner(const Graph& original, const std::vector<Contender>& contenders, int winner,

@@ -39,6 +39,9 @@ class Contestants {
   /// file of the graph, a being the original's; 0 on a machine that runs no files.
   double difference(int contestant);
   double difference(const Graph& graph);
+  /// Says of the original and of each finalist what the machine loses because it rounds, where it
+  /// tells.
+  void tell_rounding(std::vector<ContestantResult>& results);
 
  private:
   class Files;

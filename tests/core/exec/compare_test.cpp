@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/exec/reference/reference.h"
 #include "core/ir/text.h"
 
 namespace reverie {
@@ -565,6 +566,33 @@ TEST(Compare, IntegersThatAreComputedWithAreNotOnlyZeroAndOne) {
                            return g.add("Div", {g.add("Add", {a, b}), three});
                          })).agree);
   }
+}
+
+/// Of single precision for graphs of the candidate's form: large weights are drawn, and equal on both sides.
+TEST(RoundingErrors, AreThoseOfTheExecutorAlone) {
+  const std::vector<Graph> graphs = {distributed(false), distributed(true)};
+  ReferenceExecutor single({.precision = Precision::kDeclared});
+  for (const double error : rounding_errors(single, graphs[0], graphs)) {
+    EXPECT_GT(error, 1e-9);
+    EXPECT_LT(error, 1e-5);
+  }
+  ReferenceExecutor exact({.precision = Precision::kDouble, .cast_back = false});
+  EXPECT_EQ(rounding_errors(exact, graphs[0], graphs)[0], 0);
+  EXPECT_LT(rounding_errors(exact, graphs[0], graphs)[1], 1e-12);
+}
+
+TEST(RoundingErrors, AreOfTheModelsOwnNumbers) {
+  const auto scaled_by = [](float number) {
+    std::vector<float> numbers(100, number);
+    Graph graph;
+    const ValueId x = graph.add_input("x", floats({100}));
+    const auto w = graph.add_constant(Weight::dense(Tensor::of<float>({100}, numbers)));
+    graph.add_output("y", graph.add("Add", {graph.add("Sub", {x, w}), w}));
+    return graph;
+  };
+  ReferenceExecutor single({.precision = Precision::kDeclared});
+  const std::vector<Graph> graphs = {scaled_by(1e6F)};
+  EXPECT_GT(rounding_errors(single, graphs[0], graphs)[0], 1e-3) << "a large number takes all digits";
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/ir/structural_hash.h"
 #include "core/search/optimize.h"
+#include "tests/support/host_device.h"
 #include "tests/support/unary_world.h"
 
 namespace reverie {
@@ -91,6 +94,34 @@ TEST(ConfirmOnCpu, RunsTheOriginalAndEveryContender) {
   EXPECT_GT(rounds, 0);
   ASSERT_THAT(result.contestants, SizeIs(4));
   for (const ContestantResult& timed : result.contestants) EXPECT_GT(timed.median, 0);
+}
+
+TEST(ConfirmOnADevice, TellsWhatFinalistsLoseByRounding) {
+  Graph graph;
+  const auto x = graph.add_input("x", {DType::kFloat32, {4, 64}});
+  const auto w = graph.add_constant(Weight::fill({DType::kFloat32, {64, 64}}, 0.5, "w"));
+  graph.add_output("y", graph.add("MatMul", {x, w}));
+  std::vector<Contender> contenders = {{graph, {}, {}}, {graph, {}, {}}, {graph, {}, {}}};
+  BenchmarkOptions options;
+  options.finalists = 1;
+  options.max_rounds = 9;
+  options.round_seconds = 0;
+  const auto errors_on = [&](device::Precision precision) {
+    const auto machine =
+        device_machine("host", "t4", std::make_shared<testing::HostDevice>(precision));
+    Contestants contestants(graph, contenders, *machine);
+    std::vector<double> errors;
+    for (const ContestantResult& timed : confirm_end_to_end(contestants, 3, options).contestants) {
+      EXPECT_EQ(timed.error.has_value(), errors.empty() || timed.finalist);
+      errors.push_back(timed.error.value_or(0));
+    }
+    return errors;
+  };
+  const std::vector<double> narrow = errors_on(device::Precision::kFloat16);
+  EXPECT_GT(narrow[0], 1e-4);
+  EXPECT_LT(narrow[0], 4e-3);
+  EXPECT_GT(*std::max_element(narrow.begin() + 1, narrow.end()), 1e-4) << "a finalist";
+  EXPECT_LT(errors_on(device::Precision::kFloat32)[0], 1e-6);
 }
 
 TEST(Optimize, ConfirmsWhatItReturns) {
