@@ -1,14 +1,37 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs the five steps on a bundled model, prints the table and says
-# where the report lies. Usage: tools/demo.sh [OUT]   (default runs/demo; an interrupted demo goes on)
+# Runs the five steps on a bundled model, prints the table and says where the report lies. Installs
+# what is missing and builds before, unless a program is named.
+#
+#   tools/demo.sh [OUT] [--model NAME] [--cost SOURCE] [--device DEVICE] [--reverie PROGRAM]
+#
+# OUT is runs/demo, NAME squeezenet1_1 (`reverie model --help` lists them), SOURCE what the settings in
+# experiments/demo say, DEVICE where LibTorch computes (cpu). An interrupted demo goes on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-out=${1:-runs/demo}
+out=runs/demo
+model=squeezenet1_1
+cost=
+device=cpu
+reverie=
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    -h|--help) awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$0"; exit 0 ;;
+    --model|--cost|--device|--reverie)
+      [[ $# -gt 1 ]] || { echo "demo.sh: $1 needs a value" >&2; exit 2; }
+      printf -v "${1#--}" %s "$2"
+      shift 2 ;;
+    -*) echo "demo.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+    *) out=$1; shift ;;
+  esac
+done
 config=experiments/demo
-model=$out/squeezenet1_1.onnx
+file=$out/$model.onnx
 
-tools/build.sh reverie
+if [[ -z $reverie ]]; then
+  tools/build.sh reverie
+  reverie=build/reverie
+fi
 mkdir -p "$out"
 
 # step DIRECTORY COMMAND...: runs one step of the five, or goes on with it where it was stopped.
@@ -16,18 +39,14 @@ step() {
   local directory=$1
   shift
   printf '\n== reverie %s\n' "$*"
-  build/reverie "$@" --out "$directory" --seed 1 --resume
+  "$reverie" "$@" --config "$config/$1.yaml" --out "$out/$directory" --seed 1 --resume
 }
 
-[[ -s $model ]] || build/reverie model squeezenet1_1 --out "$model"
-step "$out/rollouts" collect "$model" --config $config/collect.yaml
-step "$out/encoder" train_vae "$out/rollouts" --config $config/train_vae.yaml
-step "$out/world" train_mdnrnn "$out/rollouts" --encoder "$out/encoder/encoder.pt" \
-  --config $config/train_mdnrnn.yaml
-step "$out/policy" dream_train "$out/rollouts" --world "$out/world/world.pt" \
-  --config $config/dream_train.yaml
-printf '\n== reverie evaluate\n'
-build/reverie evaluate "$model" --policy "$out/policy/policy.pt" --out "$out/report" --seed 1 \
-  --config $config/evaluate.yaml --resume
+[[ -s $file ]] || "$reverie" model "$model" --out "$file"
+step rollouts collect "$file" ${cost:+--cost "$cost"}
+step encoder train_vae "$out/rollouts" --device "$device"
+step world train_mdnrnn "$out/rollouts" --encoder "$out/encoder/encoder.pt" --device "$device"
+step policy dream_train "$out/rollouts" --world "$out/world/world.pt" --device "$device"
+step report evaluate "$file" --policy "$out/policy/policy.pt" --device "$device" ${cost:+--cost "$cost"}
 
-printf '\nThe report: %s\n' "$PWD/$out/report/report.html"
+printf '\nThe report: %s\n' "$(realpath "$out")/report/report.html"

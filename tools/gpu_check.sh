@@ -5,10 +5,11 @@
 #   tools/gpu_check.sh [STAGE...] [--models DIR] [--out DIR] [--build DIR] [--cost SOURCE] [--depth N] [--seconds S]
 #                      [--policy FILE] [--learning ON]
 #
-# Stages, all in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
+# Stages, the first four in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
 # which $Torch_DIR helps to find), test, profile (the operators that rewriting of the models reaches, into
 # OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
-# can have trained anywhere on costs of that table). SOURCE is cuda (the default) or cuda:<precision>, N what
+# can have trained anywhere on costs of that table), steps (with LibTorch: the demo on squeezenet1_1 and on nasrnn, its
+# rewards and validation by SOURCE, V, M and C on the GPU, into OUT/steps). SOURCE is cuda (the default) or cuda:<precision>, N what
 # `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed. A stage has S seconds (500) in all, and
 # ends with status 3 where that is not enough. The same command goes on with what was compiled, measured,
 # and reported of a model; tests, and the search for the operators, begin anew.
@@ -109,10 +110,21 @@ stage_report() {
   echo "$out/report.md"
 }
 
+stage_steps() {
+  learns || refuse "steps need a build with LibTorch: build with --learning ON"
+  local device=cpu model
+  [[ $cost != cuda* ]] || device=cuda
+  for model in squeezenet1_1 nasrnn; do
+    within_time "steps are" "" "$root/tools/demo.sh" "$(realpath "$out")/steps/$model" --model "$model" \
+      --cost "$cost" --device "$device" --reverie "$(realpath "$reverie")"
+  done
+}
+
 mkdir -p "$out"
 export REVERIE=$reverie
 for stage in "${stages[@]}"; do
-  [[ $stage =~ ^(build|test|profile|report)$ ]] || refuse "no stage '$stage'; there are build, test, profile and report"
+  [[ $stage =~ ^(build|test|profile|report|steps)$ ]] ||
+    refuse "no stage '$stage'; there are build, test, profile, report and steps"
 done
 for stage in "${stages[@]}"; do
   echo "== $stage"

@@ -40,3 +40,22 @@ check report --out late --seconds 5 >said.txt 2>&1 || status=$?
   fail "out of time it ended with $status and said: $(cat said.txt)"
 [[ $(cat late/*/end_to_end.jsonl | wc -l) -eq 1 ]] || fail "what was done is not kept, or what was not is"
 check report --out late --seconds 5 >/dev/null || fail "it does not go on"
+
+# The five steps with costs of the source, on two models; a program without them is refused.
+status=0
+check steps --out out >said.txt 2>&1 || status=$?
+[[ $status -eq 2 && $(tail -1 said.txt) == *"steps need a build with LibTorch"* ]] ||
+  fail "without the five steps it ended with $status and said: $(cat said.txt)"
+cat >slow/reverie <<END
+#!/usr/bin/env bash
+if [[ \$1 == --help ]]; then echo dream_train; else echo "\$*" >>$PWD/slow/steps; fi
+END
+check steps --out out >/dev/null || fail "the five steps fail"
+for name in squeezenet1_1 nasrnn; do
+  folder=$(realpath out)/steps/$name
+  cut -d' ' -f1 slow/steps | tr '\n' ' ' | grep -q 'model collect train_vae train_mdnrnn dream_train evaluate' ||
+    fail "not the five steps: $(cat slow/steps)"
+  for step in "collect $folder/$name.onnx --cost cpu" "evaluate $folder/$name.onnx .*--device cpu --cost cpu"; do
+    grep -q "^$step " slow/steps || fail "no '$step' in $(cat slow/steps)"
+  done
+done
