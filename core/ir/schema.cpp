@@ -77,7 +77,7 @@ std::vector<OpSchema> build_table() {
         ops::reduction, ops::movement, ops::shapes, ops::image, ops::resize, ops::normalization,
         ops::quantization, ops::recurrent, ops::further_elementwise, ops::further_reductions,
         ops::indexing, ops::rearranging, ops::further_linear, ops::further_normalization,
-        ops::attention}) {
+        ops::attention, ops::fused}) {
     for (OpSchema& row : family()) {
       row.id = static_cast<int>(table.size());
       if (row.infer) row.infer = at_every_sample(guarded(std::move(row.infer), row.min_inputs));

@@ -81,6 +81,9 @@ struct OpSchema {
   /// The values of its inputs decide the output's shape (ConstantOfShape, Range, NonZero). It can only be
   /// evaluated on known tensors; `infer` refuses it, so that it is a node of no graph.
   bool value_shaped = false;
+  /// Stands for several operators that run as one kernel. It is made on the way to a device alone
+  /// (core/exec/device/fuse.h): no file, rule or environment has it.
+  bool fused = false;
 
   static constexpr int kVariadic = 1 << 20;
 

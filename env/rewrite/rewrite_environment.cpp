@@ -29,7 +29,8 @@ int default_horizon(const RewriteState& start) {
 EnvSpec describe(const RuleSet& rules, const CostModel& cost, const RewriteEnvConfig& config) {
   EnvSpec spec;
   spec.name = "rewrite";
-  for (const OpSchema& op : all_ops()) spec.node_types.emplace_back(op.name);
+  for (const OpSchema& op : all_ops())
+    if (!op.fused) spec.node_types.emplace_back(op.name);
   spec.other_type = "Opaque";
   spec.node_features = graph_feature_names().nodes;
   spec.edge_features = graph_feature_names().edges;

@@ -93,6 +93,8 @@ bool lower_softmax(Builder& builder, NodeId node);
 bool lower_reduction(Builder& builder, NodeId node);
 /// Of operators that compute every element by itself.
 Lowering find_elementwise(const OpSchema& op);
+/// What they compute; nullptr where it is another operator.
+const Function* find_function(const OpSchema& op);
 bool lower_view(Builder& builder, NodeId node);
 bool lower_concat(Builder& builder, NodeId node);
 bool lower_transpose(Builder& builder, NodeId node);

@@ -15,8 +15,11 @@ namespace reverie::device {
 
 using Strides = std::vector<int64_t>;
 
-/// Axes that an Elementwise, Movement or Reduction call has at most.
+/// Axes that an Elementwise, Pointwise, Movement or Reduction call has at most.
 inline constexpr int kMaxAxes = 6;
+/// Operands and instructions that a Pointwise call has at most.
+inline constexpr int kMaxPointwiseOperands = 8;
+inline constexpr int kMaxInstructions = 24;
 
 /// Applied last, to what is written.
 enum class Activation : uint8_t { kNone, kRelu, kSigmoid, kTanh };

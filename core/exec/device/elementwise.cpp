@@ -126,7 +126,7 @@ namespace {
 
 bool lower_elementwise(Builder& builder, NodeId node) {
   const OpSchema& op = builder.graph().op(node);
-  Elementwise call{.function = *functions().find(op)};
+  Elementwise call{.function = *find_function(op)};
   set_parameters(call, op, builder.graph().attributes(node));
   return add_elementwise(builder, std::move(call), builder.graph().inputs(node),
                          builder.graph().output(node));
@@ -134,8 +134,10 @@ bool lower_elementwise(Builder& builder, NodeId node) {
 
 }  // namespace
 
+const Function* find_function(const OpSchema& op) { return functions().find(op); }
+
 Lowering find_elementwise(const OpSchema& op) {
-  return functions().find(op) != nullptr ? lower_elementwise : nullptr;
+  return find_function(op) != nullptr ? lower_elementwise : nullptr;
 }
 
 bool lower_batch_normalization(Builder& builder, NodeId node) {

@@ -51,6 +51,7 @@ std::vector<KernelRow> recurrent_kernels();
 std::vector<KernelRow> lane_kernels();
 std::vector<KernelRow> scatter_kernels();
 std::vector<KernelRow> attention_kernels();
+std::vector<KernelRow> fused_kernels();
 
 /// nullptr when there is none.
 const KernelRow* find_kernel(const OpSchema& op);

@@ -35,7 +35,7 @@ const KernelRow* find_kernel(const OpSchema& op) {
          {unary_kernels, binary_kernels, linear_kernels, spatial_kernels, reduction_kernels,
           movement_kernels, image_kernels, resize_kernels, sampling_kernels, normalization_kernels,
           quantization_kernels, recurrent_kernels, lane_kernels, scatter_kernels,
-          attention_kernels})
+          attention_kernels, fused_kernels})
       for (const KernelRow& row : family()) rows.emplace_back(row.op, row);
     return OperatorColumn(rows);
   }();
