@@ -30,6 +30,14 @@ inline void run(const Elementwise& call, Memory memory) {
   for (int64_t i = 0; i < work.elements; ++i) compute_element(work, pointers, i);
 }
 
+inline void run(const Pointwise& call, Memory memory) {
+  const PointwiseWork work = work_of(call);
+  PointwisePointers pointers{};
+  for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
+  pointers.write = memory.back();
+  for (int64_t i = 0; i < work.elements; ++i) compute_pointwise(work, pointers, i);
+}
+
 template <typename Element>
 void move(const Movement& call, Memory memory) {
   for (const Piece& piece : call.pieces) {

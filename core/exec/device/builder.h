@@ -95,6 +95,11 @@ bool lower_reduction(Builder& builder, NodeId node);
 Lowering find_elementwise(const OpSchema& op);
 /// What they compute; nullptr where it is another operator.
 const Function* find_function(const OpSchema& op);
+struct Parameters {
+  double alpha = 0, beta = 0;
+};
+Parameters parameters_of(const OpSchema& op, const Attributes& attributes);
+bool lower_pointwise(Builder& builder, NodeId node);
 bool lower_view(Builder& builder, NodeId node);
 bool lower_concat(Builder& builder, NodeId node);
 bool lower_transpose(Builder& builder, NodeId node);

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/exec/device/functions.h"
 #include "core/ir/types.h"
 
 /// What a device can be asked to do. A call is plain data, complete by itself: extents and distances,
@@ -20,29 +21,6 @@ inline constexpr int kMaxAxes = 6;
 /// Operands and instructions that a Pointwise call has at most.
 inline constexpr int kMaxPointwiseOperands = 8;
 inline constexpr int kMaxInstructions = 24;
-
-/// Applied last, to what is written.
-enum class Activation : uint8_t { kNone, kRelu, kSigmoid, kTanh };
-
-enum class Function : uint8_t {
-  // Of one operand x.
-  kIdentity,  ///< conversion between element types too
-  kRelu, kSigmoid, kTanh,
-  kLeakyRelu,    ///< x < 0: alpha x
-  kElu,          ///< x < 0: alpha (exp(x) - 1)
-  kHardSigmoid,  ///< alpha x + beta within [0, 1]
-  kHardSwish, kSoftplus,
-  kClip,         ///< x within [alpha, beta]
-  kSqrt, kErf, kExp, kLog, kNeg, kReciprocal, kAbs, kFloor, kCeil,
-  kNot,
-  // Of two operands.
-  kAdd, kSub, kMul, kDiv, kPow, kMin, kMax, kAnd, kOr, kEqual, kGreater, kGreaterOrEqual, kLess,
-  kLessOrEqual,
-  // Of more.
-  kWhere,      ///< a condition, then both choices
-  kSum,        ///< of three operands
-  kNormalize,  ///< x, scale, shift, mean, variance: (x - mean) / sqrt(variance + alpha) scale + shift
-};
 
 /// Operands, and so reads, of a function: 1, 2, 3 or 5.
 int operands_of(Function function);
@@ -63,6 +41,24 @@ struct Elementwise {
   DType result = DType::kFloat32;
   Shape shape = {};
   std::vector<Operand> operands = {};
+};
+
+/// A step of a Pointwise call. Its arguments are registers: the operands have the first ones, the result of
+/// each instruction the next.
+struct Instruction {
+  Function function = Function::kIdentity;  ///< of at most three operands
+  double alpha = 0, beta = 0;
+  std::array<int, 3> arguments{0, 0, 0};
+};
+
+/// Computes every element of a dense result by itself, by instructions of which the last one's result is
+/// written; what is in between is float32. Reads the operands, writes the result, all floating and of one
+/// type.
+struct Pointwise {
+  DType dtype = DType::kFloat32;
+  Shape shape = {};
+  std::vector<Strides> operands = {};
+  std::vector<Instruction> instructions = {};
 };
 
 /// A part of a Movement: elements of one piece of memory go to another.
@@ -168,7 +164,7 @@ struct Reduction {
   Strides kept_strides = {}, reduced_strides = {};
 };
 
-using Call = std::variant<Elementwise, Movement, Fill, Gather, Product, Convolution, Pooling, Softmax,
-                          LayerNormalization, Reduction>;
+using Call = std::variant<Elementwise, Pointwise, Movement, Fill, Gather, Product, Convolution, Pooling,
+                          Softmax, LayerNormalization, Reduction>;
 
 }  // namespace reverie::device

@@ -15,7 +15,7 @@ namespace reverie {
 
 /// A graph made ready to run again and again on a device: constants folded and uploaded, kernels
 /// chosen, memory of all else assigned in one block, values that do not live together sharing it. Each
-/// node is a kernel or a few; what the device has no kernel for runs on the host's reference kernels, is
+/// node of fused(graph) is a kernel or a few; what the device has no kernel for runs on the host's reference kernels, is
 /// counted, and is said once per operator on stderr. The device must outlive it.
 class DevicePlan {
  public:

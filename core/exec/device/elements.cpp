@@ -43,6 +43,30 @@ ElementwiseWork work_of(const Elementwise& call) {
   return work;
 }
 
+PointwiseWork work_of(const Pointwise& call) {
+  REVERIE_CHECK(call.operands.size() <= size_t{kMaxPointwiseOperands} &&
+                    call.instructions.size() <= size_t{kMaxInstructions} && !call.operands.empty() &&
+                    !call.instructions.empty(),
+                "a call of {} operands and {} instructions", call.operands.size(),
+                call.instructions.size());
+  PointwiseWork work{.dtype = call.dtype,
+                     .axes = static_cast<int>(call.shape.size()),
+                     .operands = static_cast<int>(call.operands.size()),
+                     .instructions = static_cast<int>(call.instructions.size()),
+                     .elements = element_count(call.shape),
+                     .extents = {},
+                     .strides = {},
+                     .steps = {}};
+  copy_axes(call.shape, work.extents);
+  for (size_t i = 0; i < call.operands.size(); ++i) copy_axes(call.operands[i], work.strides[i]);
+  for (size_t i = 0; i < call.instructions.size(); ++i) {
+    const Instruction& one = call.instructions[i];
+    work.steps[i] = {one.function, static_cast<float>(one.alpha), static_cast<float>(one.beta),
+                     {one.arguments[0], one.arguments[1], one.arguments[2]}};
+  }
+  return work;
+}
+
 PieceWork work_of(const Piece& piece) {
   PieceWork work{.axes = static_cast<int>(piece.shape.size()),
                  .elements = element_count(piece.shape),

@@ -9,10 +9,8 @@
 #ifdef __CUDACC__
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#define REVERIE_ON_DEVICE __host__ __device__ inline
 #else
 #include "core/ir/half.h"
-#define REVERIE_ON_DEVICE inline
 #endif
 
 /// The work of one element of calls in which every element is computed by itself. Compiled for
@@ -87,61 +85,7 @@ REVERIE_ON_DEVICE void put_float(std::byte* memory, DType dtype, int64_t index, 
   }
 }
 
-// --- Functions ----------------------------------------------------------------------------------
-
-REVERIE_ON_DEVICE float activated(float x, Activation activation) {
-  switch (activation) {
-    case Activation::kRelu: return x < 0 ? 0 : x;
-    case Activation::kSigmoid: return 1 / (1 + expf(-x));
-    case Activation::kTanh: return tanhf(x);
-    default: return x;
-  }
-}
-
-REVERIE_ON_DEVICE float unary(Function function, float x, float alpha, float beta) {
-  switch (function) {
-    case Function::kRelu: return activated(x, Activation::kRelu);
-    case Function::kSigmoid: return activated(x, Activation::kSigmoid);
-    case Function::kTanh: return tanhf(x);
-    case Function::kLeakyRelu: return x < 0 ? alpha * x : x;
-    case Function::kElu: return x < 0 ? alpha * expm1f(x) : x;
-    case Function::kHardSigmoid: return fminf(1, fmaxf(0, alpha * x + beta));
-    case Function::kHardSwish: return x * fminf(1, fmaxf(0, x / 6 + 0.5f));
-    case Function::kSoftplus: return fmaxf(x, 0) + log1pf(expf(-fabsf(x)));
-    case Function::kClip: x = x < alpha ? alpha : x; return x > beta ? beta : x;
-    case Function::kSqrt: return sqrtf(x);
-    case Function::kErf: return erff(x);
-    case Function::kExp: return expf(x);
-    case Function::kLog: return logf(x);
-    case Function::kNeg: return -x;
-    case Function::kReciprocal: return 1 / x;
-    case Function::kAbs: return fabsf(x);
-    case Function::kFloor: return floorf(x);
-    case Function::kCeil: return ceilf(x);
-    case Function::kNot: return x == 0 ? 1.0f : 0.0f;
-    default: return x;
-  }
-}
-
-/// A NaN on either side of a minimum or maximum stays.
-REVERIE_ON_DEVICE float binary(Function function, float a, float b) {
-  switch (function) {
-    case Function::kAdd: return a + b;
-    case Function::kSub: return a - b;
-    case Function::kMul: return a * b;
-    case Function::kDiv: return a / b;
-    case Function::kPow: return b == 2 ? a * a : powf(a, b);
-    case Function::kMin: return a < b || a != a ? a : b;
-    case Function::kMax: return a > b || a != a ? a : b;
-    case Function::kAnd: return a != 0 && b != 0;
-    case Function::kOr: return a != 0 || b != 0;
-    case Function::kEqual: return a == b;
-    case Function::kGreater: return a > b;
-    case Function::kGreaterOrEqual: return a >= b;
-    case Function::kLess: return a < b;
-    default: return a <= b;
-  }
-}
+// --- Elementwise --------------------------------------------------------------------------------
 
 REVERIE_ON_DEVICE int64_t integer_function(Function function, int64_t a, int64_t b, int64_t c) {
   const auto wrapped = [](uint64_t value) { return static_cast<int64_t>(value); };
@@ -168,8 +112,6 @@ REVERIE_ON_DEVICE int64_t integer_function(Function function, int64_t a, int64_t
   }
 }
 
-// --- Elementwise --------------------------------------------------------------------------------
-
 inline constexpr int kMaxOperands = 5;
 
 struct ElementwiseWork {
@@ -192,14 +134,9 @@ struct Pointers {
 };
 
 REVERIE_ON_DEVICE float function_of(const ElementwiseWork& work, const float* x) {
-  switch (work.function) {
-    case Function::kWhere: return x[0] != 0 ? x[1] : x[2];
-    case Function::kSum: return x[0] + x[1] + x[2];
-    case Function::kNormalize: return (x[0] - x[3]) / sqrtf(x[4] + work.alpha) * x[1] + x[2];
-    default:
-      return work.operands == 1 ? unary(work.function, x[0], work.alpha, work.beta)
-                                : binary(work.function, x[0], x[1]);
-  }
+  if (work.function == Function::kNormalize)
+    return (x[0] - x[3]) / sqrtf(x[4] + work.alpha) * x[1] + x[2];
+  return applied(work.function, work.alpha, work.beta, x[0], x[1], x[2]);
 }
 
 REVERIE_ON_DEVICE void compute_element(const ElementwiseWork& work, const Pointers& memory,
@@ -223,9 +160,58 @@ REVERIE_ON_DEVICE void compute_element(const ElementwiseWork& work, const Pointe
     }
     return;
   }
-  float x[kMaxOperands];
+  float x[kMaxOperands] = {0, 0, 0, 0, 0};
   for (int i = 0; i < work.operands; ++i) x[i] = float_at(memory.reads[i], work.dtypes[i], at[i]);
   put_float(memory.write, work.result, index, activated(function_of(work, x), work.activation));
+}
+
+/// Where number `index` of axes with these extents and strides lies.
+REVERIE_ON_DEVICE int64_t offset_of(int64_t index, int axes, const int64_t* extents,
+                                    const int64_t* strides) {
+  int64_t offset = 0;
+  for (int axis = axes - 1; axis >= 0; --axis) {
+    offset += index % extents[axis] * strides[axis];
+    index /= extents[axis];
+  }
+  return offset;
+}
+
+// --- Pointwise ----------------------------------------------------------------------------------
+
+struct InstructionWork {
+  Function function;
+  float alpha, beta;
+  int arguments[3];
+};
+
+struct PointwiseWork {
+  DType dtype;
+  int axes, operands, instructions;
+  int64_t elements;
+  int64_t extents[kMaxAxes];
+  int64_t strides[kMaxPointwiseOperands][kMaxAxes];
+  InstructionWork steps[kMaxInstructions];
+};
+PointwiseWork work_of(const Pointwise& call);
+
+struct PointwisePointers {
+  const std::byte* reads[kMaxPointwiseOperands];
+  std::byte* write;
+};
+
+REVERIE_ON_DEVICE void compute_pointwise(const PointwiseWork& work, const PointwisePointers& memory,
+                                         int64_t index) {
+  float registers[kMaxPointwiseOperands + kMaxInstructions];
+  for (int i = 0; i < work.operands; ++i)
+    registers[i] = float_at(memory.reads[i], work.dtype,
+                            offset_of(index, work.axes, work.extents, work.strides[i]));
+  int next = work.operands;
+  for (int i = 0; i < work.instructions; ++i) {
+    const InstructionWork& step = work.steps[i];
+    registers[next++] = applied(step.function, step.alpha, step.beta, registers[step.arguments[0]],
+                                registers[step.arguments[1]], registers[step.arguments[2]]);
+  }
+  put_float(memory.write, work.dtype, index, registers[next - 1]);
 }
 
 // --- Movement -----------------------------------------------------------------------------------
@@ -318,17 +304,6 @@ struct ReductionWork {
   int64_t kept[kMaxAxes], reduced[kMaxAxes], kept_strides[kMaxAxes], reduced_strides[kMaxAxes];
 };
 ReductionWork work_of(const Reduction& call);
-
-/// Where number `index` of axes with these extents and strides lies.
-REVERIE_ON_DEVICE int64_t offset_of(int64_t index, int axes, const int64_t* extents,
-                                    const int64_t* strides) {
-  int64_t offset = 0;
-  for (int axis = axes - 1; axis >= 0; --axis) {
-    offset += index % extents[axis] * strides[axis];
-    index /= extents[axis];
-  }
-  return offset;
-}
 
 /// What a reduction begins with, and how it takes in what comes: an element or a partial result.
 REVERIE_ON_DEVICE float nothing_reduced(Reduce kind) {

@@ -89,18 +89,15 @@ bool types_fit(const Elementwise& call) {
   return !(floats && integers) && (!integers || takes_integers(call.function));
 }
 
-void set_parameters(Elementwise& call, const OpSchema& op, const Attributes& attributes) {
-  constexpr double kHuge = std::numeric_limits<double>::infinity();
-  if (op.is("Clip")) {
-    call.alpha = attributes.number("min", -kHuge);
-    call.beta = attributes.number("max", kHuge);
-  } else if (op.is("LeakyRelu") || op.is("Elu") || op.is("HardSigmoid")) {
-    call.alpha = attributes.number("alpha");
-    call.beta = attributes.number("beta", 0);
-  }
-}
-
 }  // namespace
+
+Parameters parameters_of(const OpSchema& op, const Attributes& attributes) {
+  constexpr double kHuge = std::numeric_limits<double>::infinity();
+  if (op.is("Clip")) return {attributes.number("min", -kHuge), attributes.number("max", kHuge)};
+  if (op.is("LeakyRelu") || op.is("Elu") || op.is("HardSigmoid"))
+    return {attributes.number("alpha"), attributes.number("beta", 0)};
+  return {};
+}
 
 bool add_elementwise(Builder& builder, Elementwise call, std::span<const ValueId> values,
                      ValueId result) {
@@ -126,8 +123,9 @@ namespace {
 
 bool lower_elementwise(Builder& builder, NodeId node) {
   const OpSchema& op = builder.graph().op(node);
-  Elementwise call{.function = *find_function(op)};
-  set_parameters(call, op, builder.graph().attributes(node));
+  const Parameters parameters = parameters_of(op, builder.graph().attributes(node));
+  Elementwise call{
+      .function = *find_function(op), .alpha = parameters.alpha, .beta = parameters.beta};
   return add_elementwise(builder, std::move(call), builder.graph().inputs(node),
                          builder.graph().output(node));
 }

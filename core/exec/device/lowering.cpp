@@ -28,6 +28,7 @@ const OperatorColumn<Lowering>& lowerings() {
       {"Tile", lower_tile},
       {"Gather", lower_gather},
       {"Pad", lower_pad},
+      {"Pointwise", lower_pointwise},
   });
   return column;
 }

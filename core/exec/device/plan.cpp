@@ -5,6 +5,7 @@
 #include "core/exec/device/builder.h"
 #include "core/exec/device/device_executor.h"
 #include "core/exec/device/device_memory.h"
+#include "core/exec/device/fuse.h"
 #include "core/exec/draw.h"
 #include "core/exec/graph_interface.h"
 #include "core/exec/reference/reference.h"
@@ -56,7 +57,8 @@ struct DevicePlan::Impl {
 
 DevicePlan::Impl::Impl(Device& d, const Graph& graph, const WeightSource& weights, bool poisoned)
     : device(d), poison(poisoned), interface(graph) {
-  Builder builder(graph, device, weights);
+  const Graph as_run = fused(graph);
+  Builder builder(as_run, device, weights);
   builder.build();
   inputs = builder.inputs;
   outputs = builder.outputs;

@@ -39,6 +39,7 @@ inline KernelPtr nothing_to_do() {
 }
 
 KernelPtr prepare(const ContextPtr& context, const Elementwise& call);
+KernelPtr prepare(const ContextPtr& context, const Pointwise& call);
 KernelPtr prepare(const ContextPtr& context, const Movement& call);
 KernelPtr prepare(const ContextPtr& context, const Fill& call);
 KernelPtr prepare(const ContextPtr& context, const Gather& call);

@@ -4,6 +4,7 @@
 
 #include "tests/core/exec/device/low_precision.h"
 #include "tests/support/host_device.h"
+#include "tests/support/random_graph.h"
 
 namespace reverie {
 namespace testing {
@@ -92,17 +93,81 @@ TEST(DeviceExecutor, RunsWholeGraphsWithNodesOnTheHost) {
     device->workspace = 64;
     if (refuses)
       device->refuses = [](const device::Call& call) {
-        const auto* one = std::get_if<device::Elementwise>(&call);
-        return one != nullptr && one->function == device::Function::kErf;
+        return std::holds_alternative<device::Pointwise>(call);
       };
     DeviceExecutor executor("host", device, true);
     expect_agreement(executor, network(), -1, 1);
     if (refuses) {
-      EXPECT_THAT(executor.fallbacks(), ElementsAre(Pair("Erf", 2)));
+      EXPECT_THAT(executor.fallbacks(), ElementsAre(Pair("Pointwise", 2)));
     } else {
       EXPECT_THAT(executor.fallbacks(), IsEmpty());
     }
   }
+}
+
+TEST(DeviceExecutor, FusesTreesOfElementwiseNodes) {
+  HostDevice device;
+  const DevicePlan plan(device, network());
+  EXPECT_EQ(plan.kernels(), 5);  // two convolutions, Erf with Add and Relu, the mean, the product
+  EXPECT_THAT(plan.fallbacks(), IsEmpty());
+}
+
+/// A tree of `nodes` elementwise operators over values of one shape and ones that broadcast to it.
+Graph random_tree(uint64_t seed, DType dtype, int nodes) {
+  Rng rng(seed);
+  const Shape shape = std::vector<Shape>{{12}, {3, 8}, {2, 3, 5}, {2, 4, 1, 6}}[rng.below(4)];
+  Graph graph;
+  std::vector<ValueId> values;
+  for (int i = 0; i < 3; ++i) {
+    Shape own = shape;
+    for (int64_t& extent : own)
+      if (i > 0 && rng.below(2) == 0) extent = 1;
+    values.push_back(graph.add_input(fmt::format("x{}", i), {dtype, own}));
+  }
+  ValueId last = values[0];
+  for (int i = 0; i < nodes; ++i) {
+    const std::vector<std::string> unary = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus",
+                                            "Abs", "Neg", "LeakyRelu", "Elu", "HardSigmoid", "Erf"};
+    const std::vector<std::string> binary = {"Add", "Sub", "Mul", "Min", "Max"};
+    last = rng.below(2) == 0 ? graph.add(unary[rng.below(unary.size())], {last})
+                             : graph.add(binary[rng.below(binary.size())],
+                                         {last, values[rng.below(values.size())]});
+  }
+  graph.add_output("y", last);
+  return graph;
+}
+
+TEST(DeviceExecutor, FusedTreesComputeTheSame) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat16, Precision::kBFloat16})
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      const auto device = std::make_shared<HostDevice>(precision);
+      DeviceExecutor executor("host", device, true);
+      const Graph graph = random_tree(seed, DType::kFloat32, 2 + static_cast<int>(seed % 12));
+      EXPECT_EQ(DevicePlan(*device, graph).kernels(), 1) << seed;
+      expect_agreement(executor, graph, -1, 1, testing::tolerance_of(precision));
+      EXPECT_THAT(executor.fallbacks(), IsEmpty()) << seed;
+    }
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    DeviceExecutor executor("host", std::make_shared<HostDevice>(), true);
+    expect_agreement(executor, random_tree(7, dtype, 9), -1, 1,
+                     testing::tolerance_of(dtype == DType::kFloat16 ? Precision::kFloat16
+                                                                    : Precision::kBFloat16));
+    EXPECT_THAT(executor.fallbacks(), IsEmpty());
+  }
+}
+
+TEST(DeviceExecutor, RandomGraphsRunFused) {
+  int fused_kernels = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    auto device = std::make_shared<HostDevice>();
+    device->refuses = [&](const device::Call& call) {
+      fused_kernels += std::holds_alternative<device::Pointwise>(call);
+      return false;
+    };
+    DeviceExecutor executor("host", device, true);
+    expect_agreement(executor, random_graph(seed, 30), -1, 1, 1e-3);
+  }
+  EXPECT_GT(fused_kernels, 20);
 }
 
 TEST(DeviceExecutor, KnowsWhatItSupports) {
