@@ -97,12 +97,13 @@ std::vector<std::pair<std::string, int64_t>> uses_of_rules(const SearchResult& s
 /// The best so far over time.
 Json trace_of(const SearchResult& search) {
   Json::Array trace;
+  const Cost initial{picoseconds(search.trace.empty() ? 0 : search.trace.front().best)};
   for (const SearchProgress& point : search.trace)
     trace.push_back({{"seconds", point.seconds},
                      {"expansions", point.expansions},
                      {"candidates", point.candidates},
                      {"best_cost_ms", picoseconds(point.best).milliseconds()},
-                     {"improvement_percent", improvement_percent(search.initial_cost, Cost{picoseconds(point.best)})}});
+                     {"improvement_percent", improvement_percent(initial, Cost{picoseconds(point.best)})}});
   return trace;
 }
 

@@ -30,12 +30,14 @@ struct Options {
 
 Operators operators_of_models(const Options& options, Progress& progress) {
   const auto rules = std::make_shared<const RuleSet>(RuleSet::load_all(options.rules));
+  ReachOptions reach = options.reach;
+  reach.fuses = machine_fuses(options.cost);
   Operators all;
   for (const std::string& file : options.models) {
     if (options.reach.stop.requested()) return {};
     const ImportedModel model = import_onnx(file, options.extents);
     const size_t before = all.size();
-    all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), options.reach));
+    all.merge(reachable_signatures(model, rules, profile_of_machine(options.cost), reach));
     progress.say(fmt::format("{}: {} more", file, counted(all.size() - before, "operator")));
   }
   return all;

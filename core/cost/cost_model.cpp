@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
+#include "core/exec/device/fuse.h"
 #include "core/ir/constant_inputs.h"
 #include "core/ir/text.h"
 
@@ -97,6 +98,10 @@ Cost graph_cost(CostModel& model, const Graph& graph) {
   Cost total;
   for (const NodeId node : graph.nodes()) total += node_cost(model, graph, node);
   return total;
+}
+
+Cost running_cost(CostModel& model, const Graph& graph) {
+  return graph_cost(model, model.fuses() ? fused(graph) : graph);
 }
 
 }  // namespace reverie

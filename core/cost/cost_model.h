@@ -75,6 +75,8 @@ class CostModel {
   virtual bool deterministic() const = 0;
   virtual Cost cost(const OpSignature& signature) = 0;
   virtual Counters counters() const = 0;
+  /// Whether a graph of these operators runs fused (core/exec/device/fuse.h).
+  virtual bool fuses() const { return false; }
   /// Writes down at once what was measured, where it is kept in a file; else that happens now and then, and at
   /// the end of its life, when an error can only be told. InputError where the file cannot be written.
   virtual void keep() {}
@@ -82,8 +84,11 @@ class CostModel {
 
 /// Cost of one node; zero for inputs, constants and work on constants.
 Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
-/// Sum over the nodes that are work.
+/// Sum over the nodes that are work. Searches add it up node by node.
 Cost graph_cost(CostModel& model, const Graph& graph);
+/// Sum over the nodes that are work in what runs: in fused(graph) where the model fuses. For what reports say,
+/// and for the choice among finished graphs.
+Cost running_cost(CostModel& model, const Graph& graph);
 
 /// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE". InputError
 /// lists the known names. A source that measures stops doing so after `time_limit` seconds, and estimates;

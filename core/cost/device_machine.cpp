@@ -88,6 +88,7 @@ class DeviceMachine : public Machine {
   std::unique_ptr<Executor> executor() override {
     return std::make_unique<DeviceExecutor>(name(), device_);
   }
+  bool fuses() const override { return true; }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override {
     return std::make_unique<DeviceGraph>(device_, graph, weights);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/exec/device/fuse.h"
+
 namespace reverie {
 namespace {
 
@@ -22,14 +24,7 @@ int64_t stored_weights(const Graph& graph) {
   return count;
 }
 
-}  // namespace
-
-GraphSummary summarize(const Graph& graph, CostModel& model) {
-  GraphSummary summary;
-  for (const NodeId input : graph.inputs())
-    summary.inputs.emplace_back(graph.input_name(input), graph.type(graph.output(input)));
-  for (const GraphOutput& output : graph.outputs())
-    summary.outputs.emplace_back(output.name, graph.type(output.value));
+std::map<std::string, OperatorTotal> totals_by_name(const Graph& graph, CostModel& model) {
   std::map<std::string, OperatorTotal> totals;
   for (const NodeId node : graph.nodes()) {
     if (!graph.is_work(node)) continue;
@@ -40,9 +35,24 @@ GraphSummary summarize(const Graph& graph, CostModel& model) {
     total.name = name;
     ++total.nodes;
     total.cost += node_cost(model, graph, node);
-    ++summary.nodes;
-    summary.opaque_nodes += opaque;
   }
+  return totals;
+}
+
+}  // namespace
+
+GraphSummary summarize(const Graph& graph, CostModel& model) {
+  GraphSummary summary;
+  for (const NodeId input : graph.inputs())
+    summary.inputs.emplace_back(graph.input_name(input), graph.type(graph.output(input)));
+  for (const GraphOutput& output : graph.outputs())
+    summary.outputs.emplace_back(output.name, graph.type(output.value));
+  for (const NodeId node : graph.nodes()) {
+    if (!graph.is_work(node)) continue;
+    ++summary.nodes;
+    summary.opaque_nodes += &graph.op(node) == &opaque_op();
+  }
+  const auto totals = totals_by_name(model.fuses() ? fused(graph) : graph, model);
   for (const auto& [name, total] : totals) {
     summary.operators.push_back(total);
     summary.cost += total.cost;

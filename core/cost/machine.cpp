@@ -41,7 +41,8 @@ std::vector<MachineKind>& kinds() {
        .profile = [](const Argument&) { return std::string("cpu"); }},
       {.names = {"cuda", "cuda:<precision>"},
        .make = make_cuda,
-       .profile = [](const Argument&) { return std::string("h200"); }},
+       .profile = [](const Argument&) { return std::string("h200"); },
+       .fuses = true},
   };
   return all;
 }
@@ -100,6 +101,7 @@ std::string profile_of_machine(const std::string& name) {
 }
 
 bool machine_runs_files(const std::string& name) { return kind_of(name).runs_files; }
+bool machine_fuses(const std::string& name) { return kind_of(name).fuses; }
 
 bool is_machine(const std::string& cost_source) { return find_kind(cost_source) != nullptr; }
 

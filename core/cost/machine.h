@@ -53,6 +53,8 @@ class Machine {
   virtual bool runs_files() const { return false; }
   /// What computes outputs as the graphs that it times do; null where their rounding is not in question.
   virtual std::unique_ptr<Executor> executor() { return nullptr; }
+  /// Whether what it runs is fused(graph) (core/exec/device/fuse.h).
+  virtual bool fuses() const { return false; }
   /// InputError where the graph cannot be run.
   virtual std::unique_ptr<ReadyGraph> ready(const Graph& graph,
                                             const WeightSource& weights = materialized) = 0;
@@ -94,6 +96,7 @@ struct MachineKind {
   /// Machine::profile, whether or not that machine is there.
   std::function<std::string(const Argument& argument)> profile;
   bool runs_files = false;  ///< Machine::runs_files of them all
+  bool fuses = false;       ///< Machine::fuses of them all
 };
 /// Makes a kind known beside cpu and cuda, to all that take a machine's or a source's name. For machines on
 /// libraries that core does without; called at the start of the program, before there are other threads.
@@ -111,6 +114,8 @@ std::shared_ptr<Machine> make_machine(const std::string& name);
 std::string profile_of_machine(const std::string& name);
 /// Machine::runs_files of the machine of that name, which need not be there. InputError likewise.
 bool machine_runs_files(const std::string& name);
+/// Machine::fuses of the machine of that name, which need not be there. InputError likewise.
+bool machine_fuses(const std::string& name);
 /// Whether costs from this source are measured on a machine of that name.
 bool is_machine(const std::string& cost_source);
 /// The machine that measures whole graphs beside costs from `cost_source`: that of this name, or where it

@@ -82,6 +82,7 @@ class MeasuredCosts : public CachedCosts {
   std::string name() const override { return options_.machine->name(); }
   CostSource source() const override { return CostSource::kMeasured; }
   bool deterministic() const override { return false; }
+  bool fuses() const override { return options_.machine->fuses(); }
 
   /// Joined with what other processes measured meanwhile.
   void keep() override {

@@ -19,6 +19,7 @@ class RecordingCosts : public CostModel {
   CostSource source() const override { return inner_->source(); }
   bool deterministic() const override { return inner_->deterministic(); }
   Counters counters() const override { return inner_->counters(); }
+  bool fuses() const override { return inner_->fuses(); }
   Cost cost(const OpSignature& signature) override;
 
   /// Every signature whose work starts a kernel, by its text.

@@ -18,12 +18,17 @@ class RecordedCosts : public CachedCosts {
       : path_(std::move(path)),
         table_(std::move(table)),
         estimates_(device_profile(table_.profile)) {
-    for (const auto& [signature, entry] : table_.entries) estimates_.add(signature, entry);
+    for (const auto& [signature, entry] : table_.entries) {
+      estimates_.add(signature, entry);
+      const OpSchema* op = find_op(op_of(signature));
+      has_fused_ = has_fused_ || (op != nullptr && op->fused);
+    }
   }
 
   std::string name() const override { return "table:" + path_; }
   CostSource source() const override { return CostSource::kRecorded; }
   bool deterministic() const override { return true; }
+  bool fuses() const override { return has_fused_; }
 
  private:
   Time time(const OpSignature& signature, const Cost& work) override {
@@ -35,6 +40,7 @@ class RecordedCosts : public CachedCosts {
   std::string path_;
   CostTable table_;
   ScaledEstimates estimates_;
+  bool has_fused_ = false;
 };
 
 }  // namespace

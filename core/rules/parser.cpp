@@ -68,7 +68,8 @@ class RuleParser {
 
   const OpSchema& operator_named(const Token& token) const {
     const OpSchema* op = find_op(token.text);
-    if (op == nullptr || op == &input_op() || op == &constant_op() || op == &opaque_op())
+    if (op == nullptr || op->fused || op == &input_op() || op == &constant_op() ||
+        op == &opaque_op())
       in_.fail(token, fmt::format("'{}' is no operator that a rule may hold", token.text));
     return *op;
   }

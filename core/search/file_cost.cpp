@@ -67,7 +67,8 @@ FileCosts::FileCosts(const RuleSet& rules, std::shared_ptr<CostModel> cost)
     : fusions_(std::make_shared<const RuleSet>(fusions_among(rules))), cost_(std::move(cost)) {}
 
 Cost FileCosts::of(const Graph& graph) const {
-  return greedy_search({lower(graph, false), fusions_, cost_}, {}).best_cost;
+  const SearchResult found = greedy_search({lower(graph, false), fusions_, cost_}, {});
+  return cost_->fuses() ? running_cost(*cost_, found.best) : found.best_cost;
 }
 
 }  // namespace reverie

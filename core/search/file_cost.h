@@ -16,6 +16,7 @@ RuleSet fusions_among(const RuleSet& rules);
 
 /// Costs of graphs as files hold them. What ONNX cannot say is spelled out again, and then every graph, the
 /// original too, gets the fusions that gain: a runtime finds them by itself, so they are nobody's merit.
+/// They are running costs: of fused graphs where the source fuses.
 class FileCosts {
  public:
   FileCosts(const RuleSet& rules, std::shared_ptr<CostModel> cost);

@@ -63,7 +63,9 @@ double improvement_percent(const Cost& before, const Cost& after);
 
 /// A graph rewritten, and the proof that it computes the same.
 struct Optimized {
-  SearchResult search;  ///< with what was confirmed as its best graph
+  /// With what was confirmed as its best graph; its costs are running costs (core/cost/cost_model.h), but
+  /// those of its trace and improvements are what the search added up.
+  SearchResult search;
   Cost promised;        ///< of the best graph before anything was confirmed
   /// Of the original and of the best graph as files hold them (core/search/file_cost.h).
   Cost file_before, file_after;

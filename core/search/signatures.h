@@ -19,6 +19,8 @@ struct ReachOptions {
   /// Expansions of backtracking search and rule lists that go deeper along few paths, where depth > 0.
   int64_t budget = 100;
   uint64_t seed = 1;
+  /// Also the fused operators (core/exec/device/fuse.h) of the graph and of the best graphs that were found.
+  bool fuses = false;
   StopToken stop;
 };
 

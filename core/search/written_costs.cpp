@@ -19,6 +19,7 @@ class WrittenCosts : public CostModel {
   std::string name() const override { return costs_->name(); }
   CostSource source() const override { return costs_->source(); }
   bool deterministic() const override { return costs_->deterministic(); }
+  bool fuses() const override { return costs_->fuses(); }
   Counters counters() const override {
     Counters counters = costs_->counters();
     counters.lookups = lookups_.load();
@@ -30,7 +31,7 @@ class WrittenCosts : public CostModel {
     return cache_.find_or(signature, [&] {
       if (signature.op == &opaque_op()) return costs_->cost(signature);
       Graph graph = single_operator(signature);
-      return proto::replace_newer(graph, {opset_}) ? graph_cost(*costs_, graph)
+      return proto::replace_newer(graph, {opset_}) ? running_cost(*costs_, graph)
                                                    : costs_->cost(signature);
     });
   }

@@ -316,6 +316,18 @@ std::map<std::string, std::string> fixed_dimensions(std::span<const FinishedMeth
   return fixed;
 }
 
+/// Estimates elsewhere are sums over single operators.
+std::string RewriteCase::running_costs(std::span<const FinishedMethod> methods) const {
+  std::string sentence =
+      fmt::format("As the machine runs them, fused, the original is estimated at {:.4g} ms",
+                  running_cost(*cost_, model_.graph).runtime.milliseconds());
+  for (const FinishedMethod& method : methods)
+    sentence += fmt::format(
+        ", {} at {:.4g}", method.method,
+        running_cost(*cost_, rewritten(*method.solution).graph).runtime.milliseconds());
+  return sentence + ".";
+}
+
 std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> methods) const {
   const Cost initial = fresh_start().cost();
   const int64_t kernels = FileCosts(*context_->rules, cost_).of(model_.graph).launches;
@@ -323,6 +335,7 @@ std::vector<std::string> RewriteCase::sentences(std::span<const FinishedMethod> 
       "{}: {}; the original is estimated at {:.4g} ms, {:.3g} GFLOP, {:.3g} MB of traffic, {}.", path_,
       counted(model_.nodes, "node"), initial.runtime.milliseconds(), static_cast<double>(initial.flops) * 1e-9,
       static_cast<double>(initial.bytes) * 1e-6, counted(kernels, "kernel"))};
+  if (cost_->fuses()) all.push_back(running_costs(methods));
   double estimated = estimated_share(initial);
   for (const FinishedMethod& method : methods)
     estimated = std::max(estimated, estimated_share(rewritten(*method.solution).cost));

@@ -62,6 +62,7 @@ class RewriteCase : public EvaluationCase {
   RewriteState fresh_start() const { return {model_.graph, context_->rules, cost_}; }
   std::vector<double> run_times_along(const std::vector<RewriteStep>& path) const;
   std::vector<std::string> sentences(std::span<const FinishedMethod> methods) const;
+  std::string running_costs(std::span<const FinishedMethod> methods) const;
 
   std::string path_, name_;
   ImportedModel model_;

@@ -89,8 +89,8 @@ class RewriteKind : public EnvironmentKind {
       other.rewrite.cost = source;
     other.rewrite.environment.measure_every = 1;
     return make_rewriting(other, [costs](const Graph& original, const Graph& graph) {
-      const double before = graph_cost(*costs, original).runtime.seconds();
-      const double after = graph_cost(*costs, graph).runtime.seconds();
+      const double before = running_cost(*costs, original).runtime.seconds();
+      const double after = running_cost(*costs, graph).runtime.seconds();
       return RelativeTime{before > 0 ? after / before : 1, 0};
     });
   }

@@ -8,6 +8,7 @@
 #include "core/exec/device/device_executor.h"
 #include "core/models/models.h"
 #include "tests/core/exec/device/low_precision.h"
+#include "tests/core/exec/device/random_tree.h"
 #include "tests/support/host_device.h"
 
 namespace reverie {
@@ -68,6 +69,24 @@ TEST(Cuda, WholeNetworksAgreeWithTheReference) {
   }
 }
 
+/// By kernels that NVRTC compiles: none is interpreted.
+TEST(Cuda, FusedTreesComputeTheSame) {
+  ::testing::internal::CaptureStderr();
+  testing::expect_fused_trees_agree(gpu);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), IsEmpty());
+}
+
+TEST(Cuda, ARecordingOfFusedKernelsComputesWhatARunDoes) {
+  const Graph graph = testing::random_tree(3, DType::kFloat32, 10);
+  DevicePlan plan(*gpu(), graph);
+  const std::vector<Tensor> inputs = drawn_inputs(graph, 1);
+  const std::vector<Tensor> first = plan.run(inputs);
+  const auto recording = gpu()->record([&] { plan.launch(); });
+  recording->launch();
+  gpu()->synchronize();
+  EXPECT_EQ(plan.run(inputs)[0].to_doubles(), first[0].to_doubles());
+}
+
 TEST(Cuda, ARecordingComputesWhatARunDoes) {
   const Graph graph = build_model("squeezenet_small");
   DevicePlan plan(*gpu(), graph);
@@ -106,6 +125,11 @@ TEST(Cuda, OperatorsAndGraphsAreTimed) {
       parse_signature("MatMul(float32 1024x1024, const float32 1024x1024)"), {});
   EXPECT_GT(product.low, 0);
   EXPECT_GE(product.samples, 5);
+  const MedianInterval tree = machine->time_operator(
+      parse_signature("Pointwise(float32 64x1024, const float32 1024) "
+                      "{program=\"t0 = Mul(x0, x1); y = Sigmoid(t0)\"}"),
+      {});
+  EXPECT_GT(tree.low, 0);
   const auto ready = machine->ready(build_model("squeezenet_small"));
   EXPECT_GT(ready->seconds_of_run(), 0);
   EXPECT_EQ(ready->fallbacks(), 0);

@@ -56,6 +56,13 @@ TEST(Schema, RowsAreNumberedAndNamedOnce) {
   EXPECT_EQ(find_op("NoSuchOperator"), nullptr);
 }
 
+/// Environments number the types of nodes by row, without these.
+TEST(Schema, FusedRowsAreTheLast) {
+  EXPECT_TRUE(op_named("Pointwise").fused);
+  const std::span<const OpSchema> rows = all_ops();
+  EXPECT_TRUE(std::ranges::is_sorted(rows, {}, &OpSchema::fused));
+}
+
 TEST(Schema, HoldsEveryOperatorOfTheRealModels) {
   for (const char* name :
        {"Add", "AveragePool", "BatchNormalization", "Concat", "Constant", "ConstantOfShape", "Conv",

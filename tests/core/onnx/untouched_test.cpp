@@ -48,6 +48,15 @@ TEST_F(Untouched, NodesAreNamedWithTheReason) {
             "z Relu: type of input 0 is unknown: it depends on com.example::Magic at m");
 }
 
+/// A name that the table keeps for itself.
+TEST_F(Untouched, FusedOperatorsComeFromNoFile) {
+  const ImportedModel model = import(
+      "(float[2] x) => (float[2] y) { y = com.microsoft.Pointwise <program = \"y = Relu(x0)\"> (x) }",
+      "\"\" : 17, \"com.microsoft\" : 1");
+  ASSERT_EQ(model.untouched.size(), 1u);
+  EXPECT_EQ(model.untouched[0].reason, "no such operator in the table");
+}
+
 TEST_F(Untouched, NodesOnWhichNothingDependsAreNotListed) {
   EXPECT_THAT(import("(float[2] x) => (float[2] y) { s = Shrink(x) y = Relu(x) }").untouched, IsEmpty());
 }

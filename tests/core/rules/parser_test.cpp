@@ -27,6 +27,8 @@ TEST(RuleParser, ErrorsNameFileLineAndColumn) {
   using testing::StartsWith;
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Rellu(x)\nreplace\n  y = x\n"),
               StartsWith("my.rules:3:7: 'Rellu' is no operator"));
+  EXPECT_THAT(error_of("rule a\nmatch\n  y = Pointwise(x; program = \"y = Relu(x0)\")\nreplace\n  y = x\n"),
+              StartsWith("my.rules:3:7: 'Pointwise' is no operator that a rule may hold"));
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  y = z\n"),
               StartsWith("my.rules:5:7: 'z' is no tensor"));
   EXPECT_THAT(error_of("rule a\nmatch\n  y = Relu(x)\nreplace\n  x = Relu(x)\n"),

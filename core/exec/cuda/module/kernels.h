@@ -50,6 +50,8 @@ KernelPtr prepare(const ContextPtr& context, const Softmax& call);
 KernelPtr prepare(const ContextPtr& context, const LayerNormalization& call);
 KernelPtr prepare(const ContextPtr& context, const Reduction& call);
 
+/// For what NVRTC compiles no kernel for, or memory that is not aligned for it.
+KernelPtr prepare_any_pointwise(const ContextPtr& context, const Pointwise& call);
 /// Kernels of this library for what cuDNN does not take.
 KernelPtr prepare_any_pooling(const ContextPtr& context, const Pooling& call);
 KernelPtr prepare_any_softmax(const ContextPtr& context, const Softmax& call);

@@ -5,7 +5,7 @@
 
 #include "core/exec/cuda/module/context.h"
 
-/// For sources of the CUDA compiler: grids, loops over them, and what a block knows together.
+/// Grids; for sources of the CUDA compiler loops over them, and what a block knows together.
 namespace reverie::device::cuda {
 
 inline constexpr int kThreads = 256;
@@ -15,6 +15,8 @@ inline unsigned blocks_for(const Context& context, int64_t count, int64_t each =
   const int64_t wanted = (count + each - 1) / each;
   return static_cast<unsigned>(std::min(wanted, int64_t{context.multiprocessors} * 32));
 }
+
+#ifdef __CUDACC__
 
 __device__ inline int64_t first_of_thread() {
   return int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -37,5 +39,7 @@ __device__ float over_block(float value, float nothing, Combine combine) {
     value = combine(value, __shfl_xor_sync(0xffffffffu, value, lanes));
   return value;
 }
+
+#endif  // __CUDACC__
 
 }  // namespace reverie::device::cuda

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/core/exec/device/low_precision.h"
+#include "tests/core/exec/device/random_tree.h"
 #include "tests/support/host_device.h"
 #include "tests/support/random_graph.h"
 
@@ -112,48 +113,9 @@ TEST(DeviceExecutor, FusesTreesOfElementwiseNodes) {
   EXPECT_THAT(plan.fallbacks(), IsEmpty());
 }
 
-/// A tree of `nodes` elementwise operators over values of one shape and ones that broadcast to it.
-Graph random_tree(uint64_t seed, DType dtype, int nodes) {
-  Rng rng(seed);
-  const Shape shape = std::vector<Shape>{{12}, {3, 8}, {2, 3, 5}, {2, 4, 1, 6}}[rng.below(4)];
-  Graph graph;
-  std::vector<ValueId> values;
-  for (int i = 0; i < 3; ++i) {
-    Shape own = shape;
-    for (int64_t& extent : own)
-      if (i > 0 && rng.below(2) == 0) extent = 1;
-    values.push_back(graph.add_input(fmt::format("x{}", i), {dtype, own}));
-  }
-  ValueId last = values[0];
-  for (int i = 0; i < nodes; ++i) {
-    const std::vector<std::string> unary = {"Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus",
-                                            "Abs", "Neg", "LeakyRelu", "Elu", "HardSigmoid", "Erf"};
-    const std::vector<std::string> binary = {"Add", "Sub", "Mul", "Min", "Max"};
-    last = rng.below(2) == 0 ? graph.add(unary[rng.below(unary.size())], {last})
-                             : graph.add(binary[rng.below(binary.size())],
-                                         {last, values[rng.below(values.size())]});
-  }
-  graph.add_output("y", last);
-  return graph;
-}
-
 TEST(DeviceExecutor, FusedTreesComputeTheSame) {
-  for (const Precision precision : {Precision::kFloat32, Precision::kFloat16, Precision::kBFloat16})
-    for (uint64_t seed = 0; seed < 40; ++seed) {
-      const auto device = std::make_shared<HostDevice>(precision);
-      DeviceExecutor executor("host", device, true);
-      const Graph graph = random_tree(seed, DType::kFloat32, 2 + static_cast<int>(seed % 12));
-      EXPECT_EQ(DevicePlan(*device, graph).kernels(), 1) << seed;
-      expect_agreement(executor, graph, -1, 1, testing::tolerance_of(precision));
-      EXPECT_THAT(executor.fallbacks(), IsEmpty()) << seed;
-    }
-  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
-    DeviceExecutor executor("host", std::make_shared<HostDevice>(), true);
-    expect_agreement(executor, random_tree(7, dtype, 9), -1, 1,
-                     testing::tolerance_of(dtype == DType::kFloat16 ? Precision::kFloat16
-                                                                    : Precision::kBFloat16));
-    EXPECT_THAT(executor.fallbacks(), IsEmpty());
-  }
+  testing::expect_fused_trees_agree(
+      [](Precision precision) { return std::make_shared<HostDevice>(precision); });
 }
 
 TEST(DeviceExecutor, RandomGraphsRunFused) {

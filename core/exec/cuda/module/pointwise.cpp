@@ -7,29 +7,10 @@
 #include "core/exec/cuda/module/kernels.h"
 #include "core/exec/cuda/module/launch.h"
 #include "core/exec/cuda/module/nvrtc.h"
-#include "core/exec/device/elements.h"
 #include "core/exec/device/kernel_source.h"
 
 namespace reverie::device::cuda {
 namespace {
-
-/// Goes through the instructions for each element: for what NVRTC compiles no kernel for.
-__global__ void any_pointwise(PointwiseWork work, PointwisePointers memory) {
-  for (int64_t i = first_of_thread(); i < work.elements; i += grid_step())
-    compute_pointwise(work, memory, i);
-}
-
-KernelPtr prepare_any_pointwise(const ContextPtr& context, const Pointwise& call) {
-  const PointwiseWork work = work_of(call);
-  return make_kernel([=](Memory memory, std::byte*) {
-    PointwisePointers pointers{};
-    for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
-    pointers.write = memory.back();
-    any_pointwise<<<blocks_for(*context, work.elements), kThreads, 0, context->stream.get()>>>(
-        work, pointers);
-    check(cudaGetLastError(), "launch of Pointwise");
-  });
-}
 
 std::string architecture_of(const Context& context) {
   int major = 0, minor = 0;
@@ -37,7 +18,7 @@ std::string architecture_of(const Context& context) {
         "cudaDeviceGetAttribute");
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, context.ordinal),
         "cudaDeviceGetAttribute");
-  return "sm_" + std::to_string(10 * major + minor);
+  return fmt::format("sm_{}{}", major, minor);
 }
 
 cudaKernel_t load(const std::string& cubin) {
@@ -63,8 +44,7 @@ cudaKernel_t kernel_of(const Context& context, const std::string& source) {
   } catch (const DeviceError&) {
     throw;
   } catch (const InputError& error) {
-    if (!said)
-      std::fprintf(stderr, "CUDA: fused kernels are interpreted (slow): %s\n", error.what());
+    if (!said) fmt::print(stderr, "CUDA: fused kernels are interpreted (slow): {}\n", error.what());
     said = true;
   }
   return place->second;
@@ -76,9 +56,8 @@ KernelPtr prepare(const ContextPtr& context, const Pointwise& call) {
   if (element_count(call.shape) == 0) return nothing_to_do();
   const KernelSource source = source_of(call);
   std::shared_ptr<Kernel> any = prepare_any_pointwise(context, call);
-  std::string text(functions_text());
-  text += cuda_prelude(call.dtype) + source.text;
-  const cudaKernel_t kernel = kernel_of(*context, text);
+  const cudaKernel_t kernel = kernel_of(
+      *context, fmt::format("{}{}{}", functions_text(), cuda_prelude(call.dtype), source.text));
   const auto bytes = static_cast<uintptr_t>(source.width * size_of(call.dtype));
   const unsigned blocks = blocks_for(*context, source.units);
   return make_kernel([=](Memory memory, std::byte* space) {
