@@ -165,17 +165,59 @@ inline void run(const Softmax& call, Memory memory) {
 }
 
 inline void run(const LayerNormalization& call, Memory memory) {
+  size_t next = 0;
+  const auto take = [&](bool is_there) { return is_there ? memory[next++] : nullptr; };
+  const std::byte *source = take(true), *scale = take(true), *shift = take(call.has_shift),
+                  *residual = take(call.has_residual), *bias = take(call.has_bias);
+  std::byte *target = take(true), *sum = take(call.writes_sum);
+  std::vector<double> x(static_cast<size_t>(call.width));
   for (int64_t row = 0; row < call.rows; ++row) {
+    const auto count = static_cast<double>(call.width);
     double mean = 0, variance = 0;
-    const auto x = [&](int64_t i) { return float_at(memory[0], call.dtype, row * call.width + i); };
-    for (int64_t i = 0; i < call.width; ++i) mean += x(i) / static_cast<double>(call.width);
-    for (int64_t i = 0; i < call.width; ++i)
-      variance += (x(i) - mean) * (x(i) - mean) / static_cast<double>(call.width);
     for (int64_t i = 0; i < call.width; ++i) {
-      double value = (x(i) - mean) / std::sqrt(variance + call.epsilon) *
-                     float_at(memory[1], call.dtype, i);
-      if (call.has_shift) value += float_at(memory[2], call.dtype, i);
-      put_float(memory.back(), call.dtype, row * call.width + i, static_cast<float>(value));
+      const int64_t at = row * call.width + i;
+      double& value = x[static_cast<size_t>(i)] = float_at(source, call.dtype, at);
+      if (residual != nullptr) value += float_at(residual, call.dtype, at);
+      if (bias != nullptr) value += float_at(bias, call.dtype, i);
+      if (sum != nullptr) put_float(sum, call.dtype, at, static_cast<float>(value));
+      mean += value / count;
+    }
+    for (const double value : x) variance += (value - mean) * (value - mean) / count;
+    for (int64_t i = 0; i < call.width; ++i) {
+      double value = (x[static_cast<size_t>(i)] - mean) / std::sqrt(variance + call.epsilon) *
+                     float_at(scale, call.dtype, i);
+      if (shift != nullptr) value += float_at(shift, call.dtype, i);
+      put_float(target, call.dtype, row * call.width + i, static_cast<float>(value));
+    }
+  }
+}
+
+inline void run(const Attention& call, Memory memory) {
+  const auto at = [&](int64_t head, const HeadStrides& strides, int64_t row, int64_t column) {
+    return head / call.heads * strides[0] + head % call.heads * strides[1] + row * strides[2] +
+           column * strides[3];
+  };
+  for (int64_t i = 0; i < call.outer * call.heads * call.queries; ++i) {
+    const int64_t head = i / call.queries, query = i % call.queries;
+    std::vector<double> shares(static_cast<size_t>(call.keys));
+    double largest = -INFINITY, total = 0;
+    for (int64_t key = 0; key < call.keys; ++key) {
+      double score = 0;
+      for (int64_t c = 0; c < call.depth; ++c)
+        score += float_at(memory[0], call.dtype, at(head, call.q, query, c)) *
+                 float_at(memory[1], call.dtype, at(head, call.k, key, c));
+      score *= call.scale;
+      if (call.has_mask) score += float_at(memory[3], call.dtype, at(head, call.mask, query, key));
+      largest = std::max(largest, shares[static_cast<size_t>(key)] = score);
+    }
+    for (double& share : shares) total += share = std::exp(share - largest);
+    for (int64_t c = 0; c < call.width; ++c) {
+      double sum = 0;
+      for (int64_t key = 0; key < call.keys; ++key)
+        sum += shares[static_cast<size_t>(key)] *
+               float_at(memory[2], call.dtype, at(head, call.v, key, c));
+      put_float(memory.back(), call.dtype, at(head, call.result, query, c),
+                static_cast<float>(sum / total));
     }
   }
 }

@@ -89,7 +89,9 @@ bool lower_pool(Builder& builder, NodeId node);
 bool lower_global_pool(Builder& builder, NodeId node);
 bool lower_batch_normalization(Builder& builder, NodeId node);
 bool lower_layer_normalization(Builder& builder, NodeId node);
+bool lower_skip_layer_normalization(Builder& builder, NodeId node);
 bool lower_softmax(Builder& builder, NodeId node);
+bool lower_attention(Builder& builder, NodeId node);
 bool lower_reduction(Builder& builder, NodeId node);
 /// Of operators that compute every element by itself.
 Lowering find_elementwise(const OpSchema& op);

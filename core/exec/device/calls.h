@@ -145,13 +145,16 @@ struct Softmax {
   int64_t outer = 1, extent = 1, inner = 1;
 };
 
-/// (x - mean) / sqrt(variance + epsilon) scale + shift for each of `rows`, scale and shift being one row.
-/// Reads x, the scale and, where there is one, the shift.
+/// (x - mean) / sqrt(variance + epsilon) scale + shift for each of `rows`; scale, shift and bias are one
+/// row. x is the sum of what is read first, the residual and the bias. Reads that, the scale and,
+/// where there are such, the shift, the residual (like x) and the bias. Writes the result and, if
+/// so asked, x.
 struct LayerNormalization {
   DType dtype = DType::kFloat32;
   int64_t rows = 1, width = 1;
   double epsilon = 0;
-  bool has_shift = false;
+  bool has_shift = false, has_residual = false, has_bias = false;
+  bool writes_sum = false;
 };
 
 enum class Reduce : uint8_t { kMean, kSum, kMax, kMin };
@@ -164,7 +167,25 @@ struct Reduction {
   Strides kept_strides = {}, reduced_strides = {};
 };
 
+/// Most columns of q and of v that an Attention call takes.
+inline constexpr int64_t kMostHeadColumns = 128;
+
+/// How far apart neighbours of an operand lie along outer, heads, rows and columns.
+using HeadStrides = std::array<int64_t, 4>;
+
+/// softmax(scale q k' + mask) v for each of outer x heads; q is queries x depth, k keys x depth, v
+/// keys x width, the mask queries x keys, the result queries x width. Reads q, k, v and the mask
+/// where there is one, in which strides can be 0; writes the result. There are keys.
+struct Attention {
+  DType dtype = DType::kFloat32;
+  int64_t outer = 1, heads = 1, queries = 1, keys = 1;
+  int64_t depth = 1, width = 1;  ///< at most kMostHeadColumns
+  double scale = 1;
+  bool has_mask = false;
+  HeadStrides q{}, k{}, v{}, mask{}, result{};
+};
+
 using Call = std::variant<Elementwise, Pointwise, Movement, Fill, Gather, Product, Convolution, Pooling,
-                          Softmax, LayerNormalization, Reduction>;
+                          Softmax, LayerNormalization, Reduction, Attention>;
 
 }  // namespace reverie::device

@@ -16,6 +16,16 @@ namespace device {
 /// graph where it finds nothing.
 using Pattern = Graph (*)(const Graph& graph);
 
+/// Attention that is spelled out becomes a FusedAttention node: the product of a softmax along its
+/// last axis with v, where the softmax is of a product q k, perhaps times a constant number, and of a
+/// mask. Transpositions of q, k, v and the result become part of it. Nothing else uses what is between.
+/// At most kMostHeadColumns columns in q and v.
+Graph with_attention(const Graph& graph);
+
+/// A LayerNormalization along the last axis of a sum of two tensors of its shape becomes a
+/// SkipLayerNormalization, which gives the sum as well.
+Graph with_skip_normalization(const Graph& graph);
+
 /// Chains and trees of operators that compute every element by itself become Pointwise nodes:
 /// floating ones of one type and shape, whose results nothing outside of the tree uses. A
 /// BatchNormalization by constants is one of them, as a product and a sum. What is broadcast to a

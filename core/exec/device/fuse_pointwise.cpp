@@ -6,6 +6,7 @@
 
 #include "core/exec/device/builder.h"
 #include "core/exec/device/fuse.h"
+#include "core/exec/device/rebuild.h"
 
 namespace reverie::device {
 namespace {
@@ -125,9 +126,8 @@ class Grouping {
 /// The program of one group, and its inputs in another graph.
 class Program {
  public:
-  /// `moved`: by value of `graph`, that of `target`.
-  Program(const Graph& graph, Graph& target, const std::vector<ValueId>& moved)
-      : graph_(graph), target_(target), moved_(moved) {}
+  explicit Program(Rebuilding& rebuilding)
+      : graph_(rebuilding.from()), target_(rebuilding.to()), rebuilding_(rebuilding) {}
 
   NodeId add(const Group& group) {
     for (size_t i = group.members.size(); i-- > 0;) add_steps(group.members[i], i == 0);
@@ -169,7 +169,7 @@ class Program {
     const auto known =
         std::ranges::find(names_, value, [](const auto& entry) { return entry.first; });
     if (known != names_.end()) return known->second;
-    names_.emplace_back(value, input_name(moved_[static_cast<size_t>(value.index)]));
+    names_.emplace_back(value, input_name(rebuilding_.at(value)));
     return names_.back().second;
   }
 
@@ -188,7 +188,7 @@ class Program {
       return target_.add_constant(Weight::constant({type.dtype, shape}, value));
     };
     const auto given = [&](size_t i) {
-      return moved_[static_cast<size_t>(graph_.inputs(node)[i].index)];
+      return rebuilding_.at(graph_.inputs(node)[i]);
     };
     const ValueId none = filled({type.shape[1]}, 0);
     const auto of = [&](double x, ValueId shift, ValueId mean) {
@@ -201,52 +201,25 @@ class Program {
 
   const Graph& graph_;
   Graph& target_;
-  const std::vector<ValueId>& moved_;
+  Rebuilding& rebuilding_;
   std::vector<std::pair<ValueId, std::string>> names_;
   std::vector<std::string> statements_;
   std::vector<ValueId> inputs_;
 };
 
-/// The graph with each group as one node.
-Graph with_groups(const Graph& graph, const Grouping& groups) {
-  Graph result;
-  std::vector<ValueId> moved(static_cast<size_t>(graph.value_capacity()));
-  const auto place = [&](ValueId value) -> ValueId& {
-    return moved[static_cast<size_t>(value.index)];
-  };
-  for (const NodeId input : graph.inputs())
-    place(graph.output(input)) =
-        result.add_input(graph.input_name(input), graph.type(graph.output(input)));
-  for (const NodeId node : graph.topological_order()) {
-    if (&graph.op(node) == &input_op()) continue;
-    if (const Group* group = groups.of(node); group != nullptr) {
-      if (group->members.front() == node)
-        place(graph.output(node)) = result.output(Program(graph, result, moved).add(*group));
-      continue;
-    }
-    if (graph.weight(node) != nullptr) {
-      place(graph.output(node)) = result.add_constant(graph.weight(node));
-      continue;
-    }
-    std::vector<ValueId> inputs;
-    for (const ValueId input : graph.inputs(node))
-      inputs.push_back(input.valid() ? place(input) : ValueId{});
-    const NodeId copy = result.add_node(graph.op(node), inputs, graph.shared_attributes(node),
-                                        output_types(graph, node));
-    result.set_names(copy, graph.names(node));
-    for (size_t i = 0; i < graph.outputs(node).size(); ++i)
-      place(graph.outputs(node)[i]) = result.outputs(copy)[i];
-  }
-  for (const GraphOutput& output : graph.outputs())
-    result.add_output(output.name, place(output.value));
-  return result;
-}
-
 }  // namespace
 
 Graph with_pointwise(const Graph& graph) {
   const Grouping groups(graph);
-  return groups.finds_any() ? with_groups(graph, groups) : graph;
+  if (!groups.finds_any()) return graph;
+  return rebuilt(graph, [&](NodeId node, Rebuilding& rebuilding) {
+    const Group* group = groups.of(node);
+    if (group == nullptr) return false;
+    if (group->members.front() == node)
+      rebuilding.at(graph.output(node)) =
+          rebuilding.to().output(Program(rebuilding).add(*group));
+    return true;
+  });
 }
 
 }  // namespace reverie::device

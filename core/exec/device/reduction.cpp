@@ -68,4 +68,28 @@ bool lower_layer_normalization(Builder& builder, NodeId node) {
   return builder.add(call, std::move(reads), {builder.define(builder.graph().output(node))});
 }
 
+bool lower_skip_layer_normalization(Builder& builder, NodeId node) {
+  if (!all_float(builder, node)) return false;
+  const auto inputs = builder.graph().inputs(node);
+  const auto outputs = builder.graph().outputs(node);
+  const TensorType type = builder.type(inputs[0]);
+  const auto has = [&](size_t input) { return input < inputs.size() && inputs[input].valid(); };
+  if (builder.type(inputs[1]).shape != type.shape) return false;
+  const bool is_sum_used = !builder.graph().users(outputs[1]).empty() || builder.graph().is_output(outputs[1]);
+  const LayerNormalization call{.dtype = type.dtype,
+                                .rows = type.elements() / type.shape.back(),
+                                .width = type.shape.back(),
+                                .epsilon = builder.graph().attributes(node).number("epsilon"),
+                                .has_shift = has(3),
+                                .has_residual = true,
+                                .has_bias = has(4),
+                                .writes_sum = is_sum_used};
+  std::vector<BufferId> reads = {builder.at(inputs[0]), builder.at(inputs[2])};
+  for (const size_t input : {3, 1, 4})
+    if (has(input)) reads.push_back(builder.at(inputs[input]));
+  std::vector<BufferId> writes = {builder.define(outputs[0])};
+  if (is_sum_used) writes.push_back(builder.define(outputs[1]));
+  return builder.add(call, std::move(reads), std::move(writes));
+}
+
 }  // namespace reverie::device

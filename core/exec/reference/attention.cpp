@@ -161,10 +161,57 @@ std::vector<Tensor> multi_head_attention(const KernelCall& call) {
   return {attend(call, heads[0], heads[1], heads[2], 4)};
 }
 
+Tensor with_axes(const Tensor& tensor, const std::vector<int64_t>& perm) {
+  const Strides strides = contiguous_strides(tensor.shape());
+  Shape shape;
+  std::vector<AxisOffsets> axes;
+  for (const int64_t axis : perm) {
+    const auto from = static_cast<size_t>(axis);
+    shape.push_back(tensor.shape()[from]);
+    AxisOffsets& offsets = axes.emplace_back();
+    for (int64_t i = 0; i < shape.back(); ++i) offsets.push_back(i * strides[from]);
+  }
+  Tensor result({tensor.type().dtype, shape});
+  copy_mapped(tensor.bytes(), result.bytes(), size_of(tensor.type().dtype), axes, nullptr);
+  return result;
+}
+
+std::vector<Tensor> fused_attention(const KernelCall& call) {
+  const Attributes& attributes = call.attributes;
+  const Tensor q = with_axes(call.inputs[0], attributes.integers("q_perm")),
+               k = with_axes(call.inputs[1], attributes.integers("k_perm")),
+               v = with_axes(call.inputs[2], attributes.integers("v_perm"));
+  const int64_t queries = q.shape().end()[-2], depth = q.shape().back(), keys = k.shape().back(),
+                width = v.shape().back();
+  Shape scores_shape = q.shape(), result_shape = q.shape();
+  scores_shape.back() = keys;
+  result_shape.back() = width;
+  std::vector<double> scores(static_cast<size_t>(element_count(scores_shape)));
+  if (call.has_input(3)) scores = broadcast_to(call.inputs[3], scores_shape);
+  Tensor result({q.type().dtype, result_shape});
+  const int64_t one = queries * keys, heads = one == 0 ? 0 : std::ssize(scores) / one;
+  for (int64_t head = 0; head < heads; ++head) {
+    const std::span<double> here(scores.data() + head * one, static_cast<size_t>(one));
+    gemm({.rows = queries, .columns = keys, .inner = depth, .lda = lead(depth), .ldb = keys,
+          .ldc = keys, .alpha = attributes.number("scale"), .beta = 1},
+         q.data<double>().data() + head * queries * depth,
+         k.data<double>().data() + head * depth * keys, here.data());
+    for (size_t row = 0; row < here.size(); row += static_cast<size_t>(keys))
+      softmax(here.subspan(row, static_cast<size_t>(keys)));
+    gemm({.rows = queries, .columns = width, .inner = keys, .lda = keys, .ldb = lead(width),
+          .ldc = lead(width), .beta = 0},
+         here.data(), v.data<double>().data() + head * keys * width,
+         result.data<double>().data() + head * queries * width);
+  }
+  return {with_axes(result, attributes.integers("perm"))};
+}
+
 }  // namespace
 
 std::vector<KernelRow> attention_kernels() {
-  return {{"JointAttention", joint_attention}, {"MultiHeadAttention", multi_head_attention}};
+  return {{"JointAttention", joint_attention},
+          {"MultiHeadAttention", multi_head_attention},
+          {"FusedAttention", fused_attention}};
 }
 
 }  // namespace reverie::reference

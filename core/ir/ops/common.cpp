@@ -49,6 +49,20 @@ void require_integers(const Attributes& attributes, std::string_view name, size_
     if (value < low) throw InputError("attribute '{}' holds {}, at least {} expected", name, value, low);
 }
 
+Shape permuted(const Shape& shape, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  bool complete = sorted.size() == shape.size();
+  for (size_t i = 0; complete && i < sorted.size(); ++i)
+    complete = sorted[i] == static_cast<int64_t>(i);
+  if (!complete)
+    throw InputError("perm {} is no permutation of {} axes", to_string(AttrValue(perm)),
+                     shape.size());
+  Shape result;
+  for (const int64_t axis : perm) result.push_back(shape[static_cast<size_t>(axis)]);
+  return result;
+}
+
 void require_activation(const Attributes& attributes) {
   constexpr std::array<std::string_view, 4> kKnown = {"none", "relu", "sigmoid", "tanh"};
   const std::string& activation = attributes.text("activation");

@@ -23,6 +23,8 @@ void require_broadcasts_to(const TensorType& value, const Shape& target, std::st
 /// The attribute `name` lists `count` integers, each at least `low`.
 void require_integers(const Attributes& attributes, std::string_view name, size_t count,
                       int64_t low);
+/// The extents in the order `perm`, which is a permutation of their axes.
+Shape permuted(const Shape& shape, const std::vector<int64_t>& perm);
 /// `activation` is none, relu, sigmoid or tanh.
 void require_activation(const Attributes& attributes);
 

@@ -16,16 +16,6 @@ OpSchema movement(std::string name, int inputs, std::vector<AttrSpec> attributes
   return row;
 }
 
-void require_permutation(const std::vector<int64_t>& perm, int rank) {
-  std::vector<int64_t> sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  bool complete = static_cast<int>(sorted.size()) == rank;
-  for (size_t i = 0; complete && i < sorted.size(); ++i)
-    complete = sorted[i] == static_cast<int64_t>(i);
-  if (!complete)
-    throw InputError("perm {} is no permutation of {} axes", to_string(AttrValue(perm)), rank);
-}
-
 OpSchema transpose() {
   OpSchema row = movement("Transpose", 1, {optional("perm")});
   row.normalize = [](Attributes& attributes, std::span<const TensorType> inputs) {
@@ -35,11 +25,7 @@ OpSchema transpose() {
   };
   row.infer = [](const OpContext& node) {
     const TensorType& x = node.inputs[0];
-    const std::vector<int64_t>& perm = node.attributes.integers("perm");
-    require_permutation(perm, x.rank());
-    Shape result;
-    for (const int64_t axis : perm) result.push_back(x.shape[static_cast<size_t>(axis)]);
-    return Types{{x.dtype, std::move(result)}};
+    return Types{{x.dtype, permuted(x.shape, node.attributes.integers("perm"))}};
   };
   return row;
 }

@@ -2,29 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <memory>
 #include <ostream>
 
 #include "core/exec/reference/reference.h"
 #include "tests/core/exec/operator_cases.h"
+#include "tests/support/relative_error.h"
 
 namespace reverie::testing {
 
 using ExecutorFactory = std::function<std::unique_ptr<Executor>()>;
-
-/// max |a - b| / max |reference|; NaN when a is not finite where the reference is.
-inline double relative_error(const Tensor& result, const Tensor& reference) {
-  const std::vector<double> a = result.to_doubles();
-  const std::vector<double> b = reference.to_doubles();
-  double error = 0, scale = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) && std::isfinite(b[i])) return NAN;
-    error = std::max(error, std::abs(a[i] - b[i]));
-    scale = std::max(scale, std::abs(b[i]));
-  }
-  return scale > 0 ? error / scale : error;
-}
 
 /// Runs both on fresh inputs, twice, so that what the first run left behind shows in the second.
 inline void expect_agreement(Executor& executor, const Graph& graph, double low, double high,

@@ -441,6 +441,38 @@ inline std::vector<OperatorCase> uncommon_cases() {
   return cases;
 }
 
+/// q, k and v as `perms` put their axes, then the order of the result's.
+inline CaseBuilder attention_case(std::vector<TensorType> inputs, const std::vector<Ints>& perms) {
+  return CaseBuilder("FusedAttention", std::move(inputs))
+      .with("q_perm", perms[0])
+      .with("k_perm", perms[1])
+      .with("v_perm", perms[2])
+      .with("perm", perms[3]);
+}
+
+/// What graphs are fused to on their way to a device.
+inline std::vector<OperatorCase> fused_cases() {
+  const Ints heads = {0, 2, 1, 3}, keys = {0, 2, 3, 1}, as_is = {0, 1, 2};
+  return {
+      attention_case({f32({2, 5, 4}), f32({2, 4, 7}), f32({2, 7, 6})}, {as_is, as_is, as_is, as_is}),
+      attention_case({f32({2, 5, 3, 4}), f32({2, 7, 3, 4}), f32({2, 7, 3, 6}), f32({2, 1, 1, 7})},
+                     {heads, keys, heads, heads})
+          .with("scale", 0.5)
+          .named("tokens_first"),
+      attention_case({f32({70, 2, 16}), f32({130, 2, 16}), f32({130, 2, 16}), f32({70, 130})},
+                     {{1, 0, 2}, {1, 2, 0}, {1, 0, 2}, {1, 0, 2}})
+          .with("scale", 0.25)
+          .named("long"),
+      attention_case({f32({5, 4}), f32({4, 7}), f32({7, 6})}, {{0, 1}, {0, 1}, {0, 1}, {1, 0}})
+          .named("one_head"),
+      CaseBuilder("SkipLayerNormalization", {f32({2, 5, 8}), f32({2, 5, 8}), f32({8})}),
+      CaseBuilder("SkipLayerNormalization",
+                  {f32({2, 5, 8}), f32({2, 5, 8}), f32({8}), f32({8}), f32({8})})
+          .with("epsilon", 0.01)
+          .named("all"),
+  };
+}
+
 /// Rows that ONNX got after opset 17, and rows of ONNX Runtime's.
 inline std::vector<OperatorCase> transformer_cases() {
   return {
@@ -449,7 +481,6 @@ inline std::vector<OperatorCase> transformer_cases() {
           .with("axis", int64_t{1})
           .with("epsilon", 0.1)
           .named("two_axes"),
-      CaseBuilder("SkipLayerNormalization", {f32({2, 5, 8}), f32({2, 5, 8}), f32({8})}),
       CaseBuilder("SkipLayerNormalization",
                   {f32({2, 5, 8}), f32({5, 8}), f32({8}), f32({8}), f32({8})})
           .with("epsilon", 0.01)
@@ -515,7 +546,7 @@ inline std::vector<OperatorCase> operator_cases() {
   std::vector<OperatorCase> all;
   for (auto family :
        {convolution_cases, product_cases, window_cases, elementwise_cases, movement_cases,
-        image_cases, recurrent_cases, quantized_cases, uncommon_cases, transformer_cases})
+        image_cases, recurrent_cases, quantized_cases, uncommon_cases, transformer_cases, fused_cases})
     for (OperatorCase& one : family()) all.push_back(std::move(one));
   return all;
 }

@@ -34,6 +34,8 @@ Context::Context(const CudaOptions& options)
   use();
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, ordinal),
         "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal),
+        "cudaDeviceGetAttribute");
   stream = make_handle<Stream>("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags,
                                cudaStreamNonBlocking);
   cudnn = make_handle<Cudnn>("cudnnCreate", cudnnCreate);

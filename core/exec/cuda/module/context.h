@@ -26,6 +26,7 @@ struct Context {
   int ordinal;
   Precision precision;
   int multiprocessors = 0;
+  int shared_bytes = 0;  ///< that a block can have
   Stream stream;
   Cudnn cudnn;
   CublasLt cublas;

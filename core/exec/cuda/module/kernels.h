@@ -49,6 +49,7 @@ KernelPtr prepare(const ContextPtr& context, const Pooling& call);
 KernelPtr prepare(const ContextPtr& context, const Softmax& call);
 KernelPtr prepare(const ContextPtr& context, const LayerNormalization& call);
 KernelPtr prepare(const ContextPtr& context, const Reduction& call);
+KernelPtr prepare(const ContextPtr& context, const Attention& call);
 
 /// For what NVRTC compiles no kernel for, or memory that is not aligned for it.
 KernelPtr prepare_any_pointwise(const ContextPtr& context, const Pointwise& call);

@@ -11,28 +11,43 @@ struct RowWork {
   float epsilon;
 };
 
+/// Null where a call has none.
+struct RowMemory {
+  const std::byte *source, *scale, *shift, *residual, *bias;
+  std::byte *target, *sum;
+};
+
+__device__ float summed_at(const RowWork& work, const RowMemory& memory, int64_t base, int64_t i) {
+  float x = float_at(memory.source, work.dtype, base + i);
+  if (memory.residual != nullptr) x += float_at(memory.residual, work.dtype, base + i);
+  if (memory.bias != nullptr) x += float_at(memory.bias, work.dtype, i);
+  return x;
+}
+
 /// A block for every row, which it reads three times: but for the first they are near.
-__global__ void normalize_rows(RowWork work, const std::byte* source, const std::byte* scale,
-                               const std::byte* shift, std::byte* target) {
+__global__ void normalize_rows(RowWork work, RowMemory memory) {
   const auto add = [](float a, float b) { return a + b; };
   const auto width = static_cast<float>(work.width);
   for (int64_t row = blockIdx.x; row < work.rows; row += gridDim.x) {
     const int64_t base = row * work.width;
     float sum = 0;
-    for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x)
-      sum += float_at(source, work.dtype, base + i);
+    for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x) {
+      const float x = summed_at(work, memory, base, i);
+      if (memory.sum != nullptr) put_float(memory.sum, work.dtype, base + i, x);
+      sum += x;
+    }
     const float mean = over_block(sum, 0, add) / width;
     float squares = 0;
     for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x) {
-      const float distance = float_at(source, work.dtype, base + i) - mean;
+      const float distance = summed_at(work, memory, base, i) - mean;
       squares += distance * distance;
     }
     const float deviation = sqrtf(over_block(squares, 0, add) / width + work.epsilon);
     for (int64_t i = threadIdx.x; i < work.width; i += blockDim.x) {
-      const float value = (float_at(source, work.dtype, base + i) - mean) / deviation;
-      put_float(target, work.dtype, base + i,
-                value * float_at(scale, work.dtype, i) +
-                    (shift == nullptr ? 0.0f : float_at(shift, work.dtype, i)));
+      const float value = (summed_at(work, memory, base, i) - mean) / deviation;
+      put_float(memory.target, work.dtype, base + i,
+                value * float_at(memory.scale, work.dtype, i) +
+                    (memory.shift == nullptr ? 0.0f : float_at(memory.shift, work.dtype, i)));
     }
   }
 }
@@ -70,11 +85,19 @@ KernelPtr prepare(const ContextPtr& context, const LayerNormalization& call) {
   if (call.rows * call.width == 0) return nothing_to_do();
   if (!is_floating_dtype(call.dtype)) return nullptr;
   const RowWork work{call.dtype, call.rows, call.width, static_cast<float>(call.epsilon)};
-  const bool has_shift = call.has_shift;
   return make_kernel([=](Memory memory, std::byte*) {
+    size_t next = 0;
+    const auto take = [&](bool is_there) { return is_there ? memory[next++] : nullptr; };
+    RowMemory at{};
+    at.source = take(true);
+    at.scale = take(true);
+    at.shift = take(call.has_shift);
+    at.residual = take(call.has_residual);
+    at.bias = take(call.has_bias);
+    at.target = take(true);
+    at.sum = take(call.writes_sum);
     normalize_rows<<<blocks_for(*context, work.rows, 1), threads_for(work.width), 0,
-                     context->stream.get()>>>(work, memory[0], memory[1],
-                                              has_shift ? memory[2] : nullptr, memory.back());
+                     context->stream.get()>>>(work, at);
     check(cudaGetLastError(), "launch of LayerNormalization");
   });
 }

@@ -38,6 +38,13 @@ int total(const std::map<std::string, int>& counts) {
   return sum;
 }
 
+int counted_fused(const Graph& graph) {
+  int count = 0;
+  for (const NodeId node : graph.nodes())
+    count += graph.op(node).fused || graph.op(node).is("SkipLayerNormalization");
+  return count;
+}
+
 std::vector<std::string> programs(const Graph& graph) {
   std::vector<std::string> result;
   for (const NodeId node : graph.topological_order())
@@ -76,10 +83,11 @@ TEST(Fuse, RandomGraphsComputeTheSame) {
     EXPECT_EQ(to_text(fused(result)), to_text(result)) << seed;
     EXPECT_EQ(to_text(fused(graph.compacted())), to_text(result)) << seed;
     const int before = total(work(graph)), after = total(work(result));
-    if (programs(result).empty())
+    const int made = counted_fused(result);
+    if (made == 0)
       EXPECT_EQ(to_text(result), to_text(graph)) << seed;
     else
-      EXPECT_LE(after + std::ssize(programs(result)), before) << seed;
+      EXPECT_LE(after + made, before) << seed;
     graphs_fused += after < before;
     nodes_before += before;
     nodes_after += after;
