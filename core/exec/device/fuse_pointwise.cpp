@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/exec/device/builder.h"
 #include "core/exec/device/fuse.h"
 #include "core/exec/device/rebuild.h"
@@ -82,7 +83,8 @@ class Grouping {
     if (group == kNone || !join(groups_[at(group)], node)) {
       group = static_cast<int>(groups_.size());
       groups_.emplace_back();
-      join(groups_.back(), node);
+      const bool is_small = join(groups_.back(), node);
+      REVERIE_CHECK(is_small, "a node that is too large by itself");
     }
     of_node_[static_cast<size_t>(node.index)] = group;
   }

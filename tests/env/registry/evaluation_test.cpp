@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/cost/table.h"
 #include "core/ir/text.h"
 #include "core/models/models.h"
 #include "core/onnx/export.h"
@@ -111,6 +112,23 @@ TEST_F(RewriteEvaluationTest, AResultIsComparedAndWritten) {
   EXPECT_EQ(said.columns[0].second.at(0), std::to_string(rewritten.rewrites.size()));
   EXPECT_EQ(said.details[0].at("cost_ms_along").array().size(), rewritten.rewrites.size() + 1);
   EXPECT_DOUBLE_EQ(said.details[0].at("cost_ms_along").array().back().get<double>(), greedy.best);
+}
+
+TEST_F(RewriteEvaluationTest, CostsOfWhatRunsAreSaidWhereTheSourceFuses) {
+  const auto sentences = [&] {
+    const auto all = cases();
+    const MethodResult greedy = run(*all->cases()[0], "greedy");
+    return all->cases()[0]->describe(std::vector<FinishedMethod>{{"greedy", greedy.solution, {}}}).sentences;
+  };
+  CostTable table{.device = "some", .library = "some", .driver = "", .profile = "h200"};
+  const auto says_it = ::testing::Contains(HasSubstr("As the machine runs them, fused, the original"));
+  for (const bool fuses : {false, true}) {
+    if (fuses) table.entries["Pointwise(float32 8) {program=\"y = Relu(x0)\"}"].runtime = {1000};
+    write_cost_table(directory_ / "costs.h5", table);
+    config_.rewrite.cost = "table:" + (directory_ / "costs.h5");
+    if (fuses) EXPECT_THAT(sentences(), says_it);
+    else EXPECT_THAT(sentences(), ::testing::Not(says_it));
+  }
 }
 
 TEST_F(RewriteEvaluationTest, AWrongResultIsRefused) {
