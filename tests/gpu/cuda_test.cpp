@@ -9,6 +9,7 @@
 #include "core/models/models.h"
 #include "tests/core/exec/device/low_precision.h"
 #include "tests/core/exec/device/random_tree.h"
+#include "tests/support/device_queues.h"
 #include "tests/support/host_device.h"
 
 namespace reverie {
@@ -98,6 +99,9 @@ TEST(Cuda, ARecordingComputesWhatARunDoes) {
   gpu()->synchronize();
   EXPECT_EQ(plan.run(inputs)[0].to_doubles(), first[0].to_doubles());
 }
+
+/// 64 MiB each, so that what does not wait would be too early.
+TEST(Cuda, MarksOrderQueues) { testing::expect_marks_order_queues(*gpu(), 1 << 24); }
 
 TEST(Cuda, NoRoomIsOneLineWithSizes) {
   try {

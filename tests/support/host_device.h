@@ -8,11 +8,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/exec/device/device.h"
 #include "core/exec/device/elements.h"
+#include "tests/support/queue_order.h"
 
 namespace reverie::testing {
 
@@ -224,14 +226,20 @@ inline void run(const Attention& call, Memory memory) {
 
 }  // namespace host_calls
 
-/// A device that is this process: its memory is this machine's, its queue runs when asked to wait. Its clock
-/// counts what it is asked to do, and the host's what that takes to ask for it; its cache holds the blocks of memory
-/// that were used last. It can be short of memory, refuse calls and fail for good.
+/// A device that is this process: its memory is this machine's, its queues run when asked to wait. The clock of a
+/// queue counts what it is asked to do, and the host's what that takes to ask for it; its cache holds the blocks of
+/// memory that were used last. It can be short of memory, refuse calls and fail for good. A block of memory that
+/// queues use in no order (queue_order.h) is a failure of the test.
 class HostDevice : public device::Device {
  public:
   explicit HostDevice(device::Precision precision = device::Precision::kFloat32)
-      : precision_(precision) {}
-  ~HostDevice() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks were not released"; }
+      : precision_(precision) {
+    HostDevice::need_queues(1);
+  }
+  ~HostDevice() override {
+    EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks were not released";
+    for (const std::string& race : races) ADD_FAILURE() << race;
+  }
 
   // What a test sets.
   std::function<bool(const device::Call&)> refuses = [](const device::Call&) { return false; };
@@ -242,6 +250,7 @@ class HostDevice : public device::Device {
   std::function<double(const device::Call&)> time_of = [](const device::Call&) { return 1e-6; };
   double seconds_of_set = 1e-5;
   double latency = 0;  ///< seconds from the host's wish that a kernel or recording be launched to the queue
+  double seconds_of_wait = 0;  ///< from a mark to what waits for it in another queue
 
   // What a test reads.
   int64_t allocated = 0;
@@ -249,6 +258,8 @@ class HostDevice : public device::Device {
   int launches = 0;
   int warm_launches = 0;  ///< that found all their memory in the cache
   std::vector<std::byte> last_upload;
+  int waits = 0;                   ///< for marks of other queues
+  std::vector<std::string> races;  ///< uses of memory in no order
 
   device::DeviceInfo info() override {
     return {.name = "host device", .driver = "1", .library = "loops 1.0", .memory_bytes = memory_limit,
@@ -275,18 +286,20 @@ class HostDevice : public device::Device {
     blocks_.erase(memory);
   }
   void upload(std::byte* to, std::span<const std::byte> from) override {
+    drain();
     last_upload.assign(from.begin(), from.end());
-    submit([to, copy = last_upload] { std::copy(copy.begin(), copy.end(), to); });
+    std::copy(from.begin(), from.end(), to);
   }
   void download(std::span<std::byte> to, const std::byte* from) override {
     synchronize();
     std::copy_n(from, to.size(), to.data());
   }
   void set(std::byte* memory, std::byte value, int64_t bytes) override {
-    submit([this, memory, value, bytes] {
+    submit([this, memory, value, bytes](int queue) {
       std::fill_n(memory, bytes, value);
       is_warm(std::vector{memory});
-      clock_ += seconds_of_set;
+      use(queue, memory, true);
+      time_of_queue(queue) += seconds_of_set;
     });
   }
 
@@ -295,24 +308,58 @@ class HostDevice : public device::Device {
   }
   std::unique_ptr<device::Recording> record(const std::function<void()>& launches) override {
     REVERIE_CHECK(!recording_, "a recording within a recording");
-    auto recorded = std::make_unique<HostRecording>(*this);
-    recording_ = &recorded->work;
-    launches();
+    auto recorded = std::make_unique<HostRecording>(*this, queue_);
+    recording_ = recorded.get();
+    try {
+      launches();
+      REVERIE_CHECK_EQ(queue_, recorded->first);
+      recorded->finish();
+    } catch (...) {  // the queues are to be of use again
+      queue_ = recorded->first;
+      recording_ = nullptr;
+      throw;
+    }
     recording_ = nullptr;
     return recorded;
   }
   void synchronize() override {
     drain();
-    host_clock_ = std::max(host_clock_, clock_);
+    host_clock_ = std::max(host_clock_, *std::max_element(times_.begin(), times_.end()));
     if (launches > works_for) throw DeviceError("host device: failed for good");
     if (std::exchange(bad_index_, false)) throw InputError("Gather: an index is out of range");
   }
   double seconds(const std::function<void()>& launches) override {
     double begin = 0;
-    submit([this, &begin] { begin = clock_; });
+    submit([this, &begin](int queue) { begin = time_of_queue(queue); });
     launches();
     synchronize();
-    return clock_ - begin;
+    return time_of_queue(queue_) - begin;
+  }
+
+  void need_queues(int count) override {
+    REVERIE_CHECK(!recording_, "queues are made while it is recorded");
+    while (static_cast<int>(queues_.size()) < count) queues_.push_back(new_queue());
+  }
+  void use_queue(int queue) override { queue_ = queues_.at(static_cast<size_t>(queue)); }
+  std::unique_ptr<device::Mark> mark() override {
+    auto mark = std::make_unique<HostMark>();
+    submit([this, point = mark->point](int queue) {
+      *point = {queue, order_.now(queue), time_of_queue(queue)};
+    });
+    mark->recording = recording_;
+    if (recording_ != nullptr) mark->recorded = recording_->clock(queue_);
+    return mark;
+  }
+  void wait_for(const device::Mark& which) override {
+    const auto& mark = dynamic_cast<const HostMark&>(which);
+    REVERIE_CHECK(mark.recording == recording_, "a wait for a mark of another recording");
+    if (recording_ != nullptr) recording_->wait(queue_, mark.recorded);
+    submit([this, point = mark.point](int queue) {
+      if (point->queue == queue) return;
+      ++waits;
+      order_.wait(queue, point->clock);
+      time_of_queue(queue) = std::max(time_of_queue(queue), point->time + seconds_of_wait);
+    });
   }
 
  private:
@@ -322,6 +369,8 @@ class HostDevice : public device::Device {
     std::unique_ptr<std::byte[]> memory;
     int64_t bytes = 0;
   };
+  /// To be done in a queue, whose number it is told.
+  using Work = std::function<void(int queue)>;
 
   class HostKernel : public device::Kernel {
    public:
@@ -330,10 +379,11 @@ class HostDevice : public device::Device {
     void launch(std::span<std::byte* const> memory, std::byte* workspace) override {
       device_.wait_to_launch();
       device_.submit([device = &device_, call = call_, workspace,
-                      at = std::vector<std::byte*>(memory.begin(), memory.end())] {
+                      at = std::vector<std::byte*>(memory.begin(), memory.end())](int queue) {
         ++device->launches;
         device->warm_launches += device->is_warm(at);
-        device->clock_ += device->time_of(call);
+        device->time_of_queue(queue) += device->time_of(call);
+        device->use(queue, call, at, workspace);
         if (device->workspace > 0) std::fill_n(workspace, device->workspace, std::byte{0xff});
         std::visit([&](const auto& one) { device->run(one, at); }, call);
       });
@@ -345,34 +395,91 @@ class HostDevice : public device::Device {
   };
 
   struct HostRecording : device::Recording {
-    explicit HostRecording(HostDevice& d) : device(d) {}
+    HostRecording(HostDevice& d, int queue) : device(d), first(queue) { joined[queue] = order.add(); }
+
     void launch() override {
       device.wait_to_launch();
-      for (const auto& one : work) device.submit(one);
+      for (const auto& [queue, one] : work) device.submit(queue == first ? device.queue_ : queue, one);
     }
+    QueueOrder::Clock clock(int queue) { return order.now(own(queue)); }
+    void wait(int queue, const QueueOrder::Clock& mark) {
+      if (!joined.contains(queue)) joined[queue] = order.add();
+      order.wait(joined[queue], mark);
+    }
+    void add(int queue, Work one) {
+      order.begin(own(queue));
+      work.emplace_back(queue, std::move(one));
+    }
+    /// Others than the first are none of the device's from now on.
+    void finish() {
+      std::map<int, int> own_queues;
+      for (const auto& [queue, number] : joined) {
+        REVERIE_CHECK(order.has_joined(own(first), number), "a recording does not wait for a queue");
+        own_queues[queue] = queue == first ? first : device.new_queue();
+      }
+      for (auto& [queue, one] : work) queue = own_queues.at(queue);
+    }
+    int own(int queue) {
+      REVERIE_CHECK(joined.contains(queue), "a queue that has not joined the recording");
+      return joined.at(queue);
+    }
+
     HostDevice& device;
-    std::vector<std::function<void()>> work;
+    int first;
+    std::vector<std::pair<int, Work>> work;  ///< with its queue
+    QueueOrder order;           ///< while it is recorded
+    std::map<int, int> joined;  ///< queues of the device, as `order` numbers them
   };
 
+  struct HostMark : device::Mark {
+    struct Point {
+      int queue = 0;
+      QueueOrder::Clock clock;
+      double time = 0;
+    };
+    std::shared_ptr<Point> point = std::make_shared<Point>();  ///< of the last time that it was met
+    QueueOrder::Clock recorded;
+    const HostRecording* recording = nullptr;
+  };
+
+  int new_queue() {
+    times_.push_back(0);
+    return order_.add();
+  }
+  double& time_of_queue(int queue) { return times_[static_cast<size_t>(queue)]; }
   void drain() {
     REVERIE_CHECK(!recording_, "waits while it is recorded");
-    for (const auto& work : std::exchange(queue_, {})) work();
+    for (const auto& work : std::exchange(submitted_, {})) work();
+    order_.meet();
   }
   void wait_to_launch() {
     if (recording_ == nullptr) host_clock_ += latency;
   }
-  void submit(std::function<void()> work) {
-    if (recording_ != nullptr) return recording_->push_back(std::move(work));
-    queue_.push_back([this, queued_at = host_clock_, work = std::move(work)] {
-      clock_ = std::max(clock_, queued_at);
-      work();
+  void submit(Work work) { submit(queue_, std::move(work)); }
+  void submit(int queue, Work work) {
+    if (recording_ != nullptr) return recording_->add(queue, std::move(work));
+    submitted_.push_back([this, queue, queued_at = host_clock_, work = std::move(work)] {
+      time_of_queue(queue) = std::max(time_of_queue(queue), queued_at);
+      order_.begin(queue);
+      work(queue);
     });
+  }
+  std::byte* block_of(std::byte* memory) const { return std::prev(blocks_.upper_bound(memory))->first; }
+  void use(int queue, std::byte* memory, bool writes) {
+    const std::string wrong = order_.use(queue, block_of(memory), writes);
+    if (!wrong.empty()) races.push_back(wrong);
+  }
+  void use(int queue, const device::Call& call, const std::vector<std::byte*>& at, std::byte* workspace) {
+    const auto* movement = std::get_if<device::Movement>(&call);
+    const size_t reads = at.size() - (movement != nullptr ? static_cast<size_t>(movement->writes) : 1);
+    for (size_t i = 0; i < at.size(); ++i) use(queue, at[i], i >= reads);
+    if (this->workspace > 0) use(queue, workspace, true);
   }
   /// Whether the blocks with this memory are all in the cache, into which they come now.
   bool is_warm(const std::vector<std::byte*>& memory) {
     bool is_warm = true;
     for (std::byte* at : memory) {
-      std::byte* block = std::prev(blocks_.upper_bound(at))->first;
+      std::byte* block = block_of(at);
       is_warm &= std::erase(cached_, block) > 0;
       cached_.push_back(block);
     }
@@ -395,10 +502,14 @@ class HostDevice : public device::Device {
 
   device::Precision precision_;
   std::map<std::byte*, Block> blocks_;
-  std::vector<std::function<void()>> queue_;
-  std::vector<std::function<void()>>* recording_ = nullptr;
+  std::vector<std::function<void()>> submitted_;
+  HostRecording* recording_ = nullptr;
   bool bad_index_ = false;
-  double clock_ = 0, host_clock_ = 0;
+  QueueOrder order_;
+  std::vector<double> times_;  ///< by queue, those within recordings included
+  std::vector<int> queues_;    ///< as `order_` numbers them
+  int queue_ = 0;              ///< that is in use, likewise
+  double host_clock_ = 0;
   std::vector<std::byte*> cached_;  ///< blocks, the last used at the end
 };
 

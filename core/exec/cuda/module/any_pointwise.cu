@@ -19,7 +19,7 @@ KernelPtr prepare_any_pointwise(const ContextPtr& context, const Pointwise& call
     PointwisePointers pointers{};
     for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
     pointers.write = memory.back();
-    any_pointwise<<<blocks_for(*context, work.elements), kThreads, 0, context->stream.get()>>>(
+    any_pointwise<<<blocks_for(*context, work.elements), kThreads, 0, context->stream()>>>(
         work, pointers);
     check(cudaGetLastError(), "launch of Pointwise");
   });

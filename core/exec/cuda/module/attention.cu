@@ -125,7 +125,7 @@ KernelPtr prepare(const ContextPtr& context, const Attention& call) {
     const AttentionMemory at{memory[0], memory[1], memory[2], has_mask ? memory[3] : nullptr,
                              memory.back()};
     launch.kernel<<<static_cast<unsigned>(launch.blocks), kAttentionThreads,
-                    static_cast<size_t>(launch.bytes), context->stream.get()>>>(work, at);
+                    static_cast<size_t>(launch.bytes), context->stream()>>>(work, at);
     check(cudaGetLastError(), "launch of Attention");
   });
 }

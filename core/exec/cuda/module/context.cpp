@@ -36,17 +36,28 @@ Context::Context(const CudaOptions& options)
         "cudaDeviceGetAttribute");
   check(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal),
         "cudaDeviceGetAttribute");
-  stream = make_handle<Stream>("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags,
-                               cudaStreamNonBlocking);
+  need_queues(1);
   cudnn = make_handle<Cudnn>("cudnnCreate", cudnnCreate);
-  check(cudnnSetStream(cudnn.get(), stream.get()), "cudnnSetStream");
+  use_queue(0);
   cublas = make_handle<CublasLt>("cublasLtCreate", cublasLtCreate);
   index_error.reset(static_cast<IndexError*>(allocate_memory(sizeof(IndexError))));
   void* copy = nullptr;
   check(cudaMallocHost(&copy, sizeof(IndexError)), "cudaMallocHost");
   index_error_copy.reset(static_cast<IndexError*>(copy));
-  check(cudaMemsetAsync(index_error.get(), 0, sizeof(IndexError), stream.get()), "cudaMemsetAsync");
-  check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+  check(cudaMemsetAsync(index_error.get(), 0, sizeof(IndexError), stream()), "cudaMemsetAsync");
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+}
+
+void Context::need_queues(size_t count) const {
+  while (streams.size() < count)
+    streams.push_back(make_handle<Stream>("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags,
+                                          cudaStreamNonBlocking));
+}
+
+void Context::use_queue(size_t number) const {
+  REVERIE_CHECK(number < streams.size(), "a queue that is not there");
+  queue = number;
+  check(cudnnSetStream(cudnn.get(), stream()), "cudnnSetStream");
 }
 
 void Context::use() const { check(cudaSetDevice(ordinal), "cudaSetDevice"); }
@@ -54,12 +65,12 @@ void Context::use() const { check(cudaSetDevice(ordinal), "cudaSetDevice"); }
 void Context::check_indices() const {
   if (!gathers) return;
   check(cudaMemcpyAsync(index_error_copy.get(), index_error.get(), sizeof(IndexError),
-                        cudaMemcpyDeviceToHost, stream.get()),
+                        cudaMemcpyDeviceToHost, stream()),
         "cudaMemcpyAsync");
-  check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   const IndexError error = *index_error_copy;
   if (error.found == 0) return;
-  check(cudaMemsetAsync(index_error.get(), 0, sizeof(IndexError), stream.get()), "cudaMemsetAsync");
+  check(cudaMemsetAsync(index_error.get(), 0, sizeof(IndexError), stream()), "cudaMemsetAsync");
   throw InputError("Gather: an index is out of range: {} where there are {}", error.index,
                    error.extent);
 }

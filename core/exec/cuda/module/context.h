@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "core/exec/cuda/cuda_device.h"
 #include "core/exec/cuda/module/check.h"
@@ -20,14 +21,20 @@ struct Context {
 
   /// Makes the GPU that of the calling thread.
   void use() const;
-  /// InputError when a Gather met an index out of range. The queue must be empty.
+  /// InputError when a Gather met an index out of range. The queues must be empty.
   void check_indices() const;
+  /// That of the queue in use.
+  cudaStream_t stream() const { return streams[queue].get(); }
+  /// As Device.
+  void need_queues(size_t count) const;
+  void use_queue(size_t number) const;
 
   int ordinal;
   Precision precision;
   int multiprocessors = 0;
   int shared_bytes = 0;  ///< that a block can have
-  Stream stream;
+  mutable std::vector<Stream> streams;  ///< by queue
+  mutable size_t queue = 0;             ///< that is in use
   Cudnn cudnn;
   CublasLt cublas;
   Handle<IndexError*, cudaFree> index_error;           ///< on the GPU

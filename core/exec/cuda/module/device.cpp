@@ -14,12 +14,26 @@ class GraphRecording final : public Recording {
   GraphRecording(ContextPtr context, GraphExec graph)
       : context_(std::move(context)), graph_(std::move(graph)) {}
   void launch() override {
-    check(cudaGraphLaunch(graph_.get(), context_->stream.get()), "cudaGraphLaunch");
+    check(cudaGraphLaunch(graph_.get(), context_->stream()), "cudaGraphLaunch");
   }
 
  private:
   ContextPtr context_;
   GraphExec graph_;
+};
+
+class EventMark final : public Mark {
+ public:
+  /// Behind all that is in the stream.
+  explicit EventMark(cudaStream_t stream)
+      : event_(make_handle<Event>("cudaEventCreate", cudaEventCreateWithFlags,
+                                  cudaEventDisableTiming)) {
+    check(cudaEventRecord(event_.get(), stream), "cudaEventRecord");
+  }
+  cudaEvent_t event() const { return event_.get(); }
+
+ private:
+  Event event_;
 };
 
 /// Of the kernel's module: "580.65.06"; empty where that cannot be read.
@@ -72,7 +86,7 @@ class CudaDevice final : public Device {
 
   /// What failed before is not told here, but by what comes next.
   void release(std::byte* memory) override {
-    cudaStreamSynchronize(stream());
+    for (const Stream& stream : context_->streams) cudaStreamSynchronize(stream.get());
     cudaFree(memory);
   }
 
@@ -106,7 +120,7 @@ class CudaDevice final : public Device {
   }
 
   void synchronize() override {
-    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+    wait_for_queues();
     context_->check_indices();
   }
 
@@ -120,22 +134,42 @@ class CudaDevice final : public Device {
     return static_cast<double>(milliseconds) / 1000;
   }
 
+  void need_queues(int count) override {
+    context_->use();
+    context_->need_queues(static_cast<size_t>(count));
+  }
+  void use_queue(int queue) override { context_->use_queue(static_cast<size_t>(queue)); }
+  std::unique_ptr<Mark> mark() override { return std::make_unique<EventMark>(stream()); }
+  void wait_for(const Mark& mark) override {
+    check(cudaStreamWaitEvent(stream(), dynamic_cast<const EventMark&>(mark).event(), 0),
+          "cudaStreamWaitEvent");
+  }
+
  private:
-  cudaStream_t stream() const { return context_->stream.get(); }
+  cudaStream_t stream() const { return context_->stream(); }
+
+  void wait_for_queues() const {
+    for (const Stream& stream : context_->streams)
+      check(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+  }
 
   void copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return;
+    wait_for_queues();
     check(cudaMemcpyAsync(to, from, bytes, kind, stream()), "cudaMemcpyAsync");
     synchronize();
   }
 
   Graph capture(const std::function<void()>& launches) {
+    const size_t first = context_->queue;
     check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
     try {
       launches();
-    } catch (...) {  // the stream is to be of use again
+      REVERIE_CHECK_EQ(context_->queue, first);
+    } catch (...) {  // the streams are to be of use again
+      context_->use_queue(first);
       cudaStreamEndCapture(stream(), &graph);
       cudaGetLastError();
       Graph dropped(graph);

@@ -218,10 +218,10 @@ KernelPtr prepare(const ContextPtr& context, const Elementwise& call) {
     for (int i = 0; i < work.operands; ++i) pointers.reads[i] = memory[static_cast<size_t>(i)];
     pointers.write = memory.back();
     if (kernel != nullptr && are_aligned(units, pointers, work.operands, bytes)) {
-      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream.get()>>>(
+      kernel<<<blocks_for(*context, units.units), kThreads, 0, context->stream()>>>(
           units, pointers);
     } else {
-      any_elements<<<blocks_for(*context, work.elements), kThreads, 0, context->stream.get()>>>(
+      any_elements<<<blocks_for(*context, work.elements), kThreads, 0, context->stream()>>>(
           work, pointers);
     }
     check(cudaGetLastError(), "launch of Elementwise");

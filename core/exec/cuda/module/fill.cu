@@ -40,10 +40,10 @@ KernelPtr fill_with(const ContextPtr& context, const Fill& call) {
     const bool is_aligned = reinterpret_cast<uintptr_t>(write) % sizeof(many) == 0;
     if (is_aligned && bytes % int64_t{sizeof(many)} == 0) {
       const int64_t units = bytes / int64_t{sizeof(many)};
-      fill_units<<<blocks_for(*context, units), kThreads, 0, context->stream.get()>>>(
+      fill_units<<<blocks_for(*context, units), kThreads, 0, context->stream()>>>(
           reinterpret_cast<uint4*>(write), many, units);
     } else {
-      fill_units<<<blocks_for(*context, elements), kThreads, 0, context->stream.get()>>>(
+      fill_units<<<blocks_for(*context, elements), kThreads, 0, context->stream()>>>(
           reinterpret_cast<Element*>(write), bits, elements);
     }
     check(cudaGetLastError(), "launch of Fill");

@@ -213,7 +213,7 @@ class MovementKernel final : public Kernel {
 
   void launch_group(const Pieces& group, int count, int64_t most, int64_t bytes) const {
     const dim3 grid(blocks_for(*context_, most), static_cast<unsigned>(count));
-    const cudaStream_t stream = context_->stream.get();
+    const cudaStream_t stream = context_->stream();
     switch (bytes) {
       case 1: move_pieces<uint8_t><<<grid, kThreads, 0, stream>>>(group); break;
       case 2: move_pieces<uint16_t><<<grid, kThreads, 0, stream>>>(group); break;
@@ -236,7 +236,7 @@ class MovementKernel final : public Kernel {
   template <typename Element>
   void launch_tiles(const Transposition& piece, Memory memory) const {
     transpose<<<blocks_for(*context_, piece.work.tiles, 1), dim3(kTile, kTileRows), 0,
-                context_->stream.get()>>>(
+                context_->stream()>>>(
         piece.work, reinterpret_cast<const Element*>(memory[static_cast<size_t>(piece.read)]),
         reinterpret_cast<Element*>(memory[static_cast<size_t>(reads_ + piece.write)]));
     check(cudaGetLastError(), "launch of Movement");

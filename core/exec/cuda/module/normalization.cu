@@ -97,7 +97,7 @@ KernelPtr prepare(const ContextPtr& context, const LayerNormalization& call) {
     at.target = take(true);
     at.sum = take(call.writes_sum);
     normalize_rows<<<blocks_for(*context, work.rows, 1), threads_for(work.width), 0,
-                     context->stream.get()>>>(work, at);
+                     context->stream()>>>(work, at);
     check(cudaGetLastError(), "launch of LayerNormalization");
   });
 }
@@ -105,7 +105,7 @@ KernelPtr prepare(const ContextPtr& context, const LayerNormalization& call) {
 KernelPtr prepare_any_softmax(const ContextPtr& context, const Softmax& call) {
   return make_kernel([=](Memory memory, std::byte*) {
     softmax_rows<<<blocks_for(*context, call.outer * call.inner, 1), threads_for(call.extent), 0,
-                   context->stream.get()>>>(call, memory[0], memory[1]);
+                   context->stream()>>>(call, memory[0], memory[1]);
     check(cudaGetLastError(), "launch of Softmax");
   });
 }

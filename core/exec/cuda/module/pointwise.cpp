@@ -71,7 +71,7 @@ KernelPtr prepare(const ContextPtr& context, const Pointwise& call) {
     }
     if (kernel == nullptr || !is_aligned) return any->launch(memory, space);
     check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(kThreads),
-                           arguments, 0, context->stream.get()),
+                           arguments, 0, context->stream()),
           "launch of Pointwise");
   });
 }

@@ -140,7 +140,7 @@ class ProductKernel final : public Kernel {
     check(cublasLtMatmul(context_->cublas.get(), problem_.description.get(), &alpha_, memory[1],
                          problem_.b.get(), memory[0], problem_.a.get(), &beta, residual,
                          problem_.result.get(), result, problem_.result.get(), &chosen_.algo,
-                         workspace, chosen_.workspaceSize, context_->stream.get()),
+                         workspace, chosen_.workspaceSize, context_->stream()),
           "cublasLtMatmul");
   }
 

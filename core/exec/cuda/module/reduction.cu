@@ -68,10 +68,10 @@ KernelPtr prepare(const ContextPtr& context, const Reduction& call) {
     if (wants_columns(work)) {
       const dim3 shape = shape_of_columns(work.count);
       const unsigned blocks = blocks_for(*context, work.results, shape.x);
-      reduce_by_columns<<<blocks, shape, 0, context->stream.get()>>>(work, memory[0], memory[1]);
+      reduce_by_columns<<<blocks, shape, 0, context->stream()>>>(work, memory[0], memory[1]);
     } else {
       reduce_by_blocks<<<blocks_for(*context, work.results, 1), threads_of_block(work.count), 0,
-                         context->stream.get()>>>(work, memory[0], memory[1]);
+                         context->stream()>>>(work, memory[0], memory[1]);
     }
     check(cudaGetLastError(), "launch of Reduction");
   });
