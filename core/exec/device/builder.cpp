@@ -52,9 +52,11 @@ void Builder::build() {
 void Builder::lower(NodeId node) {
   const size_t steps_before = steps.size();
   const Lowering lowering = find_lowering(graph_.op(node));
-  if (lowering != nullptr && lowering(*this, node)) return;
-  steps.resize(steps_before);
-  fall_back(node);
+  if (lowering == nullptr || !lowering(*this, node)) {
+    steps.resize(steps_before);
+    fall_back(node);
+  }
+  for (size_t i = steps_before; i < steps.size(); ++i) steps[i].node = node;
 }
 
 void Builder::fall_back(NodeId node) {

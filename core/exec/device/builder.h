@@ -36,6 +36,7 @@ struct Step {
   HostNode host;
   std::vector<BufferId> memory;    ///< reads, then writes
   BufferId workspace = -1;
+  NodeId node = {};                ///< that it belongs to
 };
 
 /// Collects the steps that compute a graph: a value is dense and row-major in its buffer, float32 in the

@@ -5,6 +5,7 @@
 #include "core/exec/device/builder.h"
 #include "core/exec/device/device_executor.h"
 #include "core/exec/device/device_memory.h"
+#include "core/exec/device/device_tensors.h"
 #include "core/exec/device/fuse.h"
 #include "core/exec/draw.h"
 #include "core/exec/graph_interface.h"
@@ -20,23 +21,11 @@ using device::DeviceMemory;
 using device::HostNode;
 using device::Step;
 
-namespace {
-
-/// float32 in the type that the device stores it in.
-TensorType stored(TensorType type, const Device& device) {
-  if (type.dtype == DType::kFloat32) type.dtype = storage_of(device.precision());
-  return type;
-}
-
-}  // namespace
-
 struct DevicePlan::Impl {
   Impl(Device& device, const Graph& graph, const WeightSource& weights, bool poison);
 
   void place(const Builder& builder);
   std::vector<Lifetime> lifetimes(const Builder& builder, std::vector<BufferId>& blocks) const;
-  Tensor downloaded(const TensorType& type, std::byte* from) const;
-  void upload(const Tensor& tensor, std::byte* to) const;
   void run_on_host(const Step& step) const;
   std::vector<std::byte*> memory_of(const Step& step) const;
   std::byte* memory_of(BufferId buffer) const { return memory[static_cast<size_t>(buffer)]; }
@@ -122,25 +111,15 @@ void DevicePlan::Impl::place(const Builder& builder) {
     memory[static_cast<size_t>(ids[i])] = arena + layout.offsets[i];
 }
 
-Tensor DevicePlan::Impl::downloaded(const TensorType& type, std::byte* from) const {
-  Tensor tensor(stored(type, device));
-  device.download(tensor.bytes(), from);
-  return tensor.cast(type.dtype);
-}
-
-void DevicePlan::Impl::upload(const Tensor& tensor, std::byte* to) const {
-  device.upload(to, tensor.cast(stored(tensor.type(), device).dtype).bytes());
-}
-
 void DevicePlan::Impl::run_on_host(const Step& step) const {
   const std::vector<std::byte*> at = memory_of(step);
   std::vector<Tensor> inputs_of_node;
   size_t next = 0;
   for (const TensorType& type : step.host.inputs)
-    inputs_of_node.push_back(type.known() ? downloaded(type, at[next++]) : Tensor());
+    inputs_of_node.push_back(type.known() ? downloaded(device, type, at[next++]) : Tensor());
   for (const Tensor& result :
        evaluate_node(*step.host.op, *step.host.attributes, inputs_of_node))
-    upload(result, at[next++]);
+    upload(device, result, at[next++]);
 }
 
 std::vector<std::byte*> DevicePlan::Impl::memory_of(const Step& step) const {
@@ -170,12 +149,13 @@ std::vector<Tensor> DevicePlan::run(std::span<const Tensor> tensors) {
   plan.interface.check(tensors);
   if (plan.poison) plan.device.set(plan.arena, std::byte{0xff}, plan.arena_bytes);  // NaN
   for (size_t i = 0; i < tensors.size(); ++i)
-    plan.upload(tensors[i], plan.memory_of(plan.inputs[i]));
+    device::upload(plan.device, tensors[i], plan.memory_of(plan.inputs[i]));
   plan.launch();
   plan.device.synchronize();
   std::vector<Tensor> results;
   for (size_t i = 0; i < plan.outputs.size(); ++i)
-    results.push_back(plan.downloaded(plan.interface.output_types[i], plan.memory_of(plan.outputs[i])));
+    results.push_back(device::downloaded(plan.device, plan.interface.output_types[i],
+                                         plan.memory_of(plan.outputs[i])));
   return results;
 }
 
@@ -189,7 +169,7 @@ void DevicePlan::draw_inputs(Rng& rng) {
     } else if (!is_floating(type.dtype)) {
       tensor = draw(type, {.index_limit = impl_->index_limits[i]}, rng.fork(i));
     }
-    impl_->upload(tensor, impl_->memory_of(impl_->inputs[i]));
+    device::upload(impl_->device, tensor, impl_->memory_of(impl_->inputs[i]));
   }
 }
 
