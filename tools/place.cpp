@@ -10,9 +10,8 @@
 
 #include "core/base/files.h"
 #include "core/base/words.h"
-#include "env/placement/cores/core_topology.h"
-#include "env/placement/cores/on_cores.h"
-#include "env/placement/cores/reality_report.h"
+#include "env/placement/machine/on_devices.h"
+#include "env/placement/machine/reality_report.h"
 #include "env/placement/graph/placement_input.h"
 #include "env/placement/report/place_report.h"
 #include "tools/command.h"
@@ -157,27 +156,28 @@ void tell(const Options& options, const CostGraph& graph, const Topology& topolo
   if (options.json) fmt::print("{}\n", summary(options, topology, result, check).dump());
 }
 
-std::optional<Cores> cores_of(const Options& options) {
-  if (names_cores(options.devices)) return open_cores(options.devices);
+/// Devices of this machine; nothing where others are named.
+std::shared_ptr<OwnDevices> own_devices(const Options& options) {
+  if (names_own_devices(options.devices)) return open_own_devices(options.devices);
   if (options.checked > 0 || options.measure)
     throw InputError(
         "--check and --measure run placements on this machine: they need "
         "--devices cores:N");
-  return std::nullopt;
+  return nullptr;
 }
 
-PlaceOptions place_options(const Options& options, const std::optional<OnCores>& on_cores) {
+PlaceOptions place_options(const Options& options, const std::optional<OnDevices>& on_own) {
   PlaceOptions all{.budget = budget_of(options),
                    .seed = options.seed,
                    .objective = objective_of(options),
                    .fuse = options.fuse};
-  if (options.measure) all.measure = measure_schedules(*on_cores);
+  if (options.measure) all.measure = measure_schedules(*on_own);
   return all;
 }
 
 /// Those of --devices, or that the graph's file names.
-Topology topology_of(const Options& options, const std::optional<Cores>& cores) {
-  if (cores) return cores->topology;
+Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& own) {
+  if (own) return own->topology();
   if (!options.devices.empty()) return read_topology(options.devices);
   if (options.graph.ends_with(".json") || options.graph == "/dev/stdin")
     if (const std::optional<Topology> named = topology_in_graph(options.graph)) return *named;
@@ -187,22 +187,22 @@ Topology topology_of(const Options& options, const std::optional<Cores>& cores) 
 
 void run(const Options& options) {
   if (!options.graph_out.empty()) check_writable(options.graph_out);
-  const std::optional<Cores> cores = cores_of(options);
-  const Topology topology = topology_of(options, cores);
-  std::optional<OnCores> on_cores;
-  if (cores) on_cores = read_on_cores(options.graph, *cores, options.input);
+  const std::shared_ptr<OwnDevices> own = own_devices(options);
+  const Topology topology = topology_of(options, own);
+  std::optional<OnDevices> on_own;
+  if (own) on_own = read_on_devices(options.graph, own, options.input);
   const PlacementInput read =
-      on_cores ? on_cores->input : read_placement_input(options.graph, topology, options.input);
+      on_own ? on_own->input : read_placement_input(options.graph, topology, options.input);
   for (const std::string& warning : read.warnings) fmt::print(stderr, "{}\n", warning);
   const std::vector<PlaceMethod> methods = methods_of(options, read.graph);
   if (!options.graph_out.empty()) write_cost_graph(read.graph, options.graph_out);
-  PlaceResult result = place(read.graph, topology, methods, place_options(options, on_cores));
+  PlaceResult result = place(read.graph, topology, methods, place_options(options, on_own));
   result.folded = read.folded;
   if (result.fused && !options.quiet)
     fmt::print("{}, {} after fusion\n", counted(read.graph.size(), "operator"), result.fused->graph.size());
   std::optional<RealityCheck> check;
   if (options.checked > 0)
-    check = check_reality(*on_cores->model, read.graph, topology, options.checked, options.seed);
+    check = check_reality(*on_own->model, read.graph, topology, options.checked, options.seed);
   tell(options, result.placed(read.graph), topology, result, check);
   if (const std::string why = why_infeasible(result); !why.empty()) throw NoAnswer(why);
 }
@@ -222,8 +222,8 @@ void register_place(CLI::App& app) {
       ->required());
   command
       ->add_option("--devices", options->devices,
-                   fmt::format("A YAML file, or {}, or cores:N of this machine; without it those in the graph's file",
-                               fmt::join(known_topologies(), ", ")));
+                   fmt::format("A YAML file, or {}, or {}; without it those in the graph's file",
+                               fmt::join(known_topologies(), ", "), kOwnDevices));
   command->add_option("-o,--out", options->out,
                       "A folder for the placement, charts, a trace and a report");
   command->add_option("--graph-out", options->graph_out,

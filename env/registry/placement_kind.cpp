@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "env/placement/cores/core_topology.h"
-#include "env/placement/cores/on_cores.h"
+#include "env/placement/machine/on_devices.h"
 #include "env/placement/simulator/grouping.h"
 #include "env/registry/placement_evaluation.h"
 
@@ -26,21 +25,21 @@ Starts read_starts(const EnvironmentConfig& config) {
   if (config.inputs.empty()) throw InputError("no graph: name at least one; {}", kPlacementInputs);
   const PlacementConfig& how = config.placement;
   Starts all;
-  std::optional<Cores> cores;
-  if (names_cores(how.devices)) cores = open_cores(how.devices);
-  all.topology = cores ? cores->topology : read_topology(how.devices);
+  std::shared_ptr<OwnDevices> own;
+  if (names_own_devices(how.devices)) own = open_own_devices(how.devices);
+  all.topology = own ? own->topology() : read_topology(how.devices);
   std::vector<std::string> names;
   for (const std::string& input : config.inputs) {
-    std::optional<OnCores> on_cores;
-    if (cores) on_cores = read_on_cores(input, *cores, how.input);
-    PlacementInput read = on_cores ? std::move(on_cores->input)
-                                   : read_placement_input(input, all.topology, how.input);
+    std::optional<OnDevices> on_own;
+    if (own) on_own = read_on_devices(input, own, how.input);
+    PlacementInput read = on_own ? std::move(on_own->input)
+                                 : read_placement_input(input, all.topology, how.input);
     for (const std::string& warning : read.warnings)
       all.warnings.push_back(fmt::format("{}: {}", input, warning));
     names.push_back(graph_name(input, names));
-    const CostGraph& by = on_cores ? on_cores->model->graph() : read.graph;
+    const CostGraph& by = on_own ? on_own->model->graph() : read.graph;
     all.starts.push_back({names.back(), grouped_by(by, read.graph, how.max_groups),
-                          on_cores ? measure_schedules(*on_cores) : MeasureSchedule()});
+                          on_own ? measure_schedules(*on_own) : MeasureSchedule()});
     all.whole.push_back(std::move(read.graph));
   }
   return all;
@@ -58,8 +57,8 @@ class PlacementKind : public EnvironmentKind {
   std::string_view inputs() const override { return kPlacementInputs; }
   std::vector<CommandOption> options() const override {
     return {{"--devices", "env.placement.devices", "NAME|FILE",
-             fmt::format("Devices and links: a YAML file, or {}, or cores:N of this machine",
-                         fmt::join(known_topologies(), ", "))}};
+             fmt::format("Devices and links: a YAML file, or {}, or {}",
+                         fmt::join(known_topologies(), ", "), kOwnDevices)}};
   }
 
   MadeEnvironment make(const EnvironmentConfig& config) const override {
@@ -80,7 +79,7 @@ class PlacementKind : public EnvironmentKind {
   }
 
   std::string measured_on(const EnvironmentConfig& config, const std::string&) const override {
-    return names_cores(config.placement.devices) ? config.placement.devices : "";
+    return names_own_devices(config.placement.devices) ? config.placement.devices : "";
   }
 };
 

@@ -43,7 +43,7 @@ const std::map<std::string, std::vector<std::string>> kAllowed = {
     {"env/placement/search", {"core", "env/placement/graph", "env/placement/simulator"}},
     {"env/placement/report",
      {"core", "env/placement/graph", "env/placement/simulator", "env/placement/search"}},
-    {"env/placement/cores",
+    {"env/placement/machine",
      {"core", "env/placement/graph", "env/placement/simulator", "env/placement/search",
       "env/placement/report"}},
     {"env/placement/learn", {"core", "env/placement"}},

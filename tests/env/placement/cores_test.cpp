@@ -7,68 +7,32 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/random.h"
 #include "core/exec/cpu/cpu_executor.h"
 #include "core/models/models.h"
-#include "env/placement/cores/core_topology.h"
-#include "env/placement/cores/model_on_cores.h"
-#include "env/placement/cores/on_cores.h"
-#include "env/placement/cores/reality_check.h"
-#include "env/placement/cores/reality_report.h"
+#include "env/placement/machine/core_topology.h"
+#include "env/placement/machine/model_on_cores.h"
+#include "env/placement/machine/on_devices.h"
+#include "env/placement/machine/reality_check.h"
+#include "env/placement/machine/reality_report.h"
 #include "env/placement/graph/model_graph.h"
 #include "tests/env/placement/expect_refused.h"
+#include "tests/env/placement/on_devices.h"
 
 namespace reverie {
 namespace {
 
 using ::testing::ElementsAre;
 using testing::expect_refused;
+using testing::odd_model;
 
 int two_or_one() { return std::min(usable_cores(), 2); }
-
-/// Largest difference as a share of the largest number.
-double difference(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.type(), b.type());
-  const std::vector<double> x = a.to_doubles(), y = b.to_doubles();
-  double most = 0, largest = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    most = std::max(most, std::abs(x[i] - y[i]));
-    largest = std::max(largest, std::abs(y[i]));
-  }
-  EXPECT_GT(largest, 0);
-  EXPECT_TRUE(std::isfinite(most));
-  return most / largest;
-}
-
-std::vector<std::vector<int>> random_order(const CostGraph& graph, int cores, Rng& rng) {
-  std::vector<std::vector<int>> order(static_cast<size_t>(cores));
-  std::vector<size_t> of_group(static_cast<size_t>(graph.size()));
-  for (const int node : graph.order()) {
-    const int group = graph.nodes()[static_cast<size_t>(node)].group;
-    size_t core = rng.below(static_cast<uint64_t>(cores));
-    if (group >= 0) {
-      if (of_group[static_cast<size_t>(group)] == 0)
-        of_group[static_cast<size_t>(group)] = core + 1;
-      core = of_group[static_cast<size_t>(group)] - 1;
-    }
-    order[core].push_back(node);
-  }
-  return order;
-}
 
 void expect_outputs_of_executor(const Graph& model) {
   CoreThreads threads(two_or_one());
   const std::vector<Tensor> inputs = drawn_inputs(model, 3);
   ModelOnCores on_cores(model, "m", inputs, threads);
   const std::vector<Tensor> expected = CpuExecutor({.threads = 1}).run(model, inputs);
-  Rng rng(7);
-  for (int placement = 0; placement < 4; ++placement) {
-    on_cores.run(random_order(on_cores.graph(), threads.size(), rng));
-    const std::vector<Tensor> outputs = on_cores.outputs();
-    ASSERT_EQ(outputs.size(), expected.size());
-    for (size_t i = 0; i < outputs.size(); ++i)
-      EXPECT_LT(difference(outputs[i], expected[i]), 1e-4);
-  }
+  testing::expect_outputs(on_cores, threads.size(), expected);
 }
 
 TEST(ModelOnCores, OutputsAreThoseOfTheExecutorWhateverThePlacement) {
@@ -77,33 +41,6 @@ TEST(ModelOnCores, OutputsAreThoseOfTheExecutorWhateverThePlacement) {
 }
 
 TensorType floats(const Shape& shape) { return {DType::kFloat32, shape}; }
-
-ValueId numbers(Graph& graph, const Shape& shape) {
-  Tensor tensor(floats(shape));
-  float next = 0.5;
-  for (float& value : tensor.data<float>()) value = next = -0.9f * next;
-  return graph.add_constant(Weight::dense(tensor));
-}
-
-/// A node with two outputs, a constant that is computed, views between nodes and as an output, an
-/// input that is an output, and one that nobody reads.
-Graph odd_model() {
-  Graph graph;
-  const ValueId x = graph.add_input("x", floats({4, 6}));
-  graph.add_input("unused", floats({2}));
-  const ValueId y = graph.add_input("y", floats({3}));
-  const NodeId split =
-      graph.add_node(op_named("Split"), std::vector{x},
-                     Attributes{{"axis", int64_t{0}}, {"split", std::vector<int64_t>{1, 3}}});
-  const ValueId view = graph.add("Reshape", {graph.output(split, 1)}, {{"shape", Shape{6, 3}}});
-  const ValueId folded = graph.add("Neg", {numbers(graph, {3})});
-  const ValueId sum = graph.add("Add", {graph.add("Mul", {view, y}), folded});
-  graph.add_output("flat", graph.add("Reshape", {sum}, {{"shape", Shape{18}}}));
-  graph.add_output("first", graph.output(split, 0));
-  graph.add_output("square", graph.add("Mul", {view, view}));
-  graph.add_output("same", y);
-  return graph;
-}
 
 TEST(ModelOnCores, RunsViewsConstantsAndSeveralOutputs) { expect_outputs_of_executor(odd_model()); }
 
@@ -126,7 +63,7 @@ TEST(ModelOnCores, GraphIsThatOfOtherDevices) {
 TEST(ModelOnCores, OperatorsTakeTimeAndInputsNone) {
   const Graph model = odd_model();
   CoreThreads threads(two_or_one());
-  const ModelOnCores on_cores(model, "odd", drawn_inputs(model, 1), threads);
+  ModelOnCores on_cores(model, "odd", drawn_inputs(model, 1), threads);
   for (const auto others : {ModelOnCores::Others::kIdle, ModelOnCores::Others::kBusy}) {
     const std::vector<Picoseconds> times = on_cores.node_times(3, others);
     ASSERT_EQ(times.size(), on_cores.graph().nodes().size());
@@ -178,13 +115,13 @@ TEST(CoreThreads, CallersTakeTurns) {
 }
 
 TEST(CoreTopology, NamesAreCheckedAgainstThisMachine) {
-  EXPECT_TRUE(names_cores("cores:2"));
-  EXPECT_FALSE(names_cores("8xh100"));
-  EXPECT_EQ(cores_named("cores:1"), 1);
+  EXPECT_TRUE(names_own_devices("cores:2"));
+  EXPECT_FALSE(names_own_devices("8xh100"));
+  EXPECT_EQ(open_own_devices("cores:1")->topology().name, "cores:1");
   for (const std::string name : {"cores:0", "cores:", "cores:two", "cores:1x", "cores:-1"})
-    expect_refused([&] { cores_named(name); }, name.c_str());
+    expect_refused([&] { open_own_devices(name); }, name.c_str());
   const std::string many = "cores:" + std::to_string(usable_cores() + 1);
-  expect_refused([&] { cores_named(many); }, many.c_str());
+  expect_refused([&] { open_own_devices(many); }, many.c_str());
   expect_refused([&] { CoreThreads(usable_cores() + 1); },
                  std::to_string(usable_cores() + 1).c_str());
 }
@@ -202,14 +139,13 @@ TEST(CoreTopology, LinksAreMeasured) {
       }
 }
 
-TEST(OnCores, OnlyForwardPassesOfModelsAreTaken) {
-  expect_refused([] { read_on_cores("generate:layers:200:1", open_cores("cores:1"), {}); },
-                 "generate");
-  expect_refused([] { read_on_cores("graph.json", open_cores("cores:1"), {}); },
-                 "graph.json: is no ONNX model");
+TEST(OnDevices, OnlyForwardPassesOfModelsAreTaken) {
+  const auto core = open_own_devices("cores:1");
+  expect_refused([&] { read_on_devices("generate:layers:200:1", core, {}); }, "generate");
+  expect_refused([&] { read_on_devices("graph.json", core, {}); }, "graph.json: is no ONNX model");
   PlacementInputConfig training;
   training.training = true;
-  expect_refused([&] { read_on_cores("m.onnx", open_cores("cores:1"), training); },
+  expect_refused([&] { read_on_devices("m.onnx", core, training); },
                  "m.onnx: a training step");
 }
 
@@ -219,7 +155,7 @@ CostGraph small_graph() {
       core_program(build_model("squeezenet1_1", {.image = 64, .layers = 3}), "small").graph;
   std::vector<Picoseconds> costs;
   for (int node = 0; node < bare.size(); ++node) costs.push_back({(node % 7) * kMicrosecond});
-  return with_core_costs(bare, std::move(costs));
+  return with_costs(bare, "core", std::move(costs));
 }
 
 TEST(VariedPlacements, AreDistinctAndFollowTheSeed) {
@@ -227,11 +163,11 @@ TEST(VariedPlacements, AreDistinctAndFollowTheSeed) {
   const Topology topology = ideal_devices(2, "core");
   Simulator simulator(graph, topology);
   const auto orders = [&](uint64_t seed) {
-    std::vector<std::vector<std::vector<int>>> all;
+    std::vector<OrderByDevice> all;
     for (const DrawnPlacement& one : varied_placements(simulator, 50, seed)) {
       Timeline timeline;
       simulator.run(one.placement, Dispatch::kInOrder, &timeline);
-      all.push_back(order_by_core(timeline, 2));
+      all.push_back(order_by_device(timeline, 2));
     }
     return all;
   };
@@ -248,7 +184,7 @@ TEST(RealityCheck, EveryPlacementIsSimulatedAndRun) {
   CoreThreads threads(2);
   ModelOnCores on_cores(model, "m", drawn_inputs(model, 1), threads);
   const CostGraph graph =
-      with_core_costs(on_cores.graph(), on_cores.node_times(3, ModelOnCores::Others::kBusy));
+      with_costs(on_cores.graph(), "core", on_cores.node_times(3, ModelOnCores::Others::kBusy));
   const Topology topology = measured_core_topology(threads);
   const RealityCheck check = check_reality(on_cores, graph, topology, 4, 1);
   ASSERT_EQ(check.placements.size(), 4u);
@@ -272,7 +208,7 @@ TEST(RealityCheck, OneCoreIsRefused) {
   ModelOnCores on_cores(model, "odd", drawn_inputs(model, 1), threads);
   expect_refused(
       [&] { check_reality(on_cores, on_cores.graph(), measured_core_topology(threads), 5, 1); },
-      "one core");
+      "one device");
 }
 
 }  // namespace

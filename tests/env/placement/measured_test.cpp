@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/models/models.h"
-#include "env/placement/cores/on_cores.h"
-#include "env/placement/cores/undisturbed.h"
+#include "env/placement/machine/model_on_cores.h"
+#include "env/placement/machine/undisturbed.h"
 #include "env/placement/search/place.h"
 #include "tests/env/placement/expect_refused.h"
 #include "tests/env/placement/placements.h"

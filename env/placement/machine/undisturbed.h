@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "env/placement/cores/model_on_cores.h"
+#include "env/placement/machine/model_on_devices.h"
 
 namespace reverie {
 
@@ -16,6 +16,6 @@ bool is_undisturbed(const RunTime& run);
 Picoseconds undisturbed_makespan(const std::vector<RunTime>& runs);
 
 /// Runs a schedule until three runs were undisturbed, at most nine times: `undisturbed_makespan`.
-Picoseconds measured_makespan(ModelOnCores& model, const std::vector<std::vector<int>>& order);
+Picoseconds measured_makespan(ModelOnDevices& model, const OrderByDevice& order);
 
 }  // namespace reverie

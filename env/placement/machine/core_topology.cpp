@@ -1,9 +1,8 @@
-#include "env/placement/cores/core_topology.h"
+#include "env/placement/machine/core_topology.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
@@ -11,8 +10,6 @@
 
 namespace reverie {
 namespace {
-
-constexpr char kPrefix[] = "cores:";
 
 /// Seconds from when the sender says that the bytes are there to when they are copied.
 double hand_over(CoreThreads& threads, int from, int to, size_t bytes) {
@@ -50,22 +47,9 @@ Link measured_link(CoreThreads& threads, int from, int to) {
 
 }  // namespace
 
-bool names_cores(const std::string& devices) { return devices.starts_with(kPrefix); }
-
-int cores_named(const std::string& devices) {
-  const std::string number = devices.substr(sizeof kPrefix - 1);
-  int cores = 0;
-  const char* const end = number.data() + number.size();
-  const auto [stopped, error] = std::from_chars(number.data(), end, cores);
-  if (error != std::errc() || stopped != end || cores < 1 || cores > usable_cores())
-    throw InputError("'{}' needs a number of cores from 1 to {}, which this process may use",
-                     devices, usable_cores());
-  return cores;
-}
-
 Topology measured_core_topology(CoreThreads& threads) {
   Topology topology = ideal_devices(threads.size(), "core");
-  topology.name = fmt::format("{}{}", kPrefix, threads.size());
+  topology.name = fmt::format("cores:{}", threads.size());
   topology.receive_engines = true;
   for (int from = 0; from < topology.size(); ++from)
     for (int to = 0; to < topology.size(); ++to)

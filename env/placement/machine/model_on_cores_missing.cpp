@@ -1,5 +1,5 @@
 #include "core/base/error.h"
-#include "env/placement/cores/model_on_cores.h"
+#include "env/placement/machine/model_on_cores.h"
 
 namespace reverie {
 
@@ -14,8 +14,8 @@ ModelOnCores::~ModelOnCores() = default;
 
 // Nobody has one.
 const CostGraph& ModelOnCores::graph() const { throw InternalError("no model on cores"); }
-std::vector<Picoseconds> ModelOnCores::node_times(int, Others) const { return {}; }
-RunTime ModelOnCores::run(const std::vector<std::vector<int>>&) { return {}; }
+std::vector<Picoseconds> ModelOnCores::node_times(int, Others) { return {}; }
+RunTime ModelOnCores::run(const OrderByDevice&) { return {}; }
 std::vector<Tensor> ModelOnCores::outputs() const { return {}; }
 
 }  // namespace reverie

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/base/json.h"
-#include "env/placement/cores/reality_check.h"
+#include "env/placement/machine/reality_check.h"
 
 namespace reverie {
 

@@ -1,16 +1,9 @@
 #pragma once
 
-#include <string>
-
-#include "env/placement/cores/core_threads.h"
 #include "env/placement/graph/topology.h"
+#include "env/placement/machine/core_threads.h"
 
 namespace reverie {
-
-/// "cores:" and a number.
-bool names_cores(const std::string& devices);
-/// That number. InputError where it is none, and as CoreThreads.
-int cores_named(const std::string& devices);
 
 /// Devices "core0", "core1" and so on of kind "core", without limits of memory, joined by links
 /// that are measured here: one thread writes a buffer, says so, and the other copies it. A link's
@@ -19,7 +12,7 @@ int cores_named(const std::string& devices);
 ///
 /// What differs from cores: the simulator lets a device run nodes while it receives tensors, and
 /// transfers begin when their tensor is there. A core of ModelOnCores does the copying itself, when
-/// the reader's turn has come. `with_copies` (reality_check.h) says what that is worth.
+/// the reader's turn has come.
 Topology measured_core_topology(CoreThreads& threads);
 
 }  // namespace reverie

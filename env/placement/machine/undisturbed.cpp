@@ -1,4 +1,4 @@
-#include "env/placement/cores/undisturbed.h"
+#include "env/placement/machine/undisturbed.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ Picoseconds undisturbed_makespan(const std::vector<RunTime>& runs) {
   return Picoseconds::from_seconds(median(makespans));
 }
 
-Picoseconds measured_makespan(ModelOnCores& model, const std::vector<std::vector<int>>& order) {
+Picoseconds measured_makespan(ModelOnDevices& model, const OrderByDevice& order) {
   constexpr int kEnough = 3, kMost = 9;
   std::vector<RunTime> runs;
   while (std::ssize(runs) < kMost && std::ranges::count_if(runs, is_undisturbed) < kEnough)

@@ -37,7 +37,4 @@ struct CoreProgram {
 /// InputError for a model without operators or inputs, and with one that is opaque.
 CoreProgram core_program(const Graph& model, const std::string& name);
 
-/// The same graph with these costs, by node.
-CostGraph with_core_costs(const CostGraph& graph, std::vector<Picoseconds> costs);
-
 }  // namespace reverie

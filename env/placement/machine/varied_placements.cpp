@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/base/random.h"
-#include "env/placement/cores/reality_check.h"
+#include "env/placement/machine/reality_check.h"
 #include "env/placement/search/heuristics.h"
 #include "env/placement/search/methods.h"
 #include "env/placement/simulator/evaluator.h"
@@ -38,7 +38,7 @@ class Drawer {
   void add(const std::string& from, const Placement& placement, Dispatch dispatch) {
     Timeline timeline;
     simulator_.run(placement, dispatch, &timeline);
-    if (!seen_.insert(order_by_core(timeline, simulator_.topology().size())).second) return;
+    if (!seen_.insert(order_by_device(timeline, simulator_.topology().size())).second) return;
     Placement ordered;
     ordered.device = placement.device;
     ordered.priority.resize(placement.device.size());
@@ -115,7 +115,7 @@ class Drawer {
   PlacementEntities entities_;
   size_t count_;
   std::vector<DrawnPlacement> drawn_;
-  std::set<std::vector<std::vector<int>>> seen_;
+  std::set<OrderByDevice> seen_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "env/placement/cores/reality_check.h"
+#include "env/placement/machine/reality_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/stopwatch.h"
-#include "env/placement/cores/undisturbed.h"
+#include "env/placement/machine/undisturbed.h"
 
 namespace reverie {
 namespace {
@@ -31,7 +31,7 @@ Match match_of(const RealityCheck& check) {
 /// Runs placements in turn, so that what else the machine does meets all of them alike, until each
 /// has enough runs.
 std::vector<std::vector<RunTime>> run_all(
-    ModelOnCores& model, const std::vector<std::vector<std::vector<int>>>& orders) {
+    ModelOnDevices& model, const std::vector<OrderByDevice>& orders) {
   std::vector<std::vector<RunTime>> runs(orders.size());
   for (const auto& order : orders) model.run(order);  // these make memory, and do not count
   const auto has_enough = [&](const std::vector<RunTime>& all) {
@@ -47,17 +47,17 @@ std::vector<std::vector<RunTime>> run_all(
 
 }  // namespace
 
-RealityCheck check_reality(ModelOnCores& model, const CostGraph& graph, const Topology& topology,
+RealityCheck check_reality(ModelOnDevices& model, const CostGraph& graph, const Topology& topology,
                            int placements, uint64_t seed) {
-  if (topology.size() < 2) throw InputError("one core leaves nothing to compare; take two or more");
+  if (topology.size() < 2) throw InputError("one device leaves nothing to compare; take two or more");
   RealityCheck check;
   Simulator simulator(graph, topology);
-  std::vector<std::vector<std::vector<int>>> orders;
+  std::vector<OrderByDevice> orders;
   for (const DrawnPlacement& drawn : varied_placements(simulator, placements, seed)) {
     Timeline timeline;
     const Outcome outcome = simulator.run(drawn.placement, Dispatch::kInOrder, &timeline);
     check.placements.push_back({.from = drawn.from, .simulated = outcome.makespan, .measured = {}});
-    orders.push_back(order_by_core(timeline, topology.size()));
+    orders.push_back(order_by_device(timeline, topology.size()));
   }
   const std::vector<std::vector<RunTime>> runs = run_all(model, orders);
   for (size_t i = 0; i < orders.size(); ++i) {

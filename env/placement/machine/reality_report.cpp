@@ -1,4 +1,4 @@
-#include "env/placement/cores/reality_report.h"
+#include "env/placement/machine/reality_report.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "env/placement/cores/core_threads.h"
+#include "env/placement/machine/core_threads.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "env/placement/cores/model_on_cores.h"
+#include "env/placement/machine/model_on_devices.h"
 #include "env/placement/simulator/simulator.h"
 
 namespace reverie {
@@ -22,7 +22,7 @@ std::vector<DrawnPlacement> varied_placements(Simulator& simulator, int count, u
 
 struct CheckedPlacement {
   std::string from;
-  Picoseconds simulated;  ///< receiving takes no device's time, while copying takes the core's
+  Picoseconds simulated;  ///< receiving takes no device's time, while copying takes a core's
   Picoseconds measured;   ///< undisturbed_makespan of its runs
   double lost = 0;        ///< lost_share of the run that lost least
 };
@@ -40,11 +40,11 @@ struct RealityCheck {
   Match match;        ///< of the others, or of all where two others are not there
 };
 
-/// Simulates and runs varied placements of a model on the devices of measured_core_topology.
+/// Simulates and runs varied placements of a model on the devices of a topology.
 /// `graph` is the model's with costs. Placements are run in turn, until each has five runs that
 /// were undisturbed (undisturbed.h), but no more than 40 times and for two minutes or so.
-/// InputError for one core.
-RealityCheck check_reality(ModelOnCores& model, const CostGraph& graph, const Topology& topology,
+/// InputError for one device.
+RealityCheck check_reality(ModelOnDevices& model, const CostGraph& graph, const Topology& topology,
                            int placements, uint64_t seed);
 
 }  // namespace reverie

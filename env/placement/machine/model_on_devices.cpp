@@ -1,5 +1,6 @@
+#include "env/placement/machine/model_on_devices.h"
+
 #include "core/exec/draw.h"
-#include "env/placement/cores/model_on_cores.h"
 
 namespace reverie {
 
@@ -15,11 +16,22 @@ std::vector<Tensor> drawn_inputs(const Graph& model, uint64_t seed) {
   return inputs;
 }
 
-std::vector<std::vector<int>> order_by_core(const Timeline& timeline, int cores) {
-  std::vector<std::vector<int>> order(static_cast<size_t>(cores));
+OrderByDevice order_by_device(const Timeline& timeline, int devices) {
+  OrderByDevice order(static_cast<size_t>(devices));
   for (const Timeline::Run& run : timeline.runs)
     order[static_cast<size_t>(run.device)].push_back(run.node);
   return order;
+}
+
+CostGraph with_costs(const CostGraph& graph, const std::string& kind,
+                     std::vector<Picoseconds> costs) {
+  return CostGraph(graph.name(), {kind}, graph.nodes(), std::move(costs), graph.tensors());
+}
+
+std::vector<Picoseconds> costs_of(const CostGraph& graph) {
+  std::vector<Picoseconds> costs;
+  for (int node = 0; node < graph.size(); ++node) costs.push_back(graph.cost(node, 0));
+  return costs;
 }
 
 }  // namespace reverie

@@ -1,4 +1,4 @@
-#include "env/placement/cores/model_on_cores.h"
+#include "env/placement/machine/model_on_cores.h"
 
 #include <time.h>
 
@@ -55,7 +55,7 @@ struct ModelOnCores::Impl {
   void fetch(int core, int tensor);
   void publish(int number);
   void run_queue(int core, const std::vector<int>& queue);
-  void place(const std::vector<std::vector<int>>& order);
+  void place(const OrderByDevice& order);
 
   CoreProgram program;
   CoreThreads& threads;
@@ -118,7 +118,7 @@ void ModelOnCores::Impl::run_queue(int core, const std::vector<int>& queue) {
   }
 }
 
-void ModelOnCores::Impl::place(const std::vector<std::vector<int>>& order) {
+void ModelOnCores::Impl::place(const OrderByDevice& order) {
   REVERIE_CHECK_EQ(order.size(), cores.size());
   for (size_t core = 0; core < order.size(); ++core)
     for (const int number : order[core]) {
@@ -142,7 +142,7 @@ ModelOnCores::~ModelOnCores() {
 
 const CostGraph& ModelOnCores::graph() const { return impl_->program.graph; }
 
-std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) const {
+std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) {
   const size_t nodes = impl_->program.nodes.size();
   const int workers = others == Others::kBusy ? impl_->threads.size() : 1;
   std::vector<std::vector<double>> samples(nodes * static_cast<size_t>(workers));
@@ -173,7 +173,7 @@ std::vector<Picoseconds> ModelOnCores::node_times(int rounds, Others others) con
   return times;
 }
 
-RunTime ModelOnCores::run(const std::vector<std::vector<int>>& order) {
+RunTime ModelOnCores::run(const OrderByDevice& order) {
   impl_->place(order);
   std::vector<double> ends(impl_->cores.size()), lost(impl_->cores.size());
   Stopwatch watch;

@@ -1,4 +1,4 @@
-#include "env/placement/cores/node_programs.h"
+#include "env/placement/machine/node_programs.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "env/placement/graph/cost_graph_builder.h"
 #include "env/placement/graph/model_nodes.h"
+#include "env/placement/machine/model_on_devices.h"
 
 namespace reverie {
 namespace {
@@ -69,9 +70,7 @@ CoreProgram core_program(const Graph& model, const std::string& name) {
   CostGraphBuilder builder({"cpu"});
   const ModelNodes nodes(model, builder);
   const CostGraph graph = with_context(name, [&] { return builder.finish(name); });
-  std::vector<Picoseconds> costs;
-  for (int node = 0; node < graph.size(); ++node) costs.push_back(graph.cost(node, 0));
-  CoreProgram program{.graph = with_core_costs(graph, std::move(costs)),
+  CoreProgram program{.graph = with_costs(graph, "core", costs_of(graph)),
                       .nodes = std::vector<NodeProgram>(static_cast<size_t>(graph.size())),
                       .tensor_types = std::vector<TensorType>(graph.tensors().size()),
                       .inputs = {},
@@ -95,10 +94,6 @@ CoreProgram core_program(const Graph& model, const std::string& name) {
     if (!model.is_constant(output.value))
       program.outputs.push_back({nodes.tensor(output.value), model.type(output.value).shape});
   return program;
-}
-
-CostGraph with_core_costs(const CostGraph& graph, std::vector<Picoseconds> costs) {
-  return CostGraph(graph.name(), {"core"}, graph.nodes(), std::move(costs), graph.tensors());
 }
 
 }  // namespace reverie

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exec/executor.h"
+#include "env/placement/machine/core_threads.h"
+#include "env/placement/machine/model_on_devices.h"
+#include "env/placement/machine/node_programs.h"
+
+namespace reverie {
+
+/// A model whose nodes run on the cores of this machine.
+///
+/// Each core has kernels of its own for all nodes (core/exec/cpu, one thread, weights laid out
+/// ahead) and memory of its own for all tensors. Tensors stand row-major between nodes, and a node
+/// that wants another layout converts them: that is part of what it takes. A core runs its nodes in
+/// their order. What a node reads from another core it copies into its own core's memory, once for
+/// all later readers there, as soon as it is there and the node's turn has come.
+class ModelOnCores : public ModelOnDevices {
+ public:
+  /// `inputs` in the order of model.inputs(). The threads must outlive it. InputError as
+  /// core_program, for inputs of other types, and where this program is without oneDNN.
+  ModelOnCores(const Graph& model, const std::string& name, std::span<const Tensor> inputs,
+               CoreThreads& threads, const WeightSource& weights = materialized);
+  ~ModelOnCores() override;
+
+  const CostGraph& graph() const override;
+  /// By the clocks of the cores while they run all nodes, as often as `rounds` says, each time after a
+  /// rest as in `run`: the median of all rounds and cores that work.
+  std::vector<Picoseconds> node_times(int rounds, Others others) override;
+  /// After a rest that leaves the cores to other processes. A core has lost what passed beside the time
+  /// of its thread, which never sleeps in a run.
+  RunTime run(const OrderByDevice& order) override;
+  std::vector<Tensor> outputs() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace reverie
