@@ -5,14 +5,19 @@
 #   tools/gpu_check.sh [STAGE...] [--models DIR] [--out DIR] [--build DIR] [--cost SOURCE] [--depth N] [--seconds S]
 #                      [--policy FILE] [--learning ON]
 #
-# Stages, the first four in this order by default: build (into --build, build-gpu; with LibTorch where --learning ON says so,
-# which $Torch_DIR helps to find), test, profile (the operators that rewriting of the models reaches, into
-# OUT/SOURCE.h5), report (OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train
-# can have trained anywhere on costs of that table), steps (with LibTorch: the demo on squeezenet1_1 and on nasrnn, its
-# rewards and validation by SOURCE, V, M and C on the GPU, into OUT/steps). SOURCE is cuda (the default) or cuda:<precision>, N what
-# `reverie profile --search-depth` takes (3), OUT runs/gpu. No network is needed. A stage has S seconds (500) in all, and
-# ends with status 3 where that is not enough. The same command goes on with what was compiled, measured,
-# and reported of a model; tests, and the search for the operators, begin anew.
+# Stages, by default the first four in this order:
+#   build    into --build (build-gpu); with LibTorch where --learning ON says so, which $Torch_DIR helps to find
+#   test
+#   profile  the operators that rewriting of the models reaches, into OUT/SOURCE.h5
+#   report   OUT/report.md: TASO's search and beam search; with LibTorch the policy FILE, which dream_train can
+#            have trained anywhere on costs of that table
+#   streams  squeezenet1_1 and inception_v3 of the models on two and four streams of the GPU, into OUT/streams
+#   steps    with LibTorch: the demo on squeezenet1_1 and on nasrnn, rewards and validation by SOURCE, V, M and C on
+#            the GPU, into OUT/steps
+# SOURCE is cuda (the default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No
+# network is needed. A stage has S seconds (500) in all, and ends with status 3 where that is not enough. The same
+# command goes on with what was compiled, measured, and reported of a model; tests, streams, and the search for the
+# operators, begin anew.
 set -euo pipefail
 
 refuse() { echo "gpu_check.sh: $*" >&2; exit 2; }
@@ -120,11 +125,21 @@ stage_steps() {
   done
 }
 
+stage_streams() {
+  need_models
+  for model in squeezenet1_1 inception_v3; do
+    for devices in streams:2 streams:4; do
+      within_time "streams is" "it begins anew: give it more by --seconds" "$reverie" place "$models/$model.onnx" \
+        --devices "$devices" --check 50 --out "$out/streams/$model-${devices/:/-}" --evaluations 2000 --json
+    done
+  done
+}
+
 mkdir -p "$out"
 export REVERIE=$reverie
 for stage in "${stages[@]}"; do
-  [[ $stage =~ ^(build|test|profile|report|steps)$ ]] ||
-    refuse "no stage '$stage'; there are build, test, profile, report and steps"
+  [[ $stage =~ ^(build|test|profile|report|streams|steps)$ ]] ||
+    refuse "no stage '$stage'; there are build, test, profile, report, streams and steps"
 done
 for stage in "${stages[@]}"; do
   echo "== $stage"

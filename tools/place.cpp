@@ -162,7 +162,7 @@ std::shared_ptr<OwnDevices> own_devices(const Options& options) {
   if (options.checked > 0 || options.measure)
     throw InputError(
         "--check and --measure run placements on this machine: they need "
-        "--devices cores:N");
+        "--devices cores:N or streams:N");
   return nullptr;
 }
 
@@ -181,7 +181,7 @@ Topology topology_of(const Options& options, const std::shared_ptr<OwnDevices>& 
   if (!options.devices.empty()) return read_topology(options.devices);
   if (options.graph.ends_with(".json") || options.graph == "/dev/stdin")
     if (const std::optional<Topology> named = topology_in_graph(options.graph)) return *named;
-  throw InputError("{}: name the devices by --devices: a YAML file, or {}, or cores:N", options.graph,
+  throw InputError("{}: name the devices by --devices: a YAML file, or {}, or cores:N or streams:N", options.graph,
                    fmt::join(known_topologies(), ", "));
 }
 
@@ -252,11 +252,11 @@ void register_place(CLI::App& app) {
       command->add_flag("--peak-memory", options->memory, "Look for little memory, not for speed");
   command
       ->add_flag("--measure", options->measure,
-                 "On cores:N, judge placements by running them, not by the simulator")
+                 "On cores:N or streams:N, judge placements by running them, not by the simulator")
       ->excludes(memory);
   command
       ->add_option("--check", options->checked,
-                   "On cores:N, run so many placements and compare with their simulation")
+                   "On cores:N or streams:N, run so many placements and compare with their simulation")
       ->check(CLI::Range(2, 10000));
   command->add_option("--seed", options->seed, "Of the searches");
   command->add_flag("--json", options->json, "One line of JSON at the end");

@@ -86,8 +86,9 @@ refused "misspelt.json: node 0: unknown key 'persistant_bytes'" misspelt.json --
 "$reverie" place model.onnx --devices cores:1 --measure --method one_device,random --evaluations 2 \
   --json >out 2>err && grep -q 'makespans were measured' out &&
   tail -1 out | grep -q '"method":"random"[^}]*"evaluations":2,' || fails "--measure: $(cat out err)"
-refused "--devices cores:N" model.onnx --devices 2xv100-nvlink --measure
+refused "--devices cores:N or streams:N" model.onnx --devices 2xv100-nvlink --measure
 refused "exact judges placements by the simulator" model.onnx --devices cores:1 --measure --method exact
+refused "'streams:1' needs a number of streams from 2 to 16" model.onnx --devices streams:1 --check 2
 
 refused "'chains' has no costs on devices of kind 'h100'; it knows cpu, v100" graph.json --devices 8xh100
 refused "none.json" none.json --devices 8xh100

@@ -244,6 +244,7 @@ class HostDevice : public device::Device {
   // What a test sets.
   std::function<bool(const device::Call&)> refuses = [](const device::Call&) { return false; };
   int64_t memory_limit = int64_t{1} << 40;
+  bool computes = true;  ///< whether kernels do their work, or only take time
   int works_for = std::numeric_limits<int>::max();  ///< launches before it fails for good
   int64_t workspace = 0;  ///< that every kernel asks for, and fills with NaNs
   /// Seconds that a launch takes on the device's clock, without what it does.
@@ -251,6 +252,7 @@ class HostDevice : public device::Device {
   double seconds_of_set = 1e-5;
   double latency = 0;  ///< seconds from the host's wish that a kernel or recording be launched to the queue
   double seconds_of_wait = 0;  ///< from a mark to what waits for it in another queue
+  int dropped_wait = -1;       ///< number of a wait, counted as `waits` counts them, that is forgotten
 
   // What a test reads.
   int64_t allocated = 0;
@@ -356,7 +358,7 @@ class HostDevice : public device::Device {
     if (recording_ != nullptr) recording_->wait(queue_, mark.recorded);
     submit([this, point = mark.point](int queue) {
       if (point->queue == queue) return;
-      ++waits;
+      if (waits++ == dropped_wait) return;
       order_.wait(queue, point->clock);
       time_of_queue(queue) = std::max(time_of_queue(queue), point->time + seconds_of_wait);
     });
@@ -385,7 +387,7 @@ class HostDevice : public device::Device {
         device->time_of_queue(queue) += device->time_of(call);
         device->use(queue, call, at, workspace);
         if (device->workspace > 0) std::fill_n(workspace, device->workspace, std::byte{0xff});
-        std::visit([&](const auto& one) { device->run(one, at); }, call);
+        if (device->computes) std::visit([&](const auto& one) { device->run(one, at); }, call);
       });
     }
 

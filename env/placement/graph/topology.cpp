@@ -206,7 +206,7 @@ Topology read_topology(const std::string& name_or_path) {
     const auto known = std::ranges::find(kKnown, name_or_path,
                                          [](const auto& one) { return std::string(one.first); });
     if (known == kKnown.end() && !file_exists(name_or_path))
-      throw InputError("there is no such file; built in are {}, and cores:N are cores of this machine",
+      throw InputError("there is no such file; built in are {}, and cores:N and streams:N are cores of this machine and streams of its GPU",
                        fmt::join(known_topologies(), ", "));
     const std::string text = known != kKnown.end() ? known->second : read_file(name_or_path);
     return topology_of(text, name_or_path, /*may_lack_links=*/false);

@@ -4,15 +4,17 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/exec/cuda/cuda_device.h"
 #include "core/onnx/import.h"
 #include "env/placement/machine/core_topology.h"
 #include "env/placement/machine/model_on_cores.h"
+#include "env/placement/machine/streams.h"
 #include "env/placement/machine/undisturbed.h"
 
 namespace reverie {
 namespace {
 
-constexpr std::string_view kCores = "cores:";
+constexpr std::string_view kCores = "cores:", kStreams = "streams:";
 
 /// What follows the colon; 0 where it is no number.
 int number_in(const std::string& devices) {
@@ -45,14 +47,22 @@ std::shared_ptr<OwnDevices> open_cores(const std::string& devices) {
   return std::make_shared<Cores>(cores);
 }
 
+std::shared_ptr<OwnDevices> open_streams(const std::string& devices) {
+  const int streams = number_in(devices);
+  if (streams < kFewestStreams || streams > kMostStreams)
+    throw InputError("'{}' needs a number of streams from {} to {}", devices, kFewestStreams,
+                     kMostStreams);
+  return with_context(devices, [&] { return streams_of(device::open_cuda(), streams); });
+}
+
 }  // namespace
 
 bool names_own_devices(const std::string& devices) {
-  return devices.starts_with(kCores);
+  return devices.starts_with(kCores) || devices.starts_with(kStreams);
 }
 
 std::shared_ptr<OwnDevices> open_own_devices(const std::string& devices) {
-  return open_cores(devices);
+  return devices.starts_with(kCores) ? open_cores(devices) : open_streams(devices);
 }
 
 OnDevices read_on_devices(const std::string& input, const std::shared_ptr<OwnDevices>& devices,

@@ -27,11 +27,12 @@ class OwnDevices {
 };
 
 /// Their names as a person reads them.
-inline constexpr char kOwnDevices[] = "cores:N of this machine";
+inline constexpr char kOwnDevices[] = "cores:N of this machine, or streams:N of its GPU";
 
-/// "cores:" and a number.
+/// "cores:" or "streams:" and a number.
 bool names_own_devices(const std::string& devices);
-/// Of such a name. InputError where the number is none, and as CoreThreads.
+/// Of such a name. InputError where the number is none, as CoreThreads and as streams_of
+/// (streams.h), and without a GPU as open_cuda.
 std::shared_ptr<OwnDevices> open_own_devices(const std::string& devices);
 
 /// An ONNX model's forward pass on such devices.
