@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <set>
 
 #include "core/base/error.h"
@@ -8,11 +7,8 @@
 #include "core/exec/cuda/cuda_device.h"
 #include "core/exec/device/device_executor.h"
 #include "core/models/models.h"
-#include "env/placement/machine/model_on_streams.h"
-#include "env/placement/machine/stream_topology.h"
 #include "tests/core/exec/device/low_precision.h"
 #include "tests/core/exec/device/random_tree.h"
-#include "tests/env/placement/on_devices.h"
 #include "tests/support/device_queues.h"
 #include "tests/support/host_device.h"
 
@@ -106,27 +102,6 @@ TEST(Cuda, ARecordingComputesWhatARunDoes) {
 
 /// 64 MiB each, so that what does not wait would be too early.
 TEST(Cuda, MarksOrderQueues) { testing::expect_marks_order_queues(*gpu(), 1 << 24); }
-
-TEST(Cuda, StreamsComputeWhatTheReferenceDoes) {
-  for (const int streams : {2, 4})
-    for (const char* name : {"squeezenet_small", "inception_small"}) {
-      SCOPED_TRACE(name);
-      const Graph model = build_model(name);
-      const std::vector<Tensor> inputs = drawn_inputs(model, 1);
-      ModelOnStreams on_streams(model, name, inputs, *gpu(), streams);
-      testing::expect_outputs(on_streams, streams, ReferenceExecutor().run(model, inputs));
-    }
-}
-
-TEST(Cuda, StreamsAreMeasured) {
-  EXPECT_EQ(measured_stream_topology(*gpu(), 4).size(), 4);
-  const Graph model = build_model("squeezenet_small");
-  ModelOnStreams on_streams(model, "m", drawn_inputs(model, 1), *gpu(), 2);
-  for (const auto others : {ModelOnDevices::Others::kIdle, ModelOnDevices::Others::kBusy}) {
-    const std::vector<Picoseconds> times = on_streams.node_times(3, others);
-    EXPECT_EQ(std::ranges::count(times, Picoseconds{}), 1) << "the input";
-  }
-}
 
 TEST(Cuda, NoRoomIsOneLineWithSizes) {
   try {
