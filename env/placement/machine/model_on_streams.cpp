@@ -50,9 +50,7 @@ struct ModelOnStreams::Impl {
       scratch.emplace_back(device, nodes.scratch_bytes());
     for (const GraphOutput& output : model.outputs())
       is_constant.push_back(model.is_constant(output.value));
-    // What a device loads at a kernel's first launch cannot be loaded in a recording.
-    for (const int node : program.graph.order()) launch(node, 0, values);
-    device.synchronize();
+    load_kernels();
   }
 
   bool is_work(int node) const { return program.nodes[static_cast<size_t>(node)].valid(); }
@@ -61,6 +59,7 @@ struct ModelOnStreams::Impl {
     nodes.launch(program.nodes[static_cast<size_t>(node)], memory,
                  scratch[static_cast<size_t>(stream)].get());
   }
+  void load_kernels();
   void launch(const std::vector<StreamStep>& steps);
   double seconds_in_all(int workers, int rounds, const std::function<void(int stream)>& launches);
 
@@ -75,6 +74,14 @@ struct ModelOnStreams::Impl {
   OrderByDevice recorded;             ///< what `recording` runs
   std::unique_ptr<device::Recording> recording;
 };
+
+/// What a device loads at a kernel's first launch cannot be loaded in a recording.
+void ModelOnStreams::Impl::load_kernels() {
+  const DeviceNodes::Values memory = nodes.values();
+  nodes.upload(inputs, memory);
+  for (const int node : program.graph.order()) launch(node, 0, memory);
+  device.synchronize();
+}
 
 void ModelOnStreams::Impl::launch(const std::vector<StreamStep>& steps) {
   std::vector<std::unique_ptr<device::Mark>> ends(program.nodes.size());

@@ -31,8 +31,9 @@ void expect_outputs_of_executor(const Graph& model) {
   CoreThreads threads(two_or_one());
   const std::vector<Tensor> inputs = drawn_inputs(model, 3);
   ModelOnCores on_cores(model, "m", inputs, threads);
-  const std::vector<Tensor> expected = CpuExecutor({.threads = 1}).run(model, inputs);
-  testing::expect_outputs(on_cores, threads.size(), expected);
+  testing::expect_outputs(
+      on_cores, threads.size(),
+      testing::computed(model, CpuExecutor({.threads = 1}).run(model, inputs)));
 }
 
 TEST(ModelOnCores, OutputsAreThoseOfTheExecutorWhateverThePlacement) {
