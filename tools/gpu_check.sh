@@ -3,7 +3,7 @@
 # and says how well that predicts whole networks before and after they are optimized.
 #
 #   tools/gpu_check.sh [STAGE...] [--models DIR] [--out DIR] [--build DIR] [--cost SOURCE] [--depth N] [--seconds S]
-#                      [--policy FILE] [--learning ON]
+#                      [--policy FILE] [--learning ON] [--dry-run] [-- OPTION...]
 #
 # Stages, by default the first four in this order:
 #   build    into --build (build-gpu); with LibTorch where --learning ON says so, which $Torch_DIR helps to find
@@ -14,6 +14,9 @@
 #   streams  squeezenet1_1 and inception_v3 of the models on two and four streams of the GPU, into OUT/streams
 #   steps    with LibTorch: the demo on squeezenet1_1 and on nasrnn, rewards and validation by SOURCE, V, M and C on
 #            the GPU, into OUT/steps
+#   peers    Reverie beside PyTorch, into OUT/peers.md (experiments/peers says how). Needs PyTorch in $PYTHON (python3).
+#            With --dry-run it needs no GPU, and a build of reverie and reverie_run alone. OPTIONs are those of
+#            experiments/peers/peers.py. It may take all the time that there is
 # SOURCE is cuda (the default) or cuda:<precision>, N what `reverie profile --search-depth` takes (3), OUT runs/gpu. No
 # network is needed. A stage has S seconds (500) in all, and ends with status 3 where that is not enough. The same
 # command goes on with what was compiled, measured, and reported of a model; tests, streams, and the search for the
@@ -31,6 +34,8 @@ depth=3
 seconds=500
 policy=
 learning=OFF
+python=${PYTHON:-python3}
+peers_options=()
 stages=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -39,6 +44,8 @@ while [[ $# -gt 0 ]]; do
       [[ $# -gt 1 ]] || refuse "$1 needs a value"
       printf -v "${1#--}" %s "$2"
       shift 2 ;;
+    --dry-run) peers_options+=(--dry-run); shift ;;
+    --) shift; peers_options+=("$@"); break ;;
     -*) refuse "unknown option $1 (see --help)" ;;
     *) stages+=("$1"); shift ;;
   esac
@@ -66,7 +73,7 @@ within_time() {  # WHAT HOW_TO_GO_ON COMMAND...
 
 stage_build() {
   cmake -G Ninja -S "$root" -B "$build" -DREVERIE_LEARNING="$learning" -DREVERIE_BENCHMARKS=OFF
-  within_time "build is" "" ninja -C "$build" reverie reverie_cuda test_gpu
+  within_time "build is" "" ninja -C "$build" reverie reverie_cuda reverie_run test_gpu
 }
 
 stage_test() {
@@ -135,11 +142,23 @@ stage_streams() {
   done
 }
 
+stage_peers() {
+  local status=0
+  "$python" -c 'import torch, torchvision' || refuse "peers needs PyTorch and torchvision: name their Python by PYTHON"
+  "$python" "$root/experiments/peers/peers.py" --out "$out/peers" --seconds "$(left)" ${peers_options[@]+"${peers_options[@]}"} ||
+    status=$?
+  [[ ! -s $out/peers/peers.jsonl ]] ||
+    "$python" "$root/experiments/peers/peers.py" --table "$out/peers/peers.jsonl" >"$out/peers.md"
+  [[ $status -ne 3 ]] || not_done "peers is"
+  [[ $status -eq 0 ]] || exit "$status"
+  echo "$out/peers.md"
+}
+
 mkdir -p "$out"
 export REVERIE=$reverie
 for stage in "${stages[@]}"; do
-  [[ $stage =~ ^(build|test|profile|report|streams|steps)$ ]] ||
-    refuse "no stage '$stage'; there are build, test, profile, report, streams and steps"
+  [[ $stage =~ ^(build|test|profile|report|streams|steps|peers)$ ]] ||
+    refuse "no stage '$stage'; there are build, test, profile, report, streams, steps and peers"
 done
 for stage in "${stages[@]}"; do
   echo "== $stage"

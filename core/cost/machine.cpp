@@ -60,6 +60,10 @@ const MachineKind& kind_of(const std::string& name) {
 
 }  // namespace
 
+std::vector<Tensor> ReadyGraph::run(std::span<const Tensor>) {
+  throw InternalError("a graph that is ready for made-up inputs alone");
+}
+
 std::unique_ptr<ReadyGraph> Machine::ready_file(const std::filesystem::path&, const Graph&) {
   throw InternalError(fmt::format("machine {} runs no files", name()));
 }

@@ -1,6 +1,7 @@
 #include "core/exec/cuda/cuda_device.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <filesystem>
 #include <string>
@@ -13,11 +14,24 @@ namespace {
 
 using Open = Device* (*)(const CudaOptions&);
 
+/// The executable or the shared library that this code is in.
+std::filesystem::path own_file() {
+  static const char kHere = 0;
+  Dl_info info;
+  link_map* object = nullptr;
+  const bool is_library =
+      dladdr1(&kHere, &info, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) != 0 &&
+      object->l_name[0] != 0;  // the executable's name is empty
+  std::error_code ignored;
+  return is_library ? std::filesystem::path(object->l_name)
+                    : std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
 Open load_module() {
   constexpr const char* kName = "libreverie_cuda.so";
-  std::error_code ignored;
-  auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  std::filesystem::path beside = own_file();
   beside.replace_filename(kName);
+  std::error_code ignored;
   const bool is_beside = std::filesystem::exists(beside, ignored);
   void* module = dlopen(is_beside ? beside.c_str() : kName, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) throw InputError("CUDA: cannot load {}: {}", kName, dlerror());
