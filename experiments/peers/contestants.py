@@ -109,7 +109,7 @@ class Recorded:
         except RuntimeError as error:
             device.synchronize()
             self.launch, self.result = call, None
-            self.remarks["no_graph"] = first_line(error)
+            self.remarks["no_graph"] = in_one_line(error)
         self.call = call
 
     def output(self):
@@ -163,6 +163,5 @@ def largest_error(output, reference):
     return (difference.abs().max() / reference.abs().max()).item()
 
 
-def first_line(error):
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
+def in_one_line(error):
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:400]

@@ -113,7 +113,7 @@ class Models:
                 return module, inputs, source, file
             except Exception as error:
                 reason = error
-                say(f"{name} by {source}: {type(error).__name__}: {error}")
+                say(f"{name} by {source}: {type(error).__name__}: {error}"[:400])
         return module, inputs, source, reason
 
 
@@ -167,7 +167,7 @@ class Bench:
         try:
             return self.run_all(case, found)
         except Exception as error:
-            reason = self.parts.first_line(error)
+            reason = self.parts.in_one_line(error)
             return self.lost(found, f"the case failed: {reason}") and self.is_lost()
 
     def run_all(self, case, found):
@@ -187,7 +187,7 @@ class Bench:
                 row["max_error"] = self.parts.largest_error(one.output(), reference)
                 made[name] = one
             except Exception as error:
-                row["failure"] = self.parts.first_line(error)
+                row["failure"] = self.parts.in_one_line(error)
                 if self.is_lost():
                     return self.lost(found, f"the device failed for good at {name}")
             row["prepare_seconds"] = round(time.monotonic() - begin, 2)
@@ -226,7 +226,7 @@ class Bench:
                     samples[name].append(made[name].seconds())
                 except Exception as error:
                     del samples[name]
-                    found[name]["failure"] = self.parts.first_line(error)
+                    found[name]["failure"] = self.parts.in_one_line(error)
                     if self.is_lost():
                         return self.lost(found, f"the device failed for good at {name}")
             done += 1
