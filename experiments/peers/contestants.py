@@ -126,10 +126,11 @@ class Recorded:
 
 
 class Ours:
-    def __init__(self, library, file, machine, inputs):
-        self.model = library.open(file, machine)
+    def __init__(self, library, file, machine, costs, inputs):
+        self.model = library.open(file, machine, costs)
         self.inputs = inputs
-        self.remarks = {"machine": self.model.machine(), "fallbacks": self.model.fallbacks()}
+        self.remarks = {"machine": self.model.machine(), "nodes": self.model.nodes(),
+                        "fallbacks": self.model.fallbacks()}
         self.output = lambda: self.model.run(self.inputs)
         self.seconds, self.close = self.model.seconds, self.model.close
 

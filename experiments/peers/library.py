@@ -22,11 +22,12 @@ class Library:
         pointers = ctypes.POINTER(ctypes.c_void_p)
         for name, result, arguments in (
             ("error", ctypes.c_char_p, []),
-            ("open", model, [ctypes.c_char_p, ctypes.c_char_p]),
+            ("open", model, [ctypes.c_char_p] * 3),
             ("close", None, [model]),
             ("input", described, [model, ctypes.c_int32]),
             ("output", described, [model, ctypes.c_int32]),
             ("machine", ctypes.c_char_p, [model]),
+            ("nodes", ctypes.c_int32, [model]),
             ("fallbacks", ctypes.c_int32, [model]),
             ("run", ctypes.c_int32, [model, pointers, pointers]),
             ("seconds", ctypes.c_double, [model]),
@@ -37,8 +38,9 @@ class Library:
     def error(self):
         return RuntimeError(self.c.reverie_error().decode())
 
-    def open(self, file, machine):
-        model = self.c.reverie_open(str(file).encode(), machine.encode())
+    def open(self, file, machine, costs):
+        """Fused where that gains by the costs; as it is without."""
+        model = self.c.reverie_open(str(file).encode(), machine.encode(), costs and costs.encode())
         if not model:
             raise self.error()
         return Model(self, model)
@@ -53,6 +55,9 @@ class Model:
 
     def machine(self):
         return self.c.reverie_machine(self.model).decode()
+
+    def nodes(self):
+        return self.c.reverie_nodes(self.model)
 
     def fallbacks(self):
         return self.c.reverie_fallbacks(self.model)

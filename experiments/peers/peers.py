@@ -153,12 +153,11 @@ class Bench:
             return self.parts.compiled(self.device, module, inputs, mode)
         if isinstance(file, Exception):
             raise file
-        said = {}
+        cost, said = self.options.cost or self.device.costs(case["precision"]), {}
         if name in rows.REWRITTEN:
-            cost = self.options.cost or self.device.costs(case["precision"])
             file, said = optimized(file, name.removeprefix("ours_"), cost, self.options.search)
         made = self.parts.Ours(self.library, file, self.device.machine(case["precision"]),
-                               host_inputs)
+                               None if name == "ours" else cost, host_inputs)
         made.remarks |= said
         return made
 

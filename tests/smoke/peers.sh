@@ -13,6 +13,8 @@ cd "$directory"
 fail() { echo "peers: $*" >&2; exit 1; }
 "$PYTHON" -c 'import torch, torchvision' 2>err || { echo "skipped: $PYTHON: $(tail -1 err)"; exit 77; }
 
+"$PYTHON" -B "$root/tests/smoke/peers_gpu.py" "$root/experiments/peers" || fail "what needs a GPU"
+
 # The program, which fails at one method and ends its caller at another, once.
 ln -s "$(dirname "$reverie")/libreverie_run.so" .
 cat >reverie <<END
@@ -24,14 +26,34 @@ esac
 exec "$reverie" "\$@"
 END
 chmod +x reverie
-export REVERIE=$directory/reverie OMP_NUM_THREADS=1
+# A package in place of transformers. Only with eager attention its model can be exported.
+mkdir -p packages/transformers
+cat >packages/transformers/__init__.py <<'END'
+import types
+import torch
+
+class BertConfig:
+    def __init__(self, vocab_size, hidden_size, **_):
+        self.vocab_size, self.hidden_size = vocab_size, hidden_size
+
+class BertModel(torch.nn.Module):
+    def __init__(self, config, add_pooling_layer):
+        super().__init__()
+        self.config, self.table = config, torch.nn.Embedding(config.vocab_size, config.hidden_size)
+
+    def forward(self, input_ids):
+        if torch.onnx.is_in_onnx_export() and self.config._attn_implementation != "eager":
+            raise RuntimeError("not to be exported")
+        return types.SimpleNamespace(last_hidden_state=torch.tanh(self.table(input_ids)))
+END
+export PYTHONPATH=$directory/packages REVERIE=$directory/reverie OMP_NUM_THREADS=1
 
 check() { "$root/tools/gpu_check.sh" peers --dry-run --out out --build "$directory" -- "$@" >said.txt 2>&1; }
 rows() { grep -c "$1" out/peers/peers.jsonl || true; }
 
 check --networks nasrnn,squeezenet1_1 --batches 1 --precisions tf32 --search 5 || fail "$(cat said.txt)"
-[[ $(rows '"pass": "default"') -eq 12 && $(rows '"pass": "autotune"') -eq 14 ]] || fail "rows: $(cat out/peers/peers.jsonl)"
-[[ $(rows 'the process ended with SIGSEGV') -eq 6 ]] || fail "a process that dies: $(cat said.txt)"
+[[ $(rows '"pass": "default"') -eq 14 && $(rows '"pass": "autotune"') -eq 16 ]] || fail "rows: $(cat out/peers/peers.jsonl)"
+[[ $(rows 'the process ended with SIGSEGV') -eq 7 ]] || fail "a process that dies: $(cat said.txt)"
 [[ $(rows 'reverie optimize: no beam today') -eq 3 ]] || fail "a contestant that fails: $(cat said.txt)"
 grep -q '"network": "squeezenet1_1".*"contestant": "ours_saturation_ilp".*"ms".*"to_eager"' out/peers/peers.jsonl ||
   fail "nothing is timed: $(cat said.txt)"
@@ -49,7 +71,10 @@ check --networks nasrnn,squeezenet1_1 --batches 1 --precisions tf32 || fail "$(c
 cmp -s before.jsonl out/peers/peers.jsonl || fail "what is done is done again"
 sed -i '/SIGSEGV/d' out/peers/peers.jsonl
 check --networks nasrnn,squeezenet1_1 --batches 1 --precisions tf32 || fail "$(cat said.txt)"
-[[ $(rows '"pass": "default"') -eq 12 && $(rows SIGSEGV) -eq 0 ]] || fail "what was taken out is not done again"
+[[ $(rows '"pass": "default"') -eq 14 && $(rows SIGSEGV) -eq 0 ]] || fail "what was taken out is not done again"
+
+check --networks bert_base --batches 1 --precisions tf32 --contestants eager,ours || fail "$(cat said.txt)"
+[[ $(rows '"contestant": "ours".*"source": "transformers".*"ms"') -eq 2 ]] || fail "a model of transformers: $(cat said.txt)"
 
 # Out of time, and nothing is lost or half done.
 status=0

@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/cost/cost_model.h"
 #include "core/cost/machine.h"
 #include "core/onnx/import.h"
+#include "core/search/file_cost.h"
+#include "core/search/search.h"
 
 using reverie::Graph;
 using reverie::Machine;
@@ -33,6 +36,7 @@ struct reverie_model {
   std::deque<std::vector<int64_t>> shapes;
   std::vector<reverie_tensor> inputs, outputs;
   std::string machine_text;
+  int32_t nodes = 0;
 };
 
 reverie_model::reverie_model(const Graph& graph, std::shared_ptr<Machine> on)
@@ -43,6 +47,7 @@ reverie_model::reverie_model(const Graph& graph, std::shared_ptr<Machine> on)
   }
   for (const reverie::GraphOutput& output : graph.outputs())
     outputs.push_back(described(output.name, graph.type(output.value)));
+  for (const reverie::NodeId node : graph.nodes()) nodes += graph.is_work(node) ? 1 : 0;
   const reverie::MachineInfo info = machine->info();
   machine_text = fmt::format("{}; {}{}{}", info.device, info.library,
                              info.driver.empty() ? "" : "; driver ", info.driver);
@@ -76,6 +81,16 @@ std::shared_ptr<Machine> shared_machine(const std::string& name) {
   return machine;
 }
 
+/// With what no file can hold, where that gains.
+Graph fused(const Graph& graph, const char* costs) {
+  if (costs == nullptr) return graph;
+  constexpr double kSeconds = 10;
+  auto fusions =
+      std::make_shared<const reverie::RuleSet>(reverie::fusions_among(reverie::RuleSet::builtin()));
+  const std::shared_ptr<reverie::CostModel> by = reverie::make_cost_model(costs, kSeconds);
+  return reverie::greedy_search({graph, fusions, by}, {}).best;
+}
+
 const reverie_tensor* at(const std::vector<reverie_tensor>& tensors, int32_t index) {
   const bool is_there = index >= 0 && index < static_cast<int32_t>(tensors.size());
   return is_there ? &tensors[static_cast<size_t>(index)] : nullptr;
@@ -100,10 +115,10 @@ void write(const std::vector<Tensor>& tensors, void* const* to) {
 
 const char* reverie_error(void) { return last_error.c_str(); }
 
-reverie_model* reverie_open(const char* file, const char* machine) {
+reverie_model* reverie_open(const char* file, const char* machine, const char* costs) {
   return unless_thrown<reverie_model*>(nullptr, [&] {
     const reverie::ImportedModel model = reverie::import_onnx(file);
-    return new reverie_model(model.graph, shared_machine(machine));
+    return new reverie_model(fused(model.graph, costs), shared_machine(machine));
   });
 }
 
@@ -118,6 +133,8 @@ const reverie_tensor* reverie_output(const reverie_model* model, int32_t index) 
 }
 
 const char* reverie_machine(const reverie_model* model) { return model->machine_text.c_str(); }
+
+int32_t reverie_nodes(const reverie_model* model) { return model->nodes; }
 
 int32_t reverie_fallbacks(const reverie_model* model) { return model->ready->fallbacks(); }
 

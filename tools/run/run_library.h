@@ -23,9 +23,12 @@ typedef struct {
 const char* reverie_error(void);
 
 /// Reads an ONNX file and makes its graph ready to run on a machine: "cpu", "cpu:<threads>", "cuda"
-/// or "cuda:<precision>" (core/cost/machine.h). Symbolic dimensions get plausible extents. Models
-/// on one machine share its device and run in one queue.
-reverie_model* reverie_open(const char* file, const char* machine);
+/// or "cuda:<precision>" (core/cost/machine.h). Symbolic dimensions get plausible extents. `costs`
+/// is null, or a source of costs ("roofline:h200", "cuda"): nodes are then fused where that gains
+/// by them, in the ways that no file can hold (core/search/file_cost.h), such as an activation in a
+/// convolution; operators are measured for ten seconds at most. Models on one machine share its
+/// device and run in one queue.
+reverie_model* reverie_open(const char* file, const char* machine, const char* costs);
 void reverie_close(reverie_model* model);
 
 /// In the order of the file, from 0; null beyond the last one. They stay until reverie_close.
@@ -35,7 +38,8 @@ const reverie_tensor* reverie_output(const reverie_model* model, int32_t index);
 /// The device, its precision or threads, and the versions of the libraries and the driver that are
 /// loaded.
 const char* reverie_machine(const reverie_model* model);
-/// Nodes that run on the reference kernels.
+/// Nodes that compute something, and those of them that run on the reference kernels.
+int32_t reverie_nodes(const reverie_model* model);
 int32_t reverie_fallbacks(const reverie_model* model);
 
 /// Reads all inputs and writes all outputs, in host memory. 0 when that is done.

@@ -1,5 +1,6 @@
 #include "tools/run/run_library.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -43,9 +44,9 @@ void expect_describes(const reverie_tensor* tensor, const std::string& name,
 class RunLibraryTest : public ::testing::Test {
  protected:
   /// Writes it, and opens what was written.
-  reverie_model* open(const Graph& graph) {
+  reverie_model* open(const Graph& graph, const char* costs = nullptr) {
     export_onnx(graph, info_for(graph), file());
-    return reverie_open(file().c_str(), "cpu");
+    return reverie_open(file().c_str(), "cpu", costs);
   }
   std::string file() const { return directory_ / "model.onnx"; }
 
@@ -61,18 +62,10 @@ class RunLibraryTest : public ::testing::Test {
     return inputs;
   }
 
-  TemporaryDirectory directory_;
-};
-
-TEST_F(RunLibraryTest, ComputesWhatTheReferenceDoesFromFloatsAndIntegers) {
-  for (const char* name : {"squeezenet_small", "bert_tiny", "nasrnn"}) {
-    SCOPED_TRACE(name);
-    const Graph graph = build_model(name);
-    reverie_model* const model = open(graph);
-    ASSERT_NE(model, nullptr) << reverie_error();
+  /// The model describes the graph's inputs and output, and computes the same.
+  void expect_agrees(reverie_model* model, const Graph& graph) {
     ASSERT_EQ(count(model, reverie_input), static_cast<int>(graph.inputs().size()));
     ASSERT_EQ(count(model, reverie_output), 1);
-
     const std::vector<Tensor> inputs = drawn_inputs(graph);
     std::vector<const void*> from;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -85,7 +78,6 @@ TEST_F(RunLibraryTest, ComputesWhatTheReferenceDoesFromFloatsAndIntegers) {
     Tensor output(expected.type());
     void* const to[] = {output.bytes().data()};
     ASSERT_EQ(reverie_run(model, from.data(), to), 0) << reverie_error();
-
     double difference = 0, largest = 0;
     for (size_t i = 0; i < output.data<float>().size(); ++i) {
       const double is = output.data<float>()[i], should = expected.data<float>()[i];
@@ -93,7 +85,33 @@ TEST_F(RunLibraryTest, ComputesWhatTheReferenceDoesFromFloatsAndIntegers) {
       largest = std::max(largest, std::abs(should));
     }
     EXPECT_LT(difference, 1e-4 * largest);
-    EXPECT_GT(largest, 0);
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RunLibraryTest, ComputesWhatTheReferenceDoesFromFloatsAndIntegers) {
+  for (const char* name : {"squeezenet_small", "bert_tiny", "nasrnn"})
+    for (const char* costs : {static_cast<const char*>(nullptr), "roofline:h200"}) {
+      SCOPED_TRACE(fmt::format("{}, {}", name, costs == nullptr ? "as it is" : costs));
+      const Graph graph = build_model(name);
+      reverie_model* const model = open(graph, costs);
+      ASSERT_NE(model, nullptr) << reverie_error();
+      expect_agrees(model, graph);
+      reverie_close(model);
+    }
+}
+
+TEST_F(RunLibraryTest, FusesWhatNoFileHoldsWhereCostsAreGiven) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", {DType::kFloat32, {1, 8, 6, 6}});
+  const ValueId w = graph.add_constant(Weight::fill({DType::kFloat32, {8, 8, 1, 1}}, 0.1, "w"));
+  graph.add_output("y", graph.add("Relu", {graph.add("Conv", {x, w})}));
+  for (const char* costs : {static_cast<const char*>(nullptr), "roofline:h200"}) {
+    reverie_model* const model = open(graph, costs);
+    ASSERT_NE(model, nullptr) << reverie_error();
+    EXPECT_EQ(reverie_nodes(model), costs == nullptr ? 2 : 1);
+    expect_agrees(model, graph);
     reverie_close(model);
   }
 }
@@ -119,19 +137,21 @@ TEST_F(RunLibraryTest, CountsNodesOnTheReferenceKernels) {
 }
 
 TEST_F(RunLibraryTest, RefusesInOneLine) {
-  EXPECT_EQ(reverie_open((directory_ / "none.onnx").c_str(), "cpu"), nullptr);
+  EXPECT_EQ(reverie_open((directory_ / "none.onnx").c_str(), "cpu", nullptr), nullptr);
   EXPECT_THAT(reverie_error(), HasSubstr("none.onnx"));
   reverie_model* const model = open(build_model("squeezenet_small"));
   ASSERT_NE(model, nullptr) << reverie_error();
   reverie_close(model);
-  EXPECT_EQ(reverie_open(file().c_str(), "abacus"), nullptr);
+  EXPECT_EQ(reverie_open(file().c_str(), "abacus", nullptr), nullptr);
   EXPECT_THAT(reverie_error(), HasSubstr("no machine 'abacus'"));
+  EXPECT_EQ(reverie_open(file().c_str(), "cpu", "guesses"), nullptr);
+  EXPECT_THAT(reverie_error(), HasSubstr("no cost source 'guesses'"));
   EXPECT_THAT(std::string(reverie_error()), Not(HasSubstr("\n")));
 }
 
 TEST_F(RunLibraryTest, LooksForTheModuleOfGpusBesideItself) {
   reverie_close(open(build_model("squeezenet_small")));
-  reverie_model* const model = reverie_open(file().c_str(), "cuda");
+  reverie_model* const model = reverie_open(file().c_str(), "cuda", nullptr);
   if (model != nullptr) return reverie_close(model);  // there is a GPU
   EXPECT_THAT(reverie_error(), HasSubstr("CUDA"));
   EXPECT_THAT(reverie_error(), Not(HasSubstr("cannot load")));
@@ -147,7 +167,7 @@ TEST(RunLibrary, ShowsItsFunctionsAlone) {
   for (char line[512]; fgets(line, sizeof line, symbols) != nullptr; ++found)
     EXPECT_THAT(line, StartsWith("reverie_"));
   EXPECT_EQ(pclose(symbols), 0);
-  EXPECT_EQ(found, 9);
+  EXPECT_EQ(found, 10);
 }
 
 }  // namespace
