@@ -86,9 +86,7 @@ class DeviceMachine : public Machine {
   }
   int clock_mhz() override { return device_->info().clock_mhz; }
   std::string profile() const override { return profile_; }
-  std::unique_ptr<Executor> executor() override {
-    return std::make_unique<DeviceExecutor>(name(), device_);
-  }
+  bool tells_rounding() const override { return true; }
   bool fuses() const override { return true; }
   std::unique_ptr<ReadyGraph> ready(const Graph& graph, const WeightSource& weights) override {
     return std::make_unique<DeviceGraph>(device_, graph, weights);

@@ -55,8 +55,8 @@ class Machine {
   virtual std::string profile() const = 0;
   /// Whether it runs models as files, whatever nodes they hold; then ready_file may be called.
   virtual bool runs_files() const { return false; }
-  /// What computes outputs as the graphs that it times do; null where their rounding is not in question.
-  virtual std::unique_ptr<Executor> executor() { return nullptr; }
+  /// Whether what it loses by rounding is to be told beside its times.
+  virtual bool tells_rounding() const { return false; }
   /// Whether what it runs is fused(graph) (core/exec/device/fuse.h).
   virtual bool fuses() const { return false; }
   /// InputError where the graph cannot be run.

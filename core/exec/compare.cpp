@@ -102,8 +102,8 @@ NodeId node_after(const Graph& graph, int64_t done) {
   return {};
 }
 
-/// Runs one side on the inputs and weights of a round. InputError as the executor.
-Outputs run_by(Executor& executor, const Graph& graph, const DrawPlan& plan,
+/// Runs one side on the inputs and weights of a round. InputError as `run_graph`.
+Outputs run_by(const RunGraph& run_graph, const Graph& graph, const DrawPlan& plan,
                const CompareOptions& options, const Round& round) {
   const Rng rng = Rng(options.seed).fork(static_cast<uint64_t>(round.number));
   std::vector<Tensor> inputs;
@@ -118,11 +118,16 @@ Outputs run_by(Executor& executor, const Graph& graph, const DrawPlan& plan,
                               rng.fork(hash_combine(2, weight.identity())));
     return declared ? drawn.cast(weight.type().dtype) : drawn;
   };
-  std::vector<Tensor> results = executor.run(graph, inputs, weights);
+  std::vector<Tensor> results = run_graph(graph, inputs, weights);
   Outputs outputs;
   for (size_t i = 0; i < results.size(); ++i)
     outputs[graph.outputs()[i].name] = std::move(results[i]);
   return outputs;
+}
+
+RunGraph by(Executor& executor) {
+  return [&executor](const Graph& graph, std::span<const Tensor> inputs,
+                     const WeightSource& weights) { return executor.run(graph, inputs, weights); };
 }
 
 /// By the reference kernels. Throws Refusal.
@@ -135,7 +140,7 @@ Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& opti
     if (observer) observer(node, results);
   });
   try {
-    return run_by(executor, graph, plan, options, round);
+    return run_by(by(executor), graph, plan, options, round);
   } catch (const InputError& error) {
     throw Refusal{node_after(graph, done), error.what()};
   }
@@ -552,7 +557,7 @@ Agreement compare(const Graph& original, const Graph& candidate, const CompareOp
   }
 }
 
-std::vector<double> rounding_errors(Executor& executor, const Graph& original,
+std::vector<double> rounding_errors(const RunGraph& run_graph, const Graph& original,
                                     std::span<const Graph> graphs, uint64_t seed) {
   std::vector<const Graph*> all = {&original};
   for (const Graph& graph : graphs) all.push_back(&graph);
@@ -560,10 +565,10 @@ std::vector<double> rounding_errors(Executor& executor, const Graph& original,
   const CompareOptions options{.seed = seed};
   const Round round{.is_rounded = true};
   ReferenceExecutor reference({.precision = Precision::kDouble, .cast_back = false});
-  const Outputs exact = run_by(reference, original, plan, options, round);
+  const Outputs exact = run_by(by(reference), original, plan, options, round);
   std::vector<double> errors;
   for (const Graph& graph : graphs)
-    errors.push_back(largest_error(exact, run_by(executor, graph, plan, options, round)));
+    errors.push_back(largest_error(exact, run_by(run_graph, graph, plan, options, round)));
   return errors;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -91,12 +92,16 @@ struct Agreement {
 Agreement compare(const Graph& original, const Graph& candidate,
                   const CompareOptions& options = {});
 
-/// What `executor` loses because it rounds: by graph, the largest max|a-b| / max|reference| of an
+/// As Executor::run.
+using RunGraph = std::function<std::vector<Tensor>(const Graph& graph, std::span<const Tensor> inputs,
+                                                   const WeightSource& weights)>;
+
+/// What `run_graph` loses because it rounds: by graph, the largest max|a-b| / max|reference| of an
 /// output of floats, the reference being `original` in double precision. The graphs mean the same
 /// as the original. One set of inputs is drawn as for compare(); stored weights are as they are, and
 /// large fills are drawn; all are rounded to their declared types on both sides. InputError where a
 /// graph cannot be run.
-std::vector<double> rounding_errors(Executor& executor, const Graph& original,
+std::vector<double> rounding_errors(const RunGraph& run_graph, const Graph& original,
                                     std::span<const Graph> graphs, uint64_t seed = 1);
 
 }  // namespace reverie

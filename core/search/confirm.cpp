@@ -135,8 +135,7 @@ double Contestants::difference_of_file(const std::filesystem::path& file) {
 }
 
 void Contestants::tell_rounding(std::vector<ContestantResult>& results) {
-  const std::unique_ptr<Executor> executor = machine_.executor();
-  if (executor == nullptr) return;
+  if (!machine_.tells_rounding()) return;
   const Graph original = subject_.graph.sample(0);
   std::vector<Graph> graphs;
   std::vector<ContestantResult*> asked;
@@ -145,7 +144,10 @@ void Contestants::tell_rounding(std::vector<ContestantResult>& results) {
     graphs.push_back(i == 0 ? original : contenders_[i - 1].graph.sample(0));
     asked.push_back(&results[i]);
   }
-  const std::vector<double> errors = rounding_errors(*executor, original, graphs);
+  const auto run = [&](const Graph& graph, std::span<const Tensor> inputs, const WeightSource& weights) {
+    return machine_.ready(graph, weights)->run(inputs);
+  };
+  const std::vector<double> errors = rounding_errors(run, original, graphs);
   for (size_t i = 0; i < asked.size(); ++i) asked[i]->error = errors[i];
 }
 

@@ -568,17 +568,22 @@ TEST(Compare, IntegersThatAreComputedWithAreNotOnlyZeroAndOne) {
   }
 }
 
+RunGraph by(Executor& executor) {
+  return [&executor](const Graph& graph, std::span<const Tensor> inputs,
+                     const WeightSource& weights) { return executor.run(graph, inputs, weights); };
+}
+
 /// Of single precision for graphs of the candidate's form: large weights are drawn, and equal on both sides.
 TEST(RoundingErrors, AreThoseOfTheExecutorAlone) {
   const std::vector<Graph> graphs = {distributed(false), distributed(true)};
   ReferenceExecutor single({.precision = Precision::kDeclared});
-  for (const double error : rounding_errors(single, graphs[0], graphs)) {
+  for (const double error : rounding_errors(by(single), graphs[0], graphs)) {
     EXPECT_GT(error, 1e-9);
     EXPECT_LT(error, 1e-5);
   }
   ReferenceExecutor exact({.precision = Precision::kDouble, .cast_back = false});
-  EXPECT_EQ(rounding_errors(exact, graphs[0], graphs)[0], 0);
-  EXPECT_LT(rounding_errors(exact, graphs[0], graphs)[1], 1e-12);
+  EXPECT_EQ(rounding_errors(by(exact), graphs[0], graphs)[0], 0);
+  EXPECT_LT(rounding_errors(by(exact), graphs[0], graphs)[1], 1e-12);
 }
 
 TEST(RoundingErrors, AreOfTheModelsOwnNumbers) {
@@ -592,7 +597,7 @@ TEST(RoundingErrors, AreOfTheModelsOwnNumbers) {
   };
   ReferenceExecutor single({.precision = Precision::kDeclared});
   const std::vector<Graph> graphs = {scaled_by(1e6F)};
-  EXPECT_GT(rounding_errors(single, graphs[0], graphs)[0], 1e-3) << "a large number takes all digits";
+  EXPECT_GT(rounding_errors(by(single), graphs[0], graphs)[0], 1e-3) << "a large number takes all digits";
 }
 
 }  // namespace
