@@ -244,10 +244,10 @@ def work(options):
     def out_of_time(*_):
         raise OutOfTime
 
+    bench = Bench(options)  # what it imports must not be left half done
     signal.signal(signal.SIGALRM, out_of_time)
-    signal.setitimer(signal.ITIMER_REAL, max(options.worker - time.time(), 0.001))
     try:
-        bench = Bench(options)
+        signal.setitimer(signal.ITIMER_REAL, max(options.worker - time.time(), 0.001))
         with bench.torch.no_grad():
             return work_on(bench, options)
     except OutOfTime:
@@ -299,6 +299,8 @@ def supervise(options):
             return OUT_OF_TIME
         if status == DEVICE_LOST:
             continue
+        if time.time() >= until and status not in (DONE, INTERRUPTED):
+            return OUT_OF_TIME
         if status >= 0 or not options.current.exists():
             return status
         reason = f"the process ended with {signal.Signals(-status).name}"
