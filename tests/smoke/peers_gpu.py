@@ -1,5 +1,5 @@
-"""The lines of experiments/peers/contestants.py that need a GPU, with stand-ins for what PyTorch does there.
-Usage: peers_gpu.py FOLDER_OF_CONTESTANTS"""
+"""The lines of experiments/peers/contestants.py that need a GPU, with stand-ins for what PyTorch
+does there. Usage: peers_gpu.py FOLDER_OF_CONTESTANTS"""
 
 import contextlib
 import sys
@@ -55,7 +55,8 @@ module, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
 made = contestants.eager(gpu, module, [x])
 assert made.seconds() == 0.002 and calls == ["replay", "record", "replay", "record", "wait"], calls
 assert torch.equal(made.output(), module(x)) and not made.remarks
-assert [gpu.machine(name) for name in ("fp32", "tf32", "fp16")] == ["cuda", "cuda:tf32", "cuda:fp16"]
+machines = [gpu.machine(name) for name in ("fp32", "tf32", "fp16")]
+assert machines == ["cuda", "cuda:tf32", "cuda:fp16"]
 for precision in ("tf32", "fp32"):
     contestants.set_precision(precision)
     assert torch.backends.cuda.matmul.allow_tf32 == torch.backends.cudnn.allow_tf32 == (
