@@ -59,3 +59,15 @@ for name in squeezenet1_1 nasrnn; do
     grep -q "^$step " slow/steps || fail "no '$step' in $(cat slow/steps)"
   done
 done
+
+# Both models on two and four streams; where that fails, so does the stage.
+mkdir streams
+printf '#!/usr/bin/env bash\necho "$@" >>streams/calls\n[[ ! -e streams/fails ]]\n' >streams/reverie
+chmod +x streams/reverie
+reverie=streams/reverie
+check streams --out out >/dev/null || fail "streams"
+[[ $(grep -c ' --check 50 ' streams/calls) -eq 4 ]] || fail "on streams it called $(cat streams/calls)"
+grep -q '^place models/inception_v3.onnx --devices streams:4 .* --out out/streams/inception_v3-streams-4 ' streams/calls ||
+  fail "on streams it called $(cat streams/calls)"
+touch streams/fails
+! check streams --out out >/dev/null 2>&1 || fail "a failure on streams is not told"

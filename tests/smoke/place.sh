@@ -89,6 +89,8 @@ refused "misspelt.json: node 0: unknown key 'persistant_bytes'" misspelt.json --
 refused "--devices cores:N or streams:N" model.onnx --devices 2xv100-nvlink --measure
 refused "exact judges placements by the simulator" model.onnx --devices cores:1 --measure --method exact
 refused "'streams:1' needs a number of streams from 2 to 16" model.onnx --devices streams:1 --check 2
+"$reverie" place model.onnx --devices streams:2 --check 2 --method one_device --evaluations 1 >out 2>err ||
+  [[ $? -eq 2 && $(wc -l <err) -eq 1 && $(cat err) == *"streams:2: "*CUDA* ]] || fails "streams: $(cat out err)"
 
 refused "'chains' has no costs on devices of kind 'h100'; it knows cpu, v100" graph.json --devices 8xh100
 refused "none.json" none.json --devices 8xh100
