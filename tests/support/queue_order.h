@@ -10,10 +10,10 @@
 
 namespace reverie::testing {
 
-/// What of the work in a device's queues is surely done before what other work: by the order in each
-/// queue, and by waits for marks. Memory that one work writes and another reads or writes must be
-/// used in such an order. By vector clocks (Mattern, "Virtual time and global states of distributed
-/// systems", 1989).
+/// What of the work in a device's queues is surely done before what other work: by the order in
+/// each queue, and by waits for marks. Memory that one work writes and another reads or writes must
+/// be used in such an order. By vector clocks (Mattern, "Virtual time and global states of
+/// distributed systems", 1989).
 class QueueOrder {
  public:
   /// How many works of queues are surely done; none of those that it does not name.

@@ -28,11 +28,11 @@ class ModelOnCores : public ModelOnDevices {
   ~ModelOnCores() override;
 
   const CostGraph& graph() const override;
-  /// By the clocks of the cores while they run all nodes, as often as `rounds` says, each time after a
-  /// rest as in `run`: the median of all rounds and cores that work.
+  /// By the clocks of the cores while they run all nodes, as often as `rounds` says, each time
+  /// after a rest as in `run`: the median of all rounds and cores that work.
   std::vector<Picoseconds> node_times(int rounds, Others others) override;
-  /// After a rest that leaves the cores to other processes. A core has lost what passed beside the time
-  /// of its thread, which never sleeps in a run.
+  /// After a rest that leaves the cores to other processes. A core has lost what passed beside the
+  /// time of its thread, which never sleeps in a run.
   RunTime run(const OrderByDevice& order) override;
   std::vector<Tensor> outputs() const override;
 

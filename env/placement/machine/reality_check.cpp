@@ -49,7 +49,8 @@ std::vector<std::vector<RunTime>> run_all(
 
 RealityCheck check_reality(ModelOnDevices& model, const CostGraph& graph, const Topology& topology,
                            int placements, uint64_t seed) {
-  if (topology.size() < 2) throw InputError("one device leaves nothing to compare; take two or more");
+  if (topology.size() < 2)
+    throw InputError("one device leaves nothing to compare; take two or more");
   RealityCheck check;
   Simulator simulator(graph, topology);
   std::vector<OrderByDevice> orders;

@@ -63,8 +63,8 @@ inline void expect_outputs(ModelOnDevices& model, int devices, const std::vector
   }
 }
 
-/// A node with two outputs, a constant that is computed and an output, views between nodes and as an output, an
-/// input that is an output, and one that nobody reads.
+/// A node with two outputs, a constant that is computed and an output, views between nodes and as
+/// an output, an input that is an output, and one that nobody reads.
 inline Graph odd_model() {
   const auto floats = [](const Shape& shape) { return TensorType{DType::kFloat32, shape}; };
   Graph graph;
