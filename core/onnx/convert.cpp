@@ -71,7 +71,7 @@ std::optional<Values> convert_as_is(Source& source) {
     return std::nullopt;
   };
   const bool is_special = row == &input_op() || row == &constant_op() || row == &opaque_op();
-  if (row == nullptr || row->value_shaped || row->fused || is_special)
+  if (row == nullptr || row->value_shaped || is_special)
     return stays_out("no such operator in the table");
   if (source.has_other_attributes) return stays_out("an attribute is no number, text or list");
   for (const auto& [name, value] : source.attributes.entries()) {
