@@ -28,7 +28,7 @@ from pathlib import Path
 import rows
 
 ROOT = Path(__file__).resolve().parents[2]
-REVERIE = Path(os.environ.get("REVERIE", ROOT / "build/reverie"))
+REVERIE = Path(os.environ.get("REVERIE", ROOT / "build/reverie")).absolute()
 LIBRARY = REVERIE.with_name("libreverie_run.so")
 DONE, OUT_OF_TIME, DEVICE_LOST, INTERRUPTED = 0, 3, 4, 130
 OPSET = 17
@@ -92,7 +92,8 @@ def optimized(file, method, cost, seconds):
 
 
 class Models:
-    """Networks and their files."""
+    """Networks and their files. Weights are kept beside a file, so that they are the same to the
+    last bit in every process."""
     def __init__(self, options):
         import networks
         import torch
@@ -103,17 +104,24 @@ class Models:
     def get(self, name, batch):
         """Module, inputs, its source and its file: of the first source whose module can be
         exported, or else of the last one, with the reason in place of the file."""
-        inputs = self.networks.inputs(name, batch, self.small)
+        inputs, module = self.networks.inputs(name, batch, self.small), None
         for source, make in self.networks.modules(name, self.small).items():
             file = self.folder / f"{name}-b{batch}-{source.replace(' ', '_')}.onnx"
+            weights = file.with_suffix(".pt")
             try:
-                module = self.networks.built(make, name, self.small)
-                if not file.exists():
+                if file.exists():
+                    module = make().eval()
+                    module.load_state_dict(self.torch.load(str(weights)))
+                else:
+                    module = self.networks.built(make, name, self.small)
+                    self.torch.save(module.state_dict(), str(weights))
                     exported(self.torch, self.networks, module, inputs, file)
                 return module, inputs, source, file
             except Exception as error:
                 reason = error
                 say(f"{name} by {source}: {type(error).__name__}: {error}"[:400])
+        if module is None:
+            raise reason
         return module, inputs, source, reason
 
 
@@ -313,14 +321,14 @@ def read_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
 
-    def chosen(name, known):
+    def chosen(name, known, default):
         def parse(text):
             for word in text.split(","):
                 if word not in known:
                     raise argparse.ArgumentTypeError(f"no {word}; there are {','.join(known)}")
             return text.split(",")
 
-        parser.add_argument(f"--{name}", type=parse, default=list(known), metavar="LIST",
+        parser.add_argument(f"--{name}", type=parse, default=default, metavar="LIST",
                             help=f"of {','.join(known)}")
 
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the tables of results")
@@ -330,11 +338,11 @@ def read_options(arguments):
                         help="all of it on the processor, with small networks")
     parser.add_argument("--export", action="store_true",
                         help="only write the networks' ONNX files, which needs no GPU")
-    chosen("networks", rows.NETWORKS)
+    chosen("networks", rows.NETWORKS, rows.NETWORKS)
     parser.add_argument("--batches", type=lambda text: [int(word) for word in text.split(",")],
                         metavar="LIST", help="1,32; in a dry run 1,2")
-    chosen("precisions", rows.PRECISIONS)
-    chosen("contestants", rows.CONTESTANTS)
+    chosen("precisions", rows.PRECISIONS, None)
+    chosen("contestants", rows.CONTESTANTS, rows.CONTESTANTS)
     parser.add_argument("--cost", metavar="SOURCE",
                         help="costs that rewriting goes by; operators timed on the GPU otherwise")
     parser.add_argument("--search", type=float, default=10, metavar="SECONDS",
@@ -342,6 +350,8 @@ def read_options(arguments):
     parser.add_argument("--worker", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.batches = options.batches or ([1, 2] if options.dry_run else [1, 32])
+    options.precisions = options.precisions or (
+        ["tf32", "fp16"] if options.dry_run else rows.PRECISIONS)
     options.results, options.current = options.out / "peers.jsonl", options.out / "current.json"
     return options
 
