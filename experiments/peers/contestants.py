@@ -50,9 +50,15 @@ class Gpu:
                 call()
         torch.cuda.current_stream().wait_stream(stream)
         torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            result = call()
+        graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
+        before = torch.cuda.current_stream()
+        try:
+            with torch.cuda.graph(graph, pool=pool):
+                result = call()
+        except RuntimeError:
+            torch.cuda.set_stream(before)
+            end_recording(pool)
+            raise
         return graph.replay, result
 
     def seconds(self, launch):
@@ -65,6 +71,15 @@ class Gpu:
 
     def forget(self):
         torch.cuda.empty_cache()
+
+
+def end_recording(pool):
+    """PyTorch 2.11 believes that a recording that failed goes on, and refuses all later ones."""
+    for end in ("_cuda_endAllocateToPool", "_cuda_releasePool"):
+        try:
+            getattr(torch._C, end)(torch.cuda.current_device(), pool)
+        except (AttributeError, RuntimeError):
+            pass
 
 
 class Processor:

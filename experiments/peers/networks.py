@@ -74,31 +74,6 @@ class Bert(nn.Module):
         return self.layers(self.norm(self.tokens(tokens) + self.segment + positions))
 
 
-class LastHidden(nn.Module):
-    """A model of transformers, reduced to its last hidden state."""
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, tokens):
-        return self.model(input_ids=tokens).last_hidden_state
-
-
-class EagerAttention:
-    """Has a model of transformers compute attention in plain operators, for a while."""
-    def __init__(self, module):
-        self.config = module.model.config if isinstance(module, LastHidden) else None
-
-    def __enter__(self):
-        if self.config is not None:
-            self.before = self.config._attn_implementation
-            self.config._attn_implementation = "eager"
-
-    def __exit__(self, *_):
-        if self.config is not None:
-            self.config._attn_implementation = self.before
-
-
 BERT = {"layers": 12, "hidden": 768, "heads": 12, "inner": 3072, "vocabulary": 30522, "length": 128}
 SMALL_BERT = {"layers": 1, "hidden": 64, "heads": 2, "inner": 128, "vocabulary": 100, "length": 16}
 SMALL_VIT = {
@@ -107,28 +82,15 @@ SMALL_VIT = {
 }
 
 
-def bert_of_transformers(layers, hidden, heads, inner, vocabulary, length):
-    import transformers
-    config = transformers.BertConfig(
-        num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads,
-        intermediate_size=inner, vocab_size=vocabulary, max_position_embeddings=length)
-    config._attn_implementation = "sdpa"
-    return LastHidden(transformers.BertModel(config, add_pooling_layer=False))
-
-
-def modules(name, small):
-    """What makes the network, by name of its source; the next one where the first cannot be."""
+def made(name, small):
     if name == "bert_base":
-        sizes = SMALL_BERT if small else BERT
-        return {
-            "transformers": lambda: bert_of_transformers(**sizes), "by hand": lambda: Bert(**sizes)
-        }
+        return Bert(**(SMALL_BERT if small else BERT))
     if name == "nasrnn":
-        return {"by hand": lambda: NasRnn(*((32, 2) if small else (512, 5)))}
+        return NasRnn(*((32, 2) if small else (512, 5)))
     if name == "vit_b_16" and small:
-        return {"torchvision": lambda: torchvision.models.VisionTransformer(**SMALL_VIT)}
+        return torchvision.models.VisionTransformer(**SMALL_VIT)
     options = {"aux_logits": False, "init_weights": False} if name == "inception_v3" else {}
-    return {"torchvision": lambda: getattr(torchvision.models, name)(weights=None, **options)}
+    return getattr(torchvision.models, name)(weights=None, **options)
 
 
 def inputs(name, batch, small):
@@ -145,10 +107,10 @@ def inputs(name, batch, small):
     return (torch.randn(batch, 3, side, side, generator=generator),)
 
 
-def built(make, name, small):
+def built(name, small):
     """In evaluation mode. Weights are drawn by fan-in; batch normalization has the statistics of
     random inputs, so that activations stay bounded and no rewrite hides behind zeros."""
-    module = make()
+    module = made(name, small)
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter_name, parameter in module.named_parameters():

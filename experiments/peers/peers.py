@@ -47,7 +47,7 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def exported(torch, networks, module, inputs, file):
+def exported(torch, module, inputs, file):
     """The module as ONNX, by the exporter that traces."""
     options = {"opset_version": OPSET, "input_names": [f"x{n}" for n in range(len(inputs))],
                "output_names": ["y"]}
@@ -60,11 +60,7 @@ def exported(torch, networks, module, inputs, file):
     try:
         with warnings.catch_warnings(), torch.enable_grad():  # without it a fast path is taken
             warnings.simplefilter("ignore")
-            try:
-                torch.onnx.export(module, inputs, str(part), **options)
-            except Exception:
-                with networks.EagerAttention(module):
-                    torch.onnx.export(module, inputs, str(part), **options)
+            torch.onnx.export(module, inputs, str(part), **options)
     finally:
         if attention:
             attention.set_fastpath_enabled(True)
@@ -102,27 +98,22 @@ class Models:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, name, batch):
-        """Module, inputs, its source and its file: of the first source whose module can be
-        exported, or else of the last one, with the reason in place of the file."""
-        inputs, module = self.networks.inputs(name, batch, self.small), None
-        for source, make in self.networks.modules(name, self.small).items():
-            file = self.folder / f"{name}-b{batch}-{source.replace(' ', '_')}.onnx"
-            weights = file.with_suffix(".pt")
-            try:
-                if file.exists():
-                    module = make().eval()
-                    module.load_state_dict(self.torch.load(str(weights)))
-                else:
-                    module = self.networks.built(make, name, self.small)
-                    self.torch.save(module.state_dict(), str(weights))
-                    exported(self.torch, self.networks, module, inputs, file)
-                return module, inputs, source, file
-            except Exception as error:
-                reason = error
-                say(f"{name} by {source}: {type(error).__name__}: {error}"[:400])
-        if module is None:
-            raise reason
-        return module, inputs, source, reason
+        """Module, inputs and its file; in place of the file the reason where it is not exported."""
+        inputs = self.networks.inputs(name, batch, self.small)
+        file = self.folder / f"{name}-b{batch}.onnx"
+        weights = file.with_suffix(".pt")
+        if file.exists():
+            module = self.networks.made(name, self.small).eval()
+            module.load_state_dict(self.torch.load(str(weights)))
+            return module, inputs, file
+        module = self.networks.built(name, self.small)
+        self.torch.save(module.state_dict(), str(weights))
+        try:
+            exported(self.torch, module, inputs, file)
+        except Exception as error:
+            say(f"{name}: {type(error).__name__}: {error}"[:400])
+            return module, inputs, error
+        return module, inputs, file
 
 
 class Bench:
@@ -180,16 +171,16 @@ class Bench:
     def run_all(self, case, found):
         self.parts.set_precision(case["precision"])
         self.parts.forget_compiled()
-        module, host_inputs, source, file = self.models.get(case["network"], case["batch"])
+        module, host_inputs, file = self.models.get(case["network"], case["batch"])
         reference = self.reference(module, host_inputs)
         module, inputs = self.cast(case, module, host_inputs)
-        made = {}
+        made, opened = {}, []
         for name, row in found.items():
-            row |= {"source": source,
-                    "torch": f"PyTorch {self.torch.__version__}, {self.device.libraries()}"}
+            row["torch"] = f"PyTorch {self.torch.__version__}, {self.device.libraries()}"
             begin = time.monotonic()
             try:
                 one = self.ready(name, case, module, inputs, host_inputs, file)
+                opened.append(one)
                 row |= one.remarks
                 row["max_error"] = self.parts.largest_error(one.output(), reference)
                 made[name] = one
@@ -201,9 +192,9 @@ class Bench:
             say(f"  {name}: {row.get('failure', 'ready')} ({row['prepare_seconds']} s)")
         if self.time(found, made):
             return True
-        for one in made.values():
-            one.close()
-        del made, module, inputs
+        while opened:
+            opened.pop().close()
+        one = made = module = inputs = None
         gc.collect()
         self.device.forget()
         return False

@@ -26,27 +26,7 @@ esac
 exec "$reverie" "\$@"
 END
 chmod +x reverie
-# A package in place of transformers. Only with eager attention its model can be exported.
-mkdir -p packages/transformers
-cat >packages/transformers/__init__.py <<'END'
-import types
-import torch
-
-class BertConfig:
-    def __init__(self, vocab_size, hidden_size, **_):
-        self.vocab_size, self.hidden_size = vocab_size, hidden_size
-
-class BertModel(torch.nn.Module):
-    def __init__(self, config, add_pooling_layer):
-        super().__init__()
-        self.config, self.table = config, torch.nn.Embedding(config.vocab_size, config.hidden_size)
-
-    def forward(self, input_ids):
-        if torch.onnx.is_in_onnx_export() and self.config._attn_implementation != "eager":
-            raise RuntimeError("not to be exported")
-        return types.SimpleNamespace(last_hidden_state=torch.tanh(self.table(input_ids)))
-END
-export PYTHONPATH=$directory/packages REVERIE=$directory/reverie OMP_NUM_THREADS=1
+export REVERIE=$directory/reverie OMP_NUM_THREADS=1
 
 check() { "$root/tools/gpu_check.sh" peers --dry-run --out out --build "$directory" -- "$@" >said.txt 2>&1; }
 rows() { grep -c "$1" out/peers/peers.jsonl || true; }
@@ -72,9 +52,6 @@ cmp -s before.jsonl out/peers/peers.jsonl || fail "what is done is done again"
 sed -i '/SIGSEGV/d' out/peers/peers.jsonl
 check --networks nasrnn,squeezenet1_1 --batches 1 --precisions tf32 || fail "$(cat said.txt)"
 [[ $(rows '"pass": "default"') -eq 14 && $(rows SIGSEGV) -eq 0 ]] || fail "what was taken out is not done again"
-
-check --networks bert_base --batches 1 --precisions tf32 --contestants eager,ours || fail "$(cat said.txt)"
-[[ $(rows '"contestant": "ours".*"source": "transformers".*"ms"') -eq 2 ]] || fail "a model of transformers: $(cat said.txt)"
 
 # Out of time, and nothing is lost or half done.
 status=0

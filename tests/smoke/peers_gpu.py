@@ -35,15 +35,16 @@ class Graph:
         calls.append("replay")
 
 
-def refuse(_):
+def refuse(_, pool):
     raise RuntimeError("operation not permitted\n when stream is capturing")
 
 
 STAND_INS = {
     "is_available": lambda: True, "get_device_name": lambda: "card", "Event": Event,
     "Stream": Stream, "current_stream": Stream, "stream": lambda _: contextlib.nullcontext(),
-    "CUDAGraph": Graph, "graph": lambda _: contextlib.nullcontext(), "synchronize": lambda: None,
-    "empty_cache": lambda: None
+    "CUDAGraph": Graph, "graph": lambda _, pool: contextlib.nullcontext(),
+    "graph_pool_handle": lambda: "pool", "set_stream": lambda _: calls.append("stream"),
+    "current_device": lambda: 0, "synchronize": lambda: None, "empty_cache": lambda: None
 }
 for name, stand_in in STAND_INS.items():
     assert hasattr(torch.cuda, name), name
@@ -63,7 +64,15 @@ for precision in ("tf32", "fp32"):
         precision == "tf32")
 
 torch.cuda.graph = refuse
+ENDS = ("_cuda_endAllocateToPool", "_cuda_releasePool")
+for name in ENDS:
+    setattr(torch._C, name, lambda device, pool, name=name: calls.append((name, device, pool)))
+calls.clear()
 made = contestants.eager(gpu, module, [x])
+assert calls == ["stream", *((name, 0, "pool") for name in ENDS)], calls
+for name in ENDS:
+    delattr(torch._C, name)
+contestants.end_recording("pool")  # of a version without them
 assert made.remarks["no_graph"].endswith("operation not permitted when stream is capturing")
 assert torch.equal(made.output(), module(x)) and made.seconds() == 0.002
 gpu.forget()
