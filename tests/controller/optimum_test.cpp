@@ -28,6 +28,7 @@ struct Effort {
   int v_epochs = 12;
   int m_epochs = 15;
   int updates = 30;
+  uint64_t seed = 3;  ///< of the dream
 };
 
 /// All steps on an environment, with models that train in seconds.
@@ -62,7 +63,7 @@ class FiveSteps {
 
  private:
   TrainingResult run(DreamStepConfig dream) {
-    dream.seed = 3;
+    dream.seed = effort_.seed;
     const RolloutEpisodes data = collected();
     train_v(data);
     train_m(data);
@@ -146,18 +147,22 @@ TEST(PlanOptimumTest, PlanningWithMFindsTheOptimumOfTheToyOfEntities) {
   EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
 }
 
-// V meets few states here, so its defaults are few steps. With 12 epochs of V the bags end at 283 %
-// of the 358 % that they can hold. With other seeds (0, 1, 2 and 4) they end at 283 to 317 %.
-TEST(KnapsackOptimumTest, DreamsTeachTheOptimumOfBothKnapsacksThatTheUntrainedPolicyMisses) {
+// V meets few states here, so its defaults are few steps. The bags can hold 358 %. The untrained policy
+// fills them to 0 to 50 %, the trained one to 283 to 317 %, over five seeds, with AVX2 and AVX-512,
+// with which LibTorch rounds differently. Seed 3 begins at 317 %, and ends at 358 % with AVX2 alone.
+TEST(KnapsackOptimumTest, DreamsFillBothKnapsacksThatTheUntrainedPolicyLeavesEmpty) {
   const auto knapsack =
       std::make_shared<KnapsackEnvironment>(KnapsackConfig{.items = 5, .start_states = 2});
   const double optimum =
       optimum_of(*knapsack, [&](int start) { return knapsack->optimal_value(start); });
-  FiveSteps steps(knapsack, {.episodes = 300, .v_epochs = 300, .m_epochs = 100, .updates = 60});
+  FiveSteps steps(knapsack,
+                  {.episodes = 300, .v_epochs = 300, .m_epochs = 100, .updates = 60, .seed = 1});
   const TrainingResult result = steps.run();
   EXPECT_EQ(result.training.steps, 0);
-  EXPECT_LT(steps.before(), optimum - 1);
-  EXPECT_NEAR(value_of(result.best_metrics, "greedy_improvement"), optimum, 1e-6);
+  const double reached = value_of(result.best_metrics, "greedy_improvement");
+  EXPECT_GT(reached, 0.75 * optimum);
+  EXPECT_LE(reached, optimum + 1e-6);
+  EXPECT_LT(steps.before(), 0.25 * optimum);
 }
 
 }  // namespace

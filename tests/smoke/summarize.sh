@@ -87,7 +87,7 @@ figures collected arms.jsonl | "$reverie" summarize /dev/stdin --versus collecte
 figures look-ups arms.jsonl | grep -q '^| a | 2 | 200 | 7 |$' || fails "other look-ups"
 echo '{"model":"n.onnx","confirmed":{"winner":1,"contestants":[
   {"cost_ms":2,"median_ms":4,"ratio":1,"ratio_low":1,"ratio_high":1,"finalist":true},
-  {"cost_ms":1.5,"median_ms":3,"ratio":0.75,"ratio_low":0.7,"ratio_high":0.8,"finalist":true}]}}' | tr -d '\n' >confirmed.jsonl
-figures end-to-end confirmed.jsonl | grep -q '^| n | 4.000 | 3.000 | 25.0 | 20.0 to 30.0 | 25.0 | 0 |$' || fails "another gain"
+  {"cost_ms":1.5,"median_ms":3,"ratio":0.75,"ratio_low":0.7,"ratio_high":0.8,"finalist":true,"error":1.5e-4}]}}' | tr -d '\n' >confirmed.jsonl
+figures end-to-end confirmed.jsonl | grep -q '^| n | 4.000 | 3.000 | 25.0 | 20.0 to 30.0 | 25.0 |  | 1.5e-04 | 0 |$' || fails "another gain"
 figures end-to-end --points confirmed.jsonl | wc -l | grep -qx 3 || fails "no points to correlate"
 exit $failures
