@@ -459,6 +459,8 @@ inline std::vector<OperatorCase> fused_cases() {
                      {heads, keys, heads, heads})
           .with("scale", 0.5)
           .named("tokens_first"),
+      attention_case({f32({2, 5, 4}), f32({2, 4, 7}), f32({2, 7, 6})}, {as_is, as_is, as_is, {1, 2, 0}})
+          .named("turned"),
       attention_case({f32({70, 2, 16}), f32({130, 2, 16}), f32({130, 2, 16}), f32({70, 130})},
                      {{1, 0, 2}, {1, 2, 0}, {1, 0, 2}, {1, 0, 2}})
           .with("scale", 0.25)
