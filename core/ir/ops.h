@@ -28,6 +28,6 @@ std::vector<OpSchema> rearranging();          // Trilu, DepthToSpace, ReverseSeq
 std::vector<OpSchema> further_linear();       // Einsum, FusedMatMul
 std::vector<OpSchema> further_normalization();  // RMSNormalization, SkipLayerNormalization, ...
 std::vector<OpSchema> attention();            // JointAttention, MultiHeadAttention
-std::vector<OpSchema> fused();                // Pointwise
+std::vector<OpSchema> fused();                // Pointwise, FusedAttention
 
 }  // namespace reverie::ops
