@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -71,6 +73,16 @@ int lock(const std::string& directory) {
   return -1;
 }
 
+/// What a killed process was writing aside (AsideFile).
+void remove_unfinished(const std::string& directory) {
+  static const std::regex kAside(R"(.+\.\d+-\d+\.part)");
+  std::vector<fs::path> unfinished;
+  for (const auto& entry : fs::directory_iterator(directory))
+    if (std::regex_match(entry.path().filename().string(), kAside))
+      unfinished.push_back(entry.path());
+  for (const fs::path& path : unfinished) fs::remove(path);
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(const std::string& directory, const std::string& config, bool resume) {
@@ -79,7 +91,10 @@ RunDirectory::RunDirectory(const std::string& directory, const std::string& conf
   lock_.file = lock(directory);
   if (!resume) require_empty(directory);  // as it was before another process began
   const std::string path = directory + "/config.yaml";
-  if (resume && file_exists(path)) first_difference(directory, read_file(path), config);
+  if (resume && file_exists(path)) {
+    first_difference(directory, read_file(path), config);
+    remove_unfinished(directory);
+  }
   write_file(path, config);
 }
 

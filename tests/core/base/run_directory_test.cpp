@@ -39,6 +39,19 @@ TEST(RunDirectory, RefusesOtherContentUnlessResumed) {
   EXPECT_EQ(refusal(directory / "new", "seed: 1\n", true), "none");
 }
 
+TEST(RunDirectory, WhatAKilledProcessWasWritingGoes) {
+  const TemporaryDirectory directory;
+  write_file(directory / "film.part", "of somebody else");
+  write_file(directory / "seconds.12-7.part", "3");
+  EXPECT_EQ(refusal(directory.path(), "seed: 1\n", true), "none");
+  EXPECT_TRUE(file_exists(directory / "seconds.12-7.part")) << "it was no run's folder";
+  EXPECT_NE(refusal(directory.path(), "seed: 2\n", true), "none");
+  EXPECT_TRUE(file_exists(directory / "seconds.12-7.part")) << "it is another run's";
+  EXPECT_EQ(refusal(directory.path(), "seed: 1\n", true), "none");
+  EXPECT_FALSE(file_exists(directory / "seconds.12-7.part"));
+  EXPECT_TRUE(file_exists(directory / "film.part"));
+}
+
 TEST(RunDirectory, OneProcessAtATimeWritesIt) {
   const TemporaryDirectory directory;
   const std::string run = directory / "run";
