@@ -86,8 +86,8 @@ class CostModel {
 Cost node_cost(CostModel& model, const Graph& graph, NodeId node);
 /// Sum over the nodes that are work. Searches add it up node by node.
 Cost graph_cost(CostModel& model, const Graph& graph);
-/// Sum over the nodes that are work in what runs: in fused(graph) where the model fuses. For what reports say,
-/// and for the choice among finished graphs.
+/// Sum over the nodes that are work in what runs: in fused(graph) where the model fuses. For what
+/// reports say, and for the choice among finished graphs.
 Cost running_cost(CostModel& model, const Graph& graph);
 
 /// "roofline:<device>", a machine's name (core/cost/machine.h), "table:FILE" or "fitted:FILE". InputError

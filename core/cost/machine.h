@@ -35,8 +35,8 @@ class ReadyGraph {
   virtual ~ReadyGraph() = default;
   /// Above 0. Inputs and outputs stay where they are.
   virtual double seconds_of_run() = 0;
-  /// Outputs on these inputs, as Executor::run; later runs are on them too. InternalError where a machine
-  /// runs on made-up ones alone.
+  /// Outputs on these inputs, as Executor::run; later runs are on them too. InternalError where a
+  /// machine runs on made-up ones alone.
   virtual std::vector<Tensor> run(std::span<const Tensor> inputs);
   /// Nodes that run on the reference kernels.
   virtual int fallbacks() const = 0;

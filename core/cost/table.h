@@ -61,8 +61,8 @@ std::string op_of(const std::string& signature);
 std::string describe(const CostTable& table);
 
 /// "table:FILE"; recorded, deterministic. A signature that was not measured gets, and counts as, a
-/// scaled estimate (core/cost/scaled_estimates.h). It fuses where the table has fused operators: what was
-/// measured before there were such gives the costs that it gave.
+/// scaled estimate (core/cost/scaled_estimates.h). It fuses where the table has fused operators:
+/// what was measured before there were such gives the costs that it gave.
 std::shared_ptr<CostModel> make_table_cost_model(const std::string& path);
 
 }  // namespace reverie

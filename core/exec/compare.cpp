@@ -131,8 +131,8 @@ RunGraph by(Executor& executor) {
 }
 
 /// By the reference kernels. Throws Refusal.
-Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options, const Round& round,
-            const ReferenceExecutor::Observer& observer = {}) {
+Outputs run(const Graph& graph, const DrawPlan& plan, const CompareOptions& options,
+            const Round& round, const ReferenceExecutor::Observer& observer = {}) {
   ReferenceExecutor executor({.precision = round.precision, .cast_back = false});
   int64_t done = 0;
   executor.observe([&](NodeId node, std::vector<Tensor>& results) {

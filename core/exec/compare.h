@@ -93,8 +93,8 @@ Agreement compare(const Graph& original, const Graph& candidate,
                   const CompareOptions& options = {});
 
 /// As Executor::run.
-using RunGraph = std::function<std::vector<Tensor>(const Graph& graph, std::span<const Tensor> inputs,
-                                                   const WeightSource& weights)>;
+using RunGraph = std::function<std::vector<Tensor>(
+    const Graph& graph, std::span<const Tensor> inputs, const WeightSource& weights)>;
 
 /// What `run_graph` loses because it rounds: by graph, the largest max|a-b| / max|reference| of an
 /// output of floats, the reference being `original` in double precision. The graphs mean the same

@@ -118,7 +118,9 @@ class Finder {
     if ((!divides && !graph_.op(node).is("Mul")) || !is_only_used_within(node)) return;
     for (const size_t i : {0, 1}) {
       const ValueId factor = graph_.inputs(node)[1 - i];
-      if ((divides && i == 1) || !graph_.is_constant(factor) || graph_.type(factor).elements() != 1)
+      const bool has_same_shape = shape(graph_.inputs(node)[i]) == shape(graph_.output(node));
+      if ((divides && i == 1) || !has_same_shape || !graph_.is_constant(factor) ||
+          graph_.type(factor).elements() != 1)
         continue;
       const double number = fold(graph_, factor, materialized).to_doubles()[0];
       found.scale = divides ? 1 / number : number;

@@ -63,12 +63,12 @@ struct Plain {
   Graph graph;
   ValueId q, k, v, scores, shares;
 
-  explicit Plain(const std::function<ValueId(Plain&)>& change = {}) {
+  explicit Plain(const std::function<ValueId(Plain&)>& change = {}, int64_t axis = 2) {
     q = graph.add_input("q", f32({2, 5, 4}));
     k = graph.add_input("k", f32({2, 4, 6}));
     v = graph.add_input("v", f32({2, 6, 3}));
     scores = graph.add("MatMul", {q, k});
-    shares = graph.add("Softmax", {change ? change(*this) : scores}, {{"axis", int64_t{2}}});
+    shares = graph.add("Softmax", {change ? change(*this) : scores}, {{"axis", axis}});
     graph.add_output("y", graph.add("MatMul", {shares, v}));
   }
 };
@@ -158,6 +158,16 @@ TEST(FuseAttention, OtherGraphsStayAsTheyAre) {
                                                   {{"axis", int64_t{2}}}),
                                     v}));
   EXPECT_TRUE(isomorphic(fused(broadcast), broadcast)) << "k has no batch";
+}
+
+TEST(FuseAttention, ANumberThatAddsAnAxisStays) {
+  const Plain plain([](Plain& one) {
+    const ValueId number =
+        one.graph.add_constant(Weight::constant({DType::kFloat32, {1, 1, 1, 1}}, 3));
+    return one.graph.add("Mul", {one.scores, number});
+  }, 3);
+  EXPECT_EQ(count(fused(plain.graph), "FusedAttention"), 0);
+  expect_same_results(plain.graph);
 }
 
 TEST(FuseAttention, WideHeadsStayAsTheyAre) {
